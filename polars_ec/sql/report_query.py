@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 
-from polars_ec.arguments import Options, parse_options
+from polars_ec.arguments import Options, parse_min_rows, parse_options
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.dialects import WarehouseDialect, Writer
@@ -14,6 +14,7 @@ from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import AT_PRIOR, is_moved_by_prior
+from polars_ec.intervals.arguments import parse_level
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
@@ -44,6 +45,8 @@ def report_query(
     weight: str | None = None,
     pos_label: object = None,
     classes: Sequence[object] | None = None,
+    interval: float | None = None,
+    min_rows: int | None = None,
     dialect: WarehouseDialect = "duckdb",
 ) -> str:
     """The SQL text of the one aggregate query that makes the report of a log of two classes, in the dialect of a warehouse.
@@ -145,7 +148,8 @@ def report_query(
     costs = options.costs(2)
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
-    columns = _columns(names, shares, usual=metrics is None)
+    level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
+    columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(
         rows=LogRows.of(
             writer,
@@ -165,6 +169,8 @@ def report_query(
         writer=writer,
         least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
         most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else _MOST_WEIGHT),
+        level=level,
+        min_rows=least_rows,
     )
     return writer.write(query.text())
 
@@ -265,10 +271,16 @@ def _positive(writer: Writer, options: Options, costs: CostMatrix, shares: tuple
     return exceeds(writer, threshold, writer.number(sys.float_info.max))
 
 
-def _columns(names: Sequence[str], shares: tuple[float, float] | None, *, usual: bool) -> list[str]:
+def _columns(
+    names: Sequence[str], shares: tuple[float, float] | None, *, usual: bool, limited: bool, small: bool
+) -> list[str]:
     """The columns of the report beside the keys, in their order."""
     columns = ["n"]
     for name in names:
-        moved = shares is not None and name not in CELLS and is_moved_by_prior(name)
-        columns += [name, *([f"{name}{AT_PRIOR}"] if moved else [])]
-    return [*columns, "class_prior", *(CELLS if usual else ()), "n_missing", "n_invalid"]
+        of_counts = name in CELLS
+        ends = ["_ci_low", "_ci_high"] if limited and not of_counts else []
+        columns += [name, *(f"{name}{end}" for end in ends), *(["nec_kinked"] if limited and name == "nec" else [])]
+        if shares is not None and not of_counts and is_moved_by_prior(name):
+            columns += [f"{name}{AT_PRIOR}{end}" for end in ("", *ends)]
+    of_rows = ["small"] if limited or small else []
+    return [*columns, "class_prior", *of_rows, *(CELLS if usual else ()), "n_missing", "n_invalid"]
