@@ -32,6 +32,9 @@ def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
             of = node.this
             ifs = [exp.If(this=exp.EQ(this=of.copy(), expression=x.this), true=x.args["true"]) for x in node.args["ifs"]]
             return exp.Case(ifs=ifs, default=node.args.get("default"))
+        return node
+
+    def written_out(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Pi):
             return _parsed(repr(math.pi))
         if isinstance(node, exp.Atanh):
@@ -48,7 +51,7 @@ def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
             )
         return node
 
-    tree = sqlglot.parse_one(formula).transform(searched)
+    tree = sqlglot.parse_one(formula).transform(searched).transform(written_out)
     if guarded:
         tree = tree.transform(of_any)
     return numbers_of(tree.sql(), writer)

@@ -83,14 +83,16 @@ class ReportLimits:
 
     def _levels(self, source: str) -> Iterator[tuple[str, str]]:
         keys = {key: key for key in self.keys}
-        grouped = ", ".join([*self.keys, "ec_metric"])
         yield "ec_shown", f"SELECT *, {_columns(self.shown)} FROM {{source}}"
         yield "ec_rows_of_class", f"SELECT *, {_columns(self._known)} FROM {{source}}"
         yield "ec_halves", f"SELECT *, {_columns(self._halves)} FROM {{source}}"
         if not self.metrics:
             return
         yield "ec_metrics", self._table_of_metrics
-        taken = {f"ec_of_{i}": name for i, name in enumerate(self._taken)}
+        # Keys of groups rather than aggregates: to DataFusion the largest of -inf is a number.
+        taken = {name: name for name in self._taken}
+        groups = keys | {"ec_metric": "ec_metric"} | taken
+        grouped = ", ".join(groups)
         priors = {f"ec_q{i}": f"ec_q{i}" for i in (0, 1)} if self.stated else {}
         of_metric = {name: name for name in ("ec_metric", "ec_name", "ec_scale", "ec_at_prior", "ec_u")}
         yield "ec_moments", select(keys | taken | priors | of_metric | self._moments, "ec_halves CROSS JOIN ec_metrics")
@@ -98,11 +100,15 @@ class ReportLimits:
         yield "ec_changed", f"SELECT *, {_columns(self._changed)} FROM ec_moments CROSS JOIN ec_stencil"
         for name, columns in self._of_values:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        yield "ec_slopes", f"{select(keys | {'ec_metric': 'ec_metric'} | self._slopes, '{source}')} GROUP BY {grouped}"
+        yield "ec_slopes", f"{select(groups | {'ec_value': 'ec_value'} | self._slopes, '{source}')} GROUP BY {grouped}, ec_value"
         for name, columns in self._of_spread:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        by_key = f" GROUP BY {', '.join(self.keys)}" if self.keys else ""
-        yield "ec_limits", select(keys | self._taken_together, "{source}") + by_key
+        settled = select(groups | {"ec_value": "ec_value"} | self._settled, "{source}")
+        yield "ec_settled", f"{settled} GROUP BY {grouped}, ec_value"
+        for name, columns in self._of_ends:
+            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
+        by_group = f" GROUP BY {', '.join(keys | taken)}"
+        yield "ec_limits", select(keys | taken | self._taken_together, "{source}") + by_group
 
     @property
     def _taken(self) -> list[str]:
@@ -222,14 +228,13 @@ class ReportLimits:
 
     @property
     def _slopes(self) -> dict[str, str]:
-        taken = {f"ec_for_{i}": f"MAX(ec_of_{i})" for i in range(len(self._taken))}
-        of_metric = {"ec_on": "MAX(ec_scale)", "ec_v": "MAX(ec_u)", "ec_estimate": "MAX(ec_value)", "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)"}
+        of_metric = {"ec_on": "MAX(ec_scale)", "ec_v": "MAX(ec_u)", "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)"}
         moments = {_after(name): f"MAX({name})" for name in _MOMENTS}
         slopes = {}
         for i, (ij, _) in enumerate(_CELLS, 1):
             slopes[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_sum = {i} THEN ec_share * ec_number END)"
             slopes[f"ec_known{ij}"] = f"COUNT(CASE WHEN ec_sum = {i} THEN ec_number END)"
-        return taken | of_metric | moments | slopes
+        return of_metric | moments | slopes
 
     @property
     def _of_spread(self) -> list[tuple[str, dict[str, str]]]:
@@ -269,28 +274,39 @@ class ReportLimits:
         ]  # fmt: skip
         at = self._of("_forward", scale="ec_on", x="ec_centre", guarded=True)
         half = self._of("_half_width_of", t="ec_t", variance="ec_variance", scale="ec_on", centre="ec_centre")
+        return [*levels, ("ec_widths", {"ec_at": at, "ec_half": half})]
+
+    @property
+    def _settled(self) -> dict[str, str]:
+        """What limits are made of, as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
+        near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
+        names = {"scale": "on", "middle": "centre", "start": "at", "width": "half"}
+        return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
+
+    @property
+    def _of_ends(self) -> list[tuple[str, dict[str, str]]]:
+        """Limits around the middle, so far apart that they hold the value; none where either is none."""
         largest = self.writer.number(sys.float_info.max)
         shown = " AND ".join(
-            [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_estimate", "ec_at", "ec_half")]
-            + [f"({self._of('_has_square', x='ec_centre')})"]
+            [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_value", "ec_start", "ec_width")]
+            + [f"({self._of('_has_square', x='ec_middle')})"]
         )
         ends = {
-            f"ec_{end}_end": f"CASE WHEN {shown} THEN {self._of('_inverse', scale='ec_on', z=z, guarded=True)} END"
-            for end, z in (("low", "ec_at - ec_half"), ("high", "ec_at + ec_half"))
+            f"ec_{end}_end": f"CASE WHEN {shown} THEN {self._of('_inverse', scale='ec_scale', z=z, guarded=True)} END"
+            for end, z in (("low", "ec_start - ec_width"), ("high", "ec_start + ec_width"))
         }
         held = {
-            "ec_low": "CASE WHEN ec_low_end < ec_estimate THEN ec_low_end WHEN ec_low_end >= ec_estimate THEN ec_estimate END",
-            "ec_high": "CASE WHEN ec_high_end > ec_estimate THEN ec_high_end WHEN ec_high_end <= ec_estimate THEN ec_estimate END",
+            "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
+            "ec_high": "CASE WHEN ec_high_end > ec_value THEN ec_high_end WHEN ec_high_end <= ec_value THEN ec_value END",
         }
-        return [*levels, ("ec_widths", {"ec_at": at, "ec_half": half}), ("ec_ends", ends), ("ec_held", held)]
+        return [("ec_ends", ends), ("ec_held", held)]
 
     @property
     def _taken_together(self) -> dict[str, str]:
-        taken = {name: f"MAX(ec_for_{i})" for i, name in enumerate(self._taken)}
+        taken = {}
         for i, metric in enumerate(self.metrics):
             if metric.name == KINK:
-                near = "ABS(ec_centre) < 2 * SQRT(ec_variance)"
-                taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} AND {near} THEN 1 ELSE 0 END)"
+                taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
                 continue
             for column, end in ((self.low(i), "ec_low"), (self.high(i), "ec_high")):
                 taken[column] = f"MAX(CASE WHEN ec_metric = {i} THEN {end} END)"
