@@ -157,7 +157,5 @@ def select(columns: Mapping[str, str], source: str) -> str:
 
 def with_levels(levels: Mapping[str, str], last: str, materialized: Collection[str] = ()) -> str:
     """The query whose SELECTs, each from the one before, end with `last`; those in `materialized` are worked out once."""
-    texts = (
-        f"{name} AS {'MATERIALIZED ' if name in materialized else ''}({text})" for name, text in levels.items()
-    )
+    texts = (f"{name} AS {'MATERIALIZED ' if name in materialized else ''}({text})" for name, text in levels.items())
     return f"WITH {', '.join(texts)} {last}"

@@ -89,14 +89,15 @@ class MacroFormulas:
                 return self._value(_parsed(body), dict(zip(parameters, given, strict=True)))
         raise LookupError(f"ec.{call.name} has no overload for {call.sql()}")
 
-    def _sum_of_products(self, weights: Sequence[Value], values: Sequence[Value]) -> exp.Expression:
+    def _sum_of_products(self, weights: Sequence[Value], values: Sequence[Value]) -> Value:
         exp = self._exp
-        terms = []
+        terms: list[Any] = []
         for weight, value in zip(weights, values, strict=True):
             assert isinstance(weight, exp.Expression)
             assert isinstance(value, exp.Expression)
             terms.append(exp.Mul(this=weight.copy(), expression=exp.Paren(this=value.copy())))
-        return exp.Paren(this=reduce(lambda total, term: exp.Add(this=total, expression=term), terms))
+        total: Value = exp.Paren(this=reduce(lambda sum_, term: exp.Add(this=sum_, expression=term), terms))
+        return total
 
     def _parts(self, node: exp.Expression, bound: Mapping[str, Value]) -> list[Value]:
         value = self._value(node, bound)

@@ -30,7 +30,9 @@ def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
     def searched(node: exp.Expression) -> exp.Expression:
         if isinstance(node, exp.Case) and node.this is not None:
             of = node.this
-            ifs = [exp.If(this=exp.EQ(this=of.copy(), expression=x.this), true=x.args["true"]) for x in node.args["ifs"]]
+            ifs = [
+                exp.If(this=exp.EQ(this=of.copy(), expression=x.this), true=x.args["true"]) for x in node.args["ifs"]
+            ]
             return exp.Case(ifs=ifs, default=node.args.get("default"))
         return node
 

@@ -69,7 +69,7 @@ class ReportLimits:
 
     def levels(self, source: str) -> Iterator[tuple[str, str]]:
         """The SELECTs by their names, the first from `source`."""
-        for name, text in self._levels(source):
+        for name, text in self._levels():
             yield name, text.replace("{source}", source)
             source = name
 
@@ -81,10 +81,9 @@ class ReportLimits:
         """The column of the upper limit of a metric."""
         return f"ec_high_{i}"
 
-    def _levels(self, source: str) -> Iterator[tuple[str, str]]:
+    def _levels(self) -> Iterator[tuple[str, str]]:
         keys = {key: key for key in self.keys}
-        yield "ec_shown", f"SELECT *, {_columns(self.shown)} FROM {{source}}"
-        yield "ec_rows_of_class", f"SELECT *, {_columns(self._known)} FROM {{source}}"
+        yield "ec_rows_of_class", f"SELECT *, {_columns({**self.shown, **self._known})} FROM {{source}}"
         yield "ec_halves", f"SELECT *, {_columns(self._halves)} FROM {{source}}"
         if not self.metrics:
             return
@@ -100,7 +99,10 @@ class ReportLimits:
         yield "ec_changed", f"SELECT *, {_columns(self._changed)} FROM ec_moments CROSS JOIN ec_stencil"
         for name, columns in self._of_values:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        yield "ec_slopes", f"{select(groups | {'ec_value': 'ec_value'} | self._slopes, '{source}')} GROUP BY {grouped}, ec_value"
+        yield (
+            "ec_slopes",
+            f"{select(groups | {'ec_value': 'ec_value'} | self._slopes, '{source}')} GROUP BY {grouped}, ec_value",
+        )
         for name, columns in self._of_spread:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
         settled = select(groups | {"ec_value": "ec_value"} | self._settled, "{source}")
@@ -153,7 +155,8 @@ class ReportLimits:
         number = self.writer.number
         steps = [(0, 0.0, 0.0), *((i, float(times), share) for i in range(1, 5) for times, share in STENCIL)]
         return " UNION ALL ".join(
-            f"SELECT {i} AS ec_sum, {number(times)} AS ec_change, {number(share)} AS ec_share" for i, times, share in steps
+            f"SELECT {i} AS ec_sum, {number(times)} AS ec_change, {number(share)} AS ec_share"
+            for i, times, share in steps
         )
 
     @property
@@ -170,7 +173,11 @@ class ReportLimits:
             )
             bounds = _BOUNDS_OF_SUMS if name.startswith("ec_x") else _BOUNDS_OF_SQUARES
             moments[name] = self._within(f"CASE {cases} END", bounds)
-        estimates = " ".join(f"WHEN ec_metric = {i} THEN {metric.estimate}" for i, metric in enumerate(self.metrics) if metric.name != KINK)
+        estimates = " ".join(
+            f"WHEN ec_metric = {i} THEN {metric.estimate}"
+            for i, metric in enumerate(self.metrics)
+            if metric.name != KINK
+        )
         return {**moments, "ec_value": f"CASE {estimates} END"}
 
     def _moments_of(self, family: str) -> dict[str, str]:
@@ -206,29 +213,43 @@ class ReportLimits:
     def _of_values(self) -> list[tuple[str, dict[str, str]]]:
         """From changed sums to the value of a metric, NULL where it is no number."""
         sizes = {"ec_n0": "ec_tn + ec_u * ec_fp", "ec_n1": "ec_fn + ec_u * ec_tp"}
-        rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_{cell}", y=f"ec_n{ij[0]}") for ij, cell in _CELLS}
+        rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_{cell}", y=sizes[f"ec_n{ij[0]}"]) for ij, cell in _CELLS}
         for i, rest in ((0, 1), (1, 0)):
-            share = self._of("_share", n=f"ec_n{i}", rest=f"ec_n{rest}")
+            share = self._of("_share", n=sizes[f"ec_n{i}"], rest=sizes[f"ec_n{rest}"])
             rates[f"ec_p{i}"] = f"CASE WHEN ec_at_prior = 1 THEN ec_q{i} ELSE {share} END" if self.stated else share
         names = dict.fromkeys(metric.name for metric in self.metrics)
         values = " ".join(f"WHEN ec_name = '{name}' THEN {self._value(name)}" for name in names)
         least, most = (self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.bounded else _ANY))
         at = "ec_at_step"
         number = f"CASE WHEN ABS({at}) >= {least} AND ABS({at}) <= {most} THEN {at} WHEN ABS({at}) < {least} THEN 0 END"
-        return [("ec_sizes_at_step", sizes), ("ec_rates", rates), ("ec_metric_values", {at: f"CASE {values} END"}), ("ec_numbers", {"ec_number": number})]
+        return [
+            ("ec_rates", sizes | rates),
+            ("ec_metric_values", {at: f"CASE {values} END"}),
+            ("ec_numbers", {"ec_number": number}),
+        ]
 
     def _value(self, name: str) -> str:
         (_, fp), (fn, _) = self.costs.values
         if name == KINK:
             e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
             return portable(MacroFormulas({}).of("_constants_apart", {"e": e}), self.writer)
-        cells = {"n0": "ec_n0", "n1": "ec_n1", "p0": "ec_p0", "p1": "ec_p1", **{cell: f"ec_{cell}" for _, cell in _CELLS}}
+        cells = {
+            "n0": "ec_n0",
+            "n1": "ec_n1",
+            "p0": "ec_p0",
+            "p1": "ec_p1",
+            **{cell: f"ec_{cell}" for _, cell in _CELLS},
+        }
         losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
 
     @property
     def _slopes(self) -> dict[str, str]:
-        of_metric = {"ec_on": "MAX(ec_scale)", "ec_v": "MAX(ec_u)", "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)"}
+        of_metric = {
+            "ec_on": "MAX(ec_scale)",
+            "ec_v": "MAX(ec_u)",
+            "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)",
+        }
         moments = {_after(name): f"MAX({name})" for name in _MOMENTS}
         slopes = {}
         for i, (ij, _) in enumerate(_CELLS, 1):
@@ -240,11 +261,17 @@ class ReportLimits:
     def _of_spread(self) -> list[tuple[str, dict[str, str]]]:
         """From slopes to limits. A value without one of the steps has no slope."""
         levels: list[tuple[str, dict[str, str]]] = []
-        slopes, influences, rows, parts, within, lost = {}, {}, {}, {}, {}, {}
+        slopes: dict[str, str] = {}
+        influences: dict[str, str] = {}
+        rows: dict[str, str] = {}
+        parts: dict[str, str] = {}
+        lost: dict[str, dict[str, str]] = {}
         for ij, _ in _CELLS:
             x = _after(f"ec_x{ij}")
             step = self._of("_step", x=x)
-            slopes[f"ec_g{ij}"] = f"CASE WHEN {x} = 0 THEN 0 WHEN ec_known{ij} = {len(STENCIL)} THEN ec_d{ij} / ({step}) END"
+            slopes[f"ec_g{ij}"] = (
+                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_known{ij} = {len(STENCIL)} THEN ec_d{ij} / ({step}) END"
+            )
         for i in (0, 1):
             sums = {name: _after(f"ec_{name}{i}") for name in "abc"} | {f"x{j}": _after(f"ec_x{i}{j}") for j in (0, 1)}
             given = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_v"}
@@ -258,8 +285,17 @@ class ReportLimits:
             lost[f"s{i}"] = {"within": f"ec_part_{i}", "rows": f"ec_k_{i}"}
         least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
         within = {f"ec_part_{i}": f"CASE WHEN ec_within_{i} > {least} THEN ec_within_{i} ELSE 0 END" for i in (0, 1)}
-        within["ec_part_2"] = f"CASE WHEN ec_between_0 + ec_between_1 > {least} THEN ec_between_0 + ec_between_1 ELSE 0 END"
-        df = self._of("_df_of_rows", **lost, between_="ec_part_2", rows_="ec_k_0 + ec_k_1", variance="ec_variance")
+        within["ec_part_2"] = (
+            f"CASE WHEN ec_between_0 + ec_between_1 > {least} THEN ec_between_0 + ec_between_1 ELSE 0 END"
+        )
+        df = self._of(
+            "_df_of_rows",
+            s0=lost["s0"],
+            s1=lost["s1"],
+            between_="ec_part_2",
+            rows_="ec_k_0 + ec_k_1",
+            variance="ec_variance",
+        )
         one, most = self.writer.number(1.0), self.writer.number(1e30)
         levels += [
             ("ec_gradients", slopes),

@@ -91,6 +91,11 @@ def report_query(
     classes
         The label's two values, the negative class first; a value that is not listed is wrong. Integer labels:
         `classes=(0, 1)`.
+    interval
+        The level of confidence limits such as 0.95, of rows that are independent: adds `NAME_ci_low` and `NAME_ci_high` beside each
+        metric, `nec_kinked` and `small`, as `report` has them. Default None: none. Rows in clusters are for `sketch_query`.
+    min_rows
+        Adds `small`: fewer rows than this. Default None.
     dialect
         "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or
         "trino".
@@ -99,16 +104,18 @@ def report_query(
     -------
     One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`; `n` (rows
     used); the metrics, at the group's own prior, and with `prior`, beside each that a prior moves, once more at the reference
-    prior: `nec`, `nec_at_prior`; `class_prior`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`; `n_missing`, `n_invalid`. A value is
-    NULL where that of `report` is null. The rows are in no order: add ORDER BY.
+    prior: `nec`, `nec_at_prior`; `class_prior`; with `interval` or `min_rows` `small`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`;
+    `n_missing`, `n_invalid`. A value is NULL where that of `report` is null. The rows are in no order: add ORDER BY. Limits are
+    those of `report` to six digits of their distance, or more: engines add up in different orders.
 
     PostgreSQL makes an error of a product that underflows or overflows: there losses and weights below 1e-50 are taken as 0, groups
     whose weights sum to more than 1e50 have no metrics, and log-odds such as 1e300 may be an error still.
+    Limits it has of values from 1e-30 to 1e30.
 
     Raises
     ------
     ValueError
-        A dialect or score type that is none, or of vectors; a metric that a report does not have, or this one cannot (ranking metrics
+        A dialect, level, number of rows or score type that is none, or scores that are vectors; a metric that a report does not have, or this one cannot (ranking metrics
         and `ece` are made from a sketch, see `sketch_query`); costs, a threshold or a prior that are none, or columns; scores that need
         a prior; a name or expression that is empty, no SQL, or more than one expression; a group column without a name, with the name of
         another or of a column of the report; labels that are not an SQL literal; `pos_label` with `classes`.

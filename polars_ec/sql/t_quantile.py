@@ -28,16 +28,17 @@ def t_levels(p: float, degrees: str, writer: Writer) -> list[tuple[str, dict[str
     n = {"n": degrees}
     levels = [("ec_t_start", {"ec_k": of("_t_constant", **n), "ec_z0": of("_t_start", normal=repr(normal), **n)})]
     beyond, is_tail = min(p, 1 - p), min(p, 1 - p) < _TAIL
+    # Few levels, for Spark resolves the names of a hundred steps of nesting, and no more.
     for i in range(_STEPS):
-        z, next_z, at = f"ec_z{i}", f"ec_z{i + 1}", {"z": f"ec_z{i}", **n, "k": "ec_k"}
-        hazard = "0"
+        at, hazard = {"z": f"ec_z{i}", **n, "k": "ec_k"}, "0"
         if is_tail:
-            log_tail, hazard = f"ec_log_tail{i}", f"ec_hazard{i}"
+            log_tail = f"ec_log_tail{i}"
             levels.append((f"ec_tails{i}", {log_tail: of("_t_log_tail", **at)}))
-            levels.append((f"ec_hazards{i}", {hazard: of("_t_hazard", log_tail=log_tail, **at)}))
-            step = of("_t_tail_step", log_tail=log_tail, hazard=hazard, beyond=repr(beyond))
+            hazard = formulas.of("_t_hazard", {**at, "log_tail": log_tail})
+            given = {"log_tail": log_tail, "hazard": hazard, "beyond": repr(beyond)}
+            step = formulas.of("_t_tail_step", given)
         else:
-            step = of("_t_middle_step", mass=repr(abs(p - 0.5)), **at)
-        levels.append((f"ec_steps{i}", {f"ec_step{i}": step}))
-        levels.append((f"ec_moved{i}", {next_z: of("_t_step", z=z, step=f"ec_step{i}", hazard=hazard, **n)}))
+            levels.append((f"ec_steps{i}", {f"ec_step{i}": of("_t_middle_step", mass=repr(abs(p - 0.5)), **at)}))
+            step = f"ec_step{i}"
+        levels.append((f"ec_moved{i}", {f"ec_z{i + 1}": of("_t_step", z=f"ec_z{i}", step=step, hazard=hazard, **n)}))
     return [*levels, ("ec_t_end", {"ec_t": of("_t_of", z=f"ec_z{_STEPS}", **n)})]
