@@ -24,6 +24,7 @@ from polars_ec.typing import ScoreType
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 _SCORE_TYPES = ("posterior", "log_odds", "llr", "decision")
+_WITHOUT_LIMITS = ("spark", "databricks")
 # Sums of larger weights make no metric, for what is made of them would overflow.
 _MOST_WEIGHT = 1e300
 # PostgreSQL makes an error of what underflows: no formula does if shares, losses, costs and priors are between these, or 0.
@@ -93,7 +94,7 @@ def report_query(
         `classes=(0, 1)`.
     interval
         The level of confidence limits such as 0.95, of rows that are independent: adds `NAME_ci_low` and `NAME_ci_high` beside each
-        metric, `nec_kinked` and `small`, as `report` has them. Default None: none. Rows in clusters are for `sketch_query`.
+        metric, `nec_kinked` and `small`, as `report` has them. Default None: none. Rows in clusters are for `sketch_query`, and so are limits in Spark and Databricks.
     min_rows
         Adds `small`: fewer rows than this. Default None.
     dialect
@@ -116,7 +117,7 @@ def report_query(
     ------
     ValueError
         A dialect, level, number of rows or score type that is none, or scores that are vectors; a metric that a report does not have, or this one cannot (ranking metrics
-        and `ece` are made from a sketch, see `sketch_query`); costs, a threshold or a prior that are none, or columns; scores that need
+        and `ece` are made from a sketch, see `sketch_query`); limits in Spark; costs, a threshold or a prior that are none, or columns; scores that need
         a prior; a name or expression that is empty, no SQL, or more than one expression; a group column without a name, with the name of
         another or of a column of the report; labels that are not an SQL literal; `pos_label` with `classes`.
     ImportError
@@ -155,6 +156,11 @@ def report_query(
     costs = options.costs(2)
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
+    if interval is not None and dialect in _WITHOUT_LIMITS:
+        raise ValueError(
+            f"interval={interval!r}: a report_query has no limits in dialect={dialect!r}, which plans their query for minutes: leave it out, "
+            "or make a sketch by sketch_query() and evaluate() it with interval="
+        )
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(

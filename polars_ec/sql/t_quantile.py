@@ -28,7 +28,6 @@ def t_levels(p: float, degrees: str, writer: Writer) -> list[tuple[str, dict[str
     n = {"n": degrees}
     levels = [("ec_t_start", {"ec_k": of("_t_constant", **n), "ec_z0": of("_t_start", normal=repr(normal), **n)})]
     beyond, is_tail = min(p, 1 - p), min(p, 1 - p) < _TAIL
-    # Few levels, for Spark resolves the names of a hundred steps of nesting, and no more.
     for i in range(_STEPS):
         at, hazard = {"z": f"ec_z{i}", **n, "k": "ec_k"}, "0"
         if is_tail:

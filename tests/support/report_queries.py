@@ -24,7 +24,7 @@ LOSSES = list(SCORING_RULES)
 ALL = [*OF_DECISIONS, *LOSSES]
 OF_THRESHOLDS = [name for name in ALL if name != "bayes_risk"]
 OF_DECIDED = [name for name in OF_DECISIONS if name != "bayes_risk"]
-TOLERANCE, TOLERANCE_OF_LIMITS, ROUNDING = 1e-9, 1e-6, 1e-5
+TOLERANCE, TOLERANCE_OF_LIMITS, ROUNDING = 1e-9, 1e-6, 3e-5
 TABLE = (
     "CREATE TEMP TABLE log (segment text, ts timestamp, late boolean, outcome text, code integer, p double precision, x double precision, "
     "d double precision, w double precision)"
@@ -85,7 +85,7 @@ CASES = [
 
 WITH_LIMITS = [
     replace(case, name=f"{case.name}_limits", arguments={**case.arguments, "interval": level, "min_rows": 20})
-    for case, level in zip(CASES, itertools.cycle((0.95, 0.9, 0.999)), strict=False)
+    for case, level in zip(CASES, itertools.cycle((0.95, 0.9, 0.99)), strict=False)
 ]
 """The same with limits, of whose quantiles some are summed in the middle and some in the tail."""
 
