@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, get_args
 
@@ -95,6 +97,16 @@ def test_quantiles_of_t(level: float) -> None:
     assert [t for _, t in found] == pytest.approx(t_quantile(0.5 + level / 2, degrees), rel=1e-11)
 
 
+@pytest.fixture
+def deep_parser() -> Iterator[None]:
+    """The parser calls itself for each parenthesis, and quotients have many where a dialect divides integers otherwise."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 * limit)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("deep_parser")
 @pytest.mark.parametrize(
     ("case", "dialect"),
     mostly_slow([(case, dialect) for case in WITH_LIMITS for dialect in PARSED], [(WITH_LIMITS[6], "bigquery")]),
