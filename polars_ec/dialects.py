@@ -83,6 +83,11 @@ class Writer:
         return f" AND (ISFINITE({x}) OR ISINF({x}))" if self._name == "duckdb" else ""
 
     @property
+    def can_materialize(self) -> bool:
+        """Whether WITH ... AS MATERIALIZED works out a query once, where the engine would put its text in place of its name."""
+        return self._name in ("duckdb", "postgres")
+
+    @property
     def infinity(self) -> str:
         """Infinity as a 64-bit float: Snowflake has no other name for it, Trino not this one."""
         return f"CAST('{'inf' if self._dialect == 'snowflake' else 'Infinity'}' AS DOUBLE)"

@@ -21,9 +21,13 @@ CREATE OR REPLACE MACRO ec._features(family, u, x00, x01, x10, x11, a0, b0, c0, 
     'a1': CAST(a1 AS DOUBLE), 'b1': CAST(b1 AS DOUBLE), 'c1': CAST(c1 AS DOUBLE)};
 -- Sums of squares of weights beyond have lost digits.
 CREATE OR REPLACE MACRO ec._square_ok(w2) AS w2 > 1e-280 AND w2 < 1e300;
+-- As many rows of equal weight as say as much.
+CREATE OR REPLACE MACRO ec._equal_rows(w, w2) AS CASE WHEN w > 0 AND ec._square_ok(w2) THEN w * w / w2 END;
 -- Has every class rows, or, as the spread of a loss takes, several?
+CREATE OR REPLACE MACRO ec._several(rows_) AS rows_ > 1 + 1e-9;
 CREATE OR REPLACE MACRO ec._has_rows(u, w0, w1, w20, w21) AS
-    w0 > 0 AND w1 > 0 AND ec._square_ok(w20) AND ec._square_ok(w21) AND (u = 1 OR w0 * w0 / w20 > 1 + 1e-9 AND w1 * w1 / w21 > 1 + 1e-9);
+    w0 > 0 AND w1 > 0 AND ec._square_ok(w20) AND ec._square_ok(w21)
+    AND (u = 1 OR ec._several(ec._equal_rows(w0, w20)) AND ec._several(ec._equal_rows(w1, w21)));
 CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
     SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
         SELECT *, unnest([
@@ -41,10 +45,13 @@ CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
 
 -- Half a row more of each decision, of the mean weight that rows have who say as much.
 CREATE OR REPLACE MACRO ec._half_a_row(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN (a + c) / (x0 + x1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._and_half(x, w) AS x + w / 2;
+CREATE OR REPLACE MACRO ec._and_half_square(a, w) AS a + w * w / 2;
 CREATE OR REPLACE MACRO ec._enlarged(moments) AS TABLE
     SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, 'enlarged' AS kind, true AS sloped, known, u,
-           x00 + _ec_0 / 2 AS x00, x01 + _ec_0 / 2 AS x01, x10 + _ec_1 / 2 AS x10, x11 + _ec_1 / 2 AS x11,
-           a0 + _ec_0 * _ec_0 / 2 AS a0, b0, c0 + _ec_0 * _ec_0 / 2 AS c0, a1 + _ec_1 * _ec_1 / 2 AS a1, b1, c1 + _ec_1 * _ec_1 / 2 AS c1
+           ec._and_half(x00, _ec_0) AS x00, ec._and_half(x01, _ec_0) AS x01, ec._and_half(x10, _ec_1) AS x10, ec._and_half(x11, _ec_1) AS x11,
+           ec._and_half_square(a0, _ec_0) AS a0, b0, ec._and_half_square(c0, _ec_0) AS c0,
+           ec._and_half_square(a1, _ec_1) AS a1, b1, ec._and_half_square(c1, _ec_1) AS c1
     FROM (SELECT *, ec._half_a_row(a0, c0, x00, x01) AS _ec_0, ec._half_a_row(a1, c1, x10, x11) AS _ec_1
           FROM query_table(moments) WHERE family = 'decisions');
 
@@ -66,6 +73,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('brier', 'brier', 'log', true), ('nbs', 'brier', 'log', true), ('ec: kink', 'constant', 'identity', false))
          AS known(name, family, scale, moves)
     WHERE ec._asks(metrics, score_type, [CASE name WHEN 'ec: kink' THEN 'nec' ELSE name END]);
+CREATE OR REPLACE MACRO ec._constants_apart(e) AS e['p1'] * e['a1'] - e['p0'] * e['a0'];
 CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
     CASE name WHEN 'nec' THEN ec._value_of_nec(errors)
               WHEN 'expected_cost' THEN ec._value_of_expected_cost(errors)
@@ -90,7 +98,7 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
               WHEN 'nce' THEN ec._mean_over_entropy(losses)
               WHEN 'brier' THEN ec._mean_loss(losses)
               WHEN 'nbs' THEN ec._mean_over_spread(losses)
-              ELSE list_transform(errors, lambda _e: _e['p1'] * _e['a1'] - _e['p0'] * _e['a0'])[1] END;
+              ELSE list_transform(errors, lambda _e: ec._constants_apart(_e))[1] END;
 
 -- Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -137,16 +145,18 @@ CREATE OR REPLACE MACRO ec._mean_influence(i) AS ec._ratio(i['i'], i['w']);
 CREATE OR REPLACE MACRO ec._within(i, mean) AS
     CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s']
          THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
+CREATE OR REPLACE MACRO ec._within_class(i, rows_, mean) AS ec._within(i, mean) * ec._ratio(rows_, rows_ - 1);
+CREATE OR REPLACE MACRO ec._between_classes(i, mean) AS mean * mean * i['w2'];
 CREATE OR REPLACE MACRO ec._stratum(i, rows_, mean) AS
-    CASE WHEN i['w'] > 0 THEN {'within': ec._within(i, mean) * ec._ratio(rows_, rows_ - 1), 'between': mean * mean * i['w2'], 'rows': rows_}
+    CASE WHEN i['w'] > 0 THEN {'within': ec._within_class(i, rows_, mean), 'between': ec._between_classes(i, mean), 'rows': rows_}
          ELSE {'within': 0e0, 'between': 0e0, 'rows': 0e0} END;
 CREATE OR REPLACE MACRO ec._lost_df(s, variance) AS
     CASE WHEN s['within'] <> 0 THEN pow(s['within'] / variance, 2) / (s['rows'] - 1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._df_of_rows(s0, s1, between_, rows_, variance) AS
+    CASE WHEN variance = 0 THEN rows_ - 1
+         ELSE 1 / nullif(ec._lost_df(s0, variance) + ec._lost_df(s1, variance) + pow(between_ / variance, 2) / (rows_ - 1), 0) END;
 CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
-    SELECT *,
-           CASE WHEN variance = 0 THEN _ec_rows - 1
-                ELSE 1 / nullif(ec._lost_df(_ec_0, variance) + ec._lost_df(_ec_1, variance)
-                                + pow(_ec_between / variance, 2) / (_ec_rows - 1), 0) END AS df
+    SELECT *, ec._df_of_rows(_ec_0, _ec_1, _ec_between, _ec_rows, variance) AS df
     FROM (
         SELECT *, _ec_0['between'] + _ec_1['between'] AS _ec_between, _ec_0['rows'] + _ec_1['rows'] AS _ec_rows,
                _ec_0['within'] + _ec_0['between'] + _ec_1['within'] + _ec_1['between'] AS variance
@@ -176,9 +186,9 @@ CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
 CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
          ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
 CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
-    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance)
-    * abs(ec._runs_at(scale, centre));
+    ec._half_width_of(ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END), variance, scale, centre);
 -- The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
 CREATE OR REPLACE MACRO ec._has_square(x) AS x = 0 OR abs(x) > 1e-140 AND abs(x) < 1e140;
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named

@@ -3042,24 +3042,28 @@ CREATE OR REPLACE MACRO ec._t_log_tail(z, n, k) AS
 CREATE OR REPLACE MACRO ec._t_density(z, n, k) AS k * exp(-z * z / 2) / sqrt(2 * pi()) * ec._h(z * z / n);
 CREATE OR REPLACE MACRO ec._t_log_slope(z, n) AS 1 / z - z / (2 * n) * (1 / tanh(z * z / n / 2) - 1) - z;
 
--- Halley's steps.
+-- Halley's steps. Each part has a name, for ec.report_query takes them one by one.
+CREATE OR REPLACE MACRO ec._t_start(normal, n) AS abs(normal) * (8 * n + 3) / (8 * n + 1);
+CREATE OR REPLACE MACRO ec._t_hazard(z, log_tail, n, k) AS ec._t_density(z, n, k) / exp(log_tail);
+CREATE OR REPLACE MACRO ec._t_tail_step(log_tail, hazard, beyond) AS (log_tail - ln(beyond)) / hazard;
+CREATE OR REPLACE MACRO ec._t_middle_step(z, mass, n, k) AS (mass - ec._t_middle(z, n, k)) / ec._t_density(z, n, k);
+CREATE OR REPLACE MACRO ec._t_step(z, step, hazard, n) AS z + step / (1 + step * (ec._t_log_slope(z, n) + hazard) / 2);
+CREATE OR REPLACE MACRO ec._t_of(z, n) AS exp(z * z / n / 2) * sqrt(n * ec._lost(z * z / n));
 CREATE OR REPLACE MACRO ec._t_from_tail(z, beyond, n, k) AS
     list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _log_tail:
-        invoke(lambda _hazard: invoke(lambda _step: _z + _step / (1 + _step * (ec._t_log_slope(_z, n) + _hazard) / 2),
-                                      (_log_tail - ln(beyond)) / _hazard),
-               ec._t_density(_z, n, k) / exp(_log_tail)),
+        invoke(lambda _hazard: invoke(lambda _step: ec._t_step(_z, _step, _hazard, n), ec._t_tail_step(_log_tail, _hazard, beyond)),
+               ec._t_hazard(_z, _log_tail, n, k)),
         ec._t_log_tail(_z, n, k)), z);
 CREATE OR REPLACE MACRO ec._t_from_middle(z, mass, n, k) AS
-    list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _step: _z + _step / (1 + _step * ec._t_log_slope(_z, n) / 2),
-        (mass - ec._t_middle(_z, n, k)) / ec._t_density(_z, n, k)), z);
+    list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _step: ec._t_step(_z, _step, 0, n), ec._t_middle_step(_z, mass, n, k)), z);
 CREATE OR REPLACE MACRO ec._t_quantile(p, normal, n, k) AS
     CASE WHEN p IS NULL OR n IS NULL THEN NULL
          WHEN isnan(n) THEN n
          WHEN p = 0.5e0 OR NOT isfinite(normal) THEN normal
-         ELSE sign(p - 0.5e0) * invoke(lambda _z: exp(_z * _z / n / 2) * sqrt(n * ec._lost(_z * _z / n)),
+         ELSE sign(p - 0.5e0) * invoke(lambda _z: ec._t_of(_z, n),
             CASE WHEN least(p, 1 - p) < 0.03e0
-                 THEN ec._t_from_tail(abs(normal) * (8 * n + 3) / (8 * n + 1), least(p, 1 - p), n, k)
-                 ELSE ec._t_from_middle(abs(normal) * (8 * n + 3) / (8 * n + 1), abs(p - 0.5e0), n, k) END) END;
+                 THEN ec._t_from_tail(ec._t_start(normal, n), least(p, 1 - p), n, k)
+                 ELSE ec._t_from_middle(ec._t_start(normal, n), abs(p - 0.5e0), n, k) END) END;
 CREATE OR REPLACE MACRO ec._degrees(df) AS
     CASE WHEN df > 0 AND NOT isnan(df) THEN greatest(least(df, 1e30), 1e0) WHEN df IS NOT NULL THEN CAST('nan' AS DOUBLE) END;
 
@@ -3094,9 +3098,13 @@ CREATE OR REPLACE MACRO ec._features(family, u, x00, x01, x10, x11, a0, b0, c0, 
     'a1': CAST(a1 AS DOUBLE), 'b1': CAST(b1 AS DOUBLE), 'c1': CAST(c1 AS DOUBLE)};
 -- Sums of squares of weights beyond have lost digits.
 CREATE OR REPLACE MACRO ec._square_ok(w2) AS w2 > 1e-280 AND w2 < 1e300;
+-- As many rows of equal weight as say as much.
+CREATE OR REPLACE MACRO ec._equal_rows(w, w2) AS CASE WHEN w > 0 AND ec._square_ok(w2) THEN w * w / w2 END;
 -- Has every class rows, or, as the spread of a loss takes, several?
+CREATE OR REPLACE MACRO ec._several(rows_) AS rows_ > 1 + 1e-9;
 CREATE OR REPLACE MACRO ec._has_rows(u, w0, w1, w20, w21) AS
-    w0 > 0 AND w1 > 0 AND ec._square_ok(w20) AND ec._square_ok(w21) AND (u = 1 OR w0 * w0 / w20 > 1 + 1e-9 AND w1 * w1 / w21 > 1 + 1e-9);
+    w0 > 0 AND w1 > 0 AND ec._square_ok(w20) AND ec._square_ok(w21)
+    AND (u = 1 OR ec._several(ec._equal_rows(w0, w20)) AND ec._several(ec._equal_rows(w1, w21)));
 CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
     SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
         SELECT *, unnest([
@@ -3114,10 +3122,13 @@ CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
 
 -- Half a row more of each decision, of the mean weight that rows have who say as much.
 CREATE OR REPLACE MACRO ec._half_a_row(a, c, x0, x1) AS CASE WHEN x0 + x1 > 0 THEN (a + c) / (x0 + x1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._and_half(x, w) AS x + w / 2;
+CREATE OR REPLACE MACRO ec._and_half_square(a, w) AS a + w * w / 2;
 CREATE OR REPLACE MACRO ec._enlarged(moments) AS TABLE
     SELECT _ec_id, _ec_p1, _ec_p0, _ec_fn, _ec_fp, family, 'enlarged' AS kind, true AS sloped, known, u,
-           x00 + _ec_0 / 2 AS x00, x01 + _ec_0 / 2 AS x01, x10 + _ec_1 / 2 AS x10, x11 + _ec_1 / 2 AS x11,
-           a0 + _ec_0 * _ec_0 / 2 AS a0, b0, c0 + _ec_0 * _ec_0 / 2 AS c0, a1 + _ec_1 * _ec_1 / 2 AS a1, b1, c1 + _ec_1 * _ec_1 / 2 AS c1
+           ec._and_half(x00, _ec_0) AS x00, ec._and_half(x01, _ec_0) AS x01, ec._and_half(x10, _ec_1) AS x10, ec._and_half(x11, _ec_1) AS x11,
+           ec._and_half_square(a0, _ec_0) AS a0, b0, ec._and_half_square(c0, _ec_0) AS c0,
+           ec._and_half_square(a1, _ec_1) AS a1, b1, ec._and_half_square(c1, _ec_1) AS c1
     FROM (SELECT *, ec._half_a_row(a0, c0, x00, x01) AS _ec_0, ec._half_a_row(a1, c1, x10, x11) AS _ec_1
           FROM query_table(moments) WHERE family = 'decisions');
 
@@ -3139,6 +3150,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('brier', 'brier', 'log', true), ('nbs', 'brier', 'log', true), ('ec: kink', 'constant', 'identity', false))
          AS known(name, family, scale, moves)
     WHERE ec._asks(metrics, score_type, [CASE name WHEN 'ec: kink' THEN 'nec' ELSE name END]);
+CREATE OR REPLACE MACRO ec._constants_apart(e) AS e['p1'] * e['a1'] - e['p0'] * e['a0'];
 CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
     CASE name WHEN 'nec' THEN ec._value_of_nec(errors)
               WHEN 'expected_cost' THEN ec._value_of_expected_cost(errors)
@@ -3163,7 +3175,7 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
               WHEN 'nce' THEN ec._mean_over_entropy(losses)
               WHEN 'brier' THEN ec._mean_loss(losses)
               WHEN 'nbs' THEN ec._mean_over_spread(losses)
-              ELSE list_transform(errors, lambda _e: _e['p1'] * _e['a1'] - _e['p0'] * _e['a0'])[1] END;
+              ELSE list_transform(errors, lambda _e: ec._constants_apart(_e))[1] END;
 
 -- Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -3210,16 +3222,18 @@ CREATE OR REPLACE MACRO ec._mean_influence(i) AS ec._ratio(i['i'], i['w']);
 CREATE OR REPLACE MACRO ec._within(i, mean) AS
     CASE WHEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] > 1e-13 * i['s']
          THEN i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'] ELSE 0 END;
+CREATE OR REPLACE MACRO ec._within_class(i, rows_, mean) AS ec._within(i, mean) * ec._ratio(rows_, rows_ - 1);
+CREATE OR REPLACE MACRO ec._between_classes(i, mean) AS mean * mean * i['w2'];
 CREATE OR REPLACE MACRO ec._stratum(i, rows_, mean) AS
-    CASE WHEN i['w'] > 0 THEN {'within': ec._within(i, mean) * ec._ratio(rows_, rows_ - 1), 'between': mean * mean * i['w2'], 'rows': rows_}
+    CASE WHEN i['w'] > 0 THEN {'within': ec._within_class(i, rows_, mean), 'between': ec._between_classes(i, mean), 'rows': rows_}
          ELSE {'within': 0e0, 'between': 0e0, 'rows': 0e0} END;
 CREATE OR REPLACE MACRO ec._lost_df(s, variance) AS
     CASE WHEN s['within'] <> 0 THEN pow(s['within'] / variance, 2) / (s['rows'] - 1) ELSE 0 END;
+CREATE OR REPLACE MACRO ec._df_of_rows(s0, s1, between_, rows_, variance) AS
+    CASE WHEN variance = 0 THEN rows_ - 1
+         ELSE 1 / nullif(ec._lost_df(s0, variance) + ec._lost_df(s1, variance) + pow(between_ / variance, 2) / (rows_ - 1), 0) END;
 CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
-    SELECT *,
-           CASE WHEN variance = 0 THEN _ec_rows - 1
-                ELSE 1 / nullif(ec._lost_df(_ec_0, variance) + ec._lost_df(_ec_1, variance)
-                                + pow(_ec_between / variance, 2) / (_ec_rows - 1), 0) END AS df
+    SELECT *, ec._df_of_rows(_ec_0, _ec_1, _ec_between, _ec_rows, variance) AS df
     FROM (
         SELECT *, _ec_0['between'] + _ec_1['between'] AS _ec_between, _ec_0['rows'] + _ec_1['rows'] AS _ec_rows,
                _ec_0['within'] + _ec_0['between'] + _ec_1['within'] + _ec_1['between'] AS variance
@@ -3249,9 +3263,9 @@ CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
 CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
          ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
 CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
-    ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) * sqrt(variance)
-    * abs(ec._runs_at(scale, centre));
+    ec._half_width_of(ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END), variance, scale, centre);
 -- The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
 CREATE OR REPLACE MACRO ec._has_square(x) AS x = 0 OR abs(x) > 1e-140 AND abs(x) < 1e140;
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
@@ -3593,7 +3607,7 @@ CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
 CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
 CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
-CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT (n > 0 AND ec._square_ok(n2) AND n * n / n2 >= 10);
+CREATE OR REPLACE MACRO ec._few(n, n2) AS coalesce(ec._equal_rows(n, n2) < 10, true);
 CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown. After each metric the bundle has its
 -- limits too, nec_ci_low and nec_ci_high after nec: overloads.py writes them.

@@ -66,24 +66,28 @@ CREATE OR REPLACE MACRO ec._t_log_tail(z, n, k) AS
 CREATE OR REPLACE MACRO ec._t_density(z, n, k) AS k * exp(-z * z / 2) / sqrt(2 * pi()) * ec._h(z * z / n);
 CREATE OR REPLACE MACRO ec._t_log_slope(z, n) AS 1 / z - z / (2 * n) * (1 / tanh(z * z / n / 2) - 1) - z;
 
--- Halley's steps.
+-- Halley's steps. Each part has a name, for ec.report_query takes them one by one.
+CREATE OR REPLACE MACRO ec._t_start(normal, n) AS abs(normal) * (8 * n + 3) / (8 * n + 1);
+CREATE OR REPLACE MACRO ec._t_hazard(z, log_tail, n, k) AS ec._t_density(z, n, k) / exp(log_tail);
+CREATE OR REPLACE MACRO ec._t_tail_step(log_tail, hazard, beyond) AS (log_tail - ln(beyond)) / hazard;
+CREATE OR REPLACE MACRO ec._t_middle_step(z, mass, n, k) AS (mass - ec._t_middle(z, n, k)) / ec._t_density(z, n, k);
+CREATE OR REPLACE MACRO ec._t_step(z, step, hazard, n) AS z + step / (1 + step * (ec._t_log_slope(z, n) + hazard) / 2);
+CREATE OR REPLACE MACRO ec._t_of(z, n) AS exp(z * z / n / 2) * sqrt(n * ec._lost(z * z / n));
 CREATE OR REPLACE MACRO ec._t_from_tail(z, beyond, n, k) AS
     list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _log_tail:
-        invoke(lambda _hazard: invoke(lambda _step: _z + _step / (1 + _step * (ec._t_log_slope(_z, n) + _hazard) / 2),
-                                      (_log_tail - ln(beyond)) / _hazard),
-               ec._t_density(_z, n, k) / exp(_log_tail)),
+        invoke(lambda _hazard: invoke(lambda _step: ec._t_step(_z, _step, _hazard, n), ec._t_tail_step(_log_tail, _hazard, beyond)),
+               ec._t_hazard(_z, _log_tail, n, k)),
         ec._t_log_tail(_z, n, k)), z);
 CREATE OR REPLACE MACRO ec._t_from_middle(z, mass, n, k) AS
-    list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _step: _z + _step / (1 + _step * ec._t_log_slope(_z, n) / 2),
-        (mass - ec._t_middle(_z, n, k)) / ec._t_density(_z, n, k)), z);
+    list_reduce([0e0, 0e0, 0e0], lambda _z, _i: invoke(lambda _step: ec._t_step(_z, _step, 0, n), ec._t_middle_step(_z, mass, n, k)), z);
 CREATE OR REPLACE MACRO ec._t_quantile(p, normal, n, k) AS
     CASE WHEN p IS NULL OR n IS NULL THEN NULL
          WHEN isnan(n) THEN n
          WHEN p = 0.5e0 OR NOT isfinite(normal) THEN normal
-         ELSE sign(p - 0.5e0) * invoke(lambda _z: exp(_z * _z / n / 2) * sqrt(n * ec._lost(_z * _z / n)),
+         ELSE sign(p - 0.5e0) * invoke(lambda _z: ec._t_of(_z, n),
             CASE WHEN least(p, 1 - p) < 0.03e0
-                 THEN ec._t_from_tail(abs(normal) * (8 * n + 3) / (8 * n + 1), least(p, 1 - p), n, k)
-                 ELSE ec._t_from_middle(abs(normal) * (8 * n + 3) / (8 * n + 1), abs(p - 0.5e0), n, k) END) END;
+                 THEN ec._t_from_tail(ec._t_start(normal, n), least(p, 1 - p), n, k)
+                 ELSE ec._t_from_middle(ec._t_start(normal, n), abs(p - 0.5e0), n, k) END) END;
 CREATE OR REPLACE MACRO ec._degrees(df) AS
     CASE WHEN df > 0 AND NOT isnan(df) THEN greatest(least(df, 1e30), 1e0) WHEN df IS NOT NULL THEN CAST('nan' AS DOUBLE) END;
 

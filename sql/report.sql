@@ -204,7 +204,7 @@ CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
 CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
 CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
-CREATE OR REPLACE MACRO ec._few(n, n2) AS NOT (n > 0 AND ec._square_ok(n2) AND n * n / n2 >= 10);
+CREATE OR REPLACE MACRO ec._few(n, n2) AS coalesce(ec._equal_rows(n, n2) < 10, true);
 CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown. After each metric the bundle has its
 -- limits too, nec_ci_low and nec_ci_high after nec: overloads.py writes them.

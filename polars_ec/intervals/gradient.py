@@ -13,7 +13,7 @@ Floats: TypeAlias = NDArray[np.float64]
 # Of a sum, at either side once and twice: what the stencil leaves out is of the order of its fourth power. So small that it does not
 # reach over the kink of NEC where a hundred million rows tell that this is near.
 _STEP = 1e-4
-_STENCIL = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
+STENCIL = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
 
 
 def gradient(value: Callable[[Floats], Floats], sums: Floats) -> Floats:
@@ -23,13 +23,13 @@ def gradient(value: Callable[[Floats], Floats], sums: Floats) -> Floats:
     """
     n_groups, n_sums = sums.shape
     steps = sums * _STEP
-    moved = np.broadcast_to(sums, (n_sums, len(_STENCIL), n_groups, n_sums)).copy()
+    moved = np.broadcast_to(sums, (n_sums, len(STENCIL), n_groups, n_sums)).copy()
     for s in range(n_sums):
-        for v, (times, _) in enumerate(_STENCIL):
+        for v, (times, _) in enumerate(STENCIL):
             moved[s, v, :, s] += times * steps[:, s]
-    values = value(moved.reshape(n_sums * len(_STENCIL), n_groups, n_sums))
-    values = values.reshape(n_sums, len(_STENCIL), n_groups, values.shape[-1])
-    weights = np.array([weight for _, weight in _STENCIL])
+    values = value(moved.reshape(n_sums * len(STENCIL), n_groups, n_sums))
+    values = values.reshape(n_sums, len(STENCIL), n_groups, values.shape[-1])
+    weights = np.array([weight for _, weight in STENCIL])
     with np.errstate(all="ignore"):
         slopes = np.einsum("svgm,v->gsm", values, weights) / steps[:, :, None]
     return np.where(steps[:, :, None] == 0, 0.0, slopes)

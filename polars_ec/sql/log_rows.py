@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from polars_ec.dialects import Writer, is_number
@@ -155,6 +155,7 @@ def select(columns: Mapping[str, str], source: str) -> str:
     )
 
 
-def with_levels(levels: Mapping[str, str], last: str) -> str:
-    """The query whose SELECTs, each from the one before, end with `last`."""
-    return f"WITH {', '.join(f'{name} AS ({text})' for name, text in levels.items())} {last}"
+def with_levels(levels: Mapping[str, str], last: str, materialized: Collection[str] = ()) -> str:
+    """The query whose SELECTs, each from the one before, end with `last`; those in `materialized` are worked out once."""
+    texts = (f"{name} AS {'MATERIALIZED ' if name in materialized else ''}({text})" for name, text in levels.items())
+    return f"WITH {', '.join(texts)} {last}"

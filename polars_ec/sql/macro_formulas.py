@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Mapping, Sequence
+from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polars_ec.sql.macros import text
@@ -32,15 +32,31 @@ class MacroFormulas:
             for name, sql in known.items()
         }
 
-    def of(self, name: str, arguments: Mapping[str, str]) -> str:
-        """The value of a macro's first overload, in which `arguments` go by name and others have their defaults."""
-        parameters, body = _overloads(name)[0]
-        given = {}
-        for parameter, (_, default) in parameters.items():
-            given[parameter] = _parsed(arguments.get(parameter, default or parameter))
-        value = self._value(_parsed(body), given)
+    def of(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> str:
+        """The value of a macro's first overload, in which `arguments` go by name and others have their defaults.
+
+        An argument that is a mapping is a struct of these parts.
+        """
+        value = self._of_macro(name, arguments)
         assert isinstance(value, self._exp.Expression), f"ec.{name} is no plain expression"
         return value.sql()
+
+    def parts_of(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> dict[str, str]:
+        """The same of a macro whose value is a struct: the values of its parts."""
+        value = self._of_macro(name, arguments)
+        assert isinstance(value, dict), f"ec.{name} is no struct"
+        return {part: x.sql() for part, x in value.items() if isinstance(x, self._exp.Expression)}
+
+    def _of_macro(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> Value:
+        parameters, body = _overloads(name)[0]
+        given: dict[str, Value] = {}
+        for parameter, (_, default) in parameters.items():
+            argument = arguments.get(parameter, default or parameter)
+            if isinstance(argument, str):
+                given[parameter] = _parsed(argument)
+            else:
+                given[parameter] = {part: _parsed(sql) for part, sql in argument.items()}
+        return self._value(_parsed(body), given)
 
     def _value(self, node: exp.Expression, bound: Mapping[str, Value]) -> Value:
         """The expression with the values of bound names, in which no macro is left."""
@@ -50,8 +66,10 @@ class MacroFormulas:
         if isinstance(node, exp.Dot):
             return self._of_call(node.expression, bound)
         if isinstance(node, exp.Transform):
-            (of,) = self._parts(node.this, bound)
-            return [self._value(node.expression.this, {**bound, node.expression.expressions[0].name: of})]
+            name = node.expression.expressions[0].name
+            return [self._value(node.expression.this, {**bound, name: of}) for of in self._parts(node.this, bound)]
+        if isinstance(node, exp.Anonymous) and node.name == "list_dot_product":
+            return self._sum_of_products(*(self._parts(factors, bound) for factors in node.expressions))
         if isinstance(node, exp.Bracket):
             return self._part(node, bound)
         if isinstance(node, exp.Array):
@@ -70,6 +88,16 @@ class MacroFormulas:
             if all(type_ != '"NULL"' or isinstance(x, self._exp.Null) for type_, x in zip(types, given, strict=True)):
                 return self._value(_parsed(body), dict(zip(parameters, given, strict=True)))
         raise LookupError(f"ec.{call.name} has no overload for {call.sql()}")
+
+    def _sum_of_products(self, weights: Sequence[Value], values: Sequence[Value]) -> Value:
+        exp = self._exp
+        terms: list[Any] = []
+        for weight, value in zip(weights, values, strict=True):
+            assert isinstance(weight, exp.Expression)
+            assert isinstance(value, exp.Expression)
+            terms.append(exp.Mul(this=weight.copy(), expression=exp.Paren(this=value.copy())))
+        total: Value = exp.Paren(this=reduce(lambda sum_, term: exp.Add(this=sum_, expression=term), terms))
+        return total
 
     def _parts(self, node: exp.Expression, bound: Mapping[str, Value]) -> list[Value]:
         value = self._value(node, bound)

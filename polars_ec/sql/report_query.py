@@ -6,7 +6,7 @@ import math
 import sys
 from collections.abc import Mapping, Sequence
 
-from polars_ec.arguments import Options, parse_options
+from polars_ec.arguments import Options, parse_min_rows, parse_options
 from polars_ec.class_names import ClassNames
 from polars_ec.costs import CostMatrix
 from polars_ec.dialects import WarehouseDialect, Writer
@@ -14,6 +14,7 @@ from polars_ec.formulas.battery import BATTERY
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import AT_PRIOR, is_moved_by_prior
+from polars_ec.intervals.arguments import parse_level
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
@@ -23,6 +24,7 @@ from polars_ec.typing import ScoreType
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 _SCORE_TYPES = ("posterior", "log_odds", "llr", "decision")
+_WITHOUT_LIMITS = ("spark", "databricks")
 # Sums of larger weights make no metric, for what is made of them would overflow.
 _MOST_WEIGHT = 1e300
 # PostgreSQL makes an error of what underflows: no formula does if shares, losses, costs and priors are between these, or 0.
@@ -44,6 +46,8 @@ def report_query(
     weight: str | None = None,
     pos_label: object = None,
     classes: Sequence[object] | None = None,
+    interval: float | None = None,
+    min_rows: int | None = None,
     dialect: WarehouseDialect = "duckdb",
 ) -> str:
     """The SQL text of the one aggregate query that makes the report of a log of two classes, in the dialect of a warehouse.
@@ -88,6 +92,11 @@ def report_query(
     classes
         The label's two values, the negative class first; a value that is not listed is wrong. Integer labels:
         `classes=(0, 1)`.
+    interval
+        The level of confidence limits such as 0.95, of rows that are independent: adds `NAME_ci_low` and `NAME_ci_high` beside each
+        metric, `nec_kinked` and `small`, as `report` has them. Default None: none. Rows in clusters are for `sketch_query`, and so are limits in Spark and Databricks.
+    min_rows
+        Adds `small`: fewer rows than this. Default None.
     dialect
         "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or
         "trino".
@@ -96,17 +105,19 @@ def report_query(
     -------
     One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`; `n` (rows
     used); the metrics, at the group's own prior, and with `prior`, beside each that a prior moves, once more at the reference
-    prior: `nec`, `nec_at_prior`; `class_prior`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`; `n_missing`, `n_invalid`. A value is
-    NULL where that of `report` is null. The rows are in no order: add ORDER BY.
+    prior: `nec`, `nec_at_prior`; `class_prior`; with `interval` or `min_rows` `small`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`;
+    `n_missing`, `n_invalid`. A value is NULL where that of `report` is null. The rows are in no order: add ORDER BY. Limits are
+    those of `report` to six digits of their distance, or more: engines add up in different orders.
 
     PostgreSQL makes an error of a product that underflows or overflows: there losses and weights below 1e-50 are taken as 0, groups
     whose weights sum to more than 1e50 have no metrics, and log-odds such as 1e300 may be an error still.
+    Limits it has of values from 1e-30 to 1e30.
 
     Raises
     ------
     ValueError
-        A dialect or score type that is none, or of vectors; a metric that a report does not have, or this one cannot (ranking metrics
-        and `ece` are made from a sketch, see `sketch_query`); costs, a threshold or a prior that are none, or columns; scores that need
+        A dialect, level, number of rows or score type that is none, or scores that are vectors; a metric that a report does not have, or this one cannot (ranking metrics
+        and `ece` are made from a sketch, see `sketch_query`); limits in Spark; costs, a threshold or a prior that are none, or columns; scores that need
         a prior; a name or expression that is empty, no SQL, or more than one expression; a group column without a name, with the name of
         another or of a column of the report; labels that are not an SQL literal; `pos_label` with `classes`.
     ImportError
@@ -145,7 +156,13 @@ def report_query(
     costs = options.costs(2)
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
-    columns = _columns(names, shares, usual=metrics is None)
+    if interval is not None and dialect in _WITHOUT_LIMITS:
+        raise ValueError(
+            f"interval={interval!r}: a report_query has no limits in dialect={dialect!r}, which plans their query for minutes: leave it out, "
+            "or make a sketch by sketch_query() and evaluate() it with interval="
+        )
+    level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
+    columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(
         rows=LogRows.of(
             writer,
@@ -165,6 +182,8 @@ def report_query(
         writer=writer,
         least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
         most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else _MOST_WEIGHT),
+        level=level,
+        min_rows=least_rows,
     )
     return writer.write(query.text())
 
@@ -265,10 +284,16 @@ def _positive(writer: Writer, options: Options, costs: CostMatrix, shares: tuple
     return exceeds(writer, threshold, writer.number(sys.float_info.max))
 
 
-def _columns(names: Sequence[str], shares: tuple[float, float] | None, *, usual: bool) -> list[str]:
+def _columns(
+    names: Sequence[str], shares: tuple[float, float] | None, *, usual: bool, limited: bool, small: bool
+) -> list[str]:
     """The columns of the report beside the keys, in their order."""
     columns = ["n"]
     for name in names:
-        moved = shares is not None and name not in CELLS and is_moved_by_prior(name)
-        columns += [name, *([f"{name}{AT_PRIOR}"] if moved else [])]
-    return [*columns, "class_prior", *(CELLS if usual else ()), "n_missing", "n_invalid"]
+        of_counts = name in CELLS
+        ends = ["_ci_low", "_ci_high"] if limited and not of_counts else []
+        columns += [name, *(f"{name}{end}" for end in ends), *(["nec_kinked"] if limited and name == "nec" else [])]
+        if shares is not None and not of_counts and is_moved_by_prior(name):
+            columns += [f"{name}{AT_PRIOR}{end}" for end in ("", *ends)]
+    of_rows = ["small"] if limited or small else []
+    return [*columns, "class_prior", *of_rows, *(CELLS if usual else ()), "n_missing", "n_invalid"]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from polars_ec.costs import CostMatrix
@@ -12,6 +11,7 @@ from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.moved_by_prior import AT_PRIOR
 from polars_ec.sql.log_rows import LogRows, product, select, with_levels
 from polars_ec.sql.macro_formulas import MacroFormulas
+from polars_ec.sql.report_limits import KINK, Limited, ReportLimits, metric_formula
 
 _CELLS = (("tn", 0, 0), ("fp", 0, 1), ("fn", 1, 0), ("tp", 1, 1))
 _COUNTS = {
@@ -20,7 +20,7 @@ _COUNTS = {
     "ec_n_invalid": "COUNT(CASE WHEN ec_class < 0 THEN 1 END)",
 }
 _FACTORS = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"]}
-_FRACTION = re.compile(r"\b\d+(?:\.\d*)?e[-+]?\d+|\b\d+\.\d+")
+_LOW, _HIGH = "_ci_low", "_ci_high"
 
 
 @dataclass(frozen=True)
@@ -36,22 +36,33 @@ class ReportQuery:
     writer: Writer
     least: str | None
     most: str
+    level: float | None = None
+    min_rows: int | None = None
 
     def text(self) -> str:
-        """The query: rows, their sums, what formulas are made of, and the formulas."""
+        """The query: rows, their sums, what formulas are made of, and the formulas; with a level, what limits are made of."""
         values = {name: self.rows.kind.sums[name] for name in self._values}
         levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
         keys = self.rows.key_names
         groups = f" GROUP BY {', '.join(keys)}" if keys else ""
         sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
         cells = self._right_cells
-        kept, kept_cells = keys | {name: name for name in (*_COUNTS, *self._loss_sums)}, {name: name for name in cells}
+        kept = keys | {name: name for name in (*_COUNTS, *self._loss_sums, *self._squares)}
+        kept_cells = {name: name for name in (*cells, *self._amounts)}
         levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
-        levels["ec_groups"] = select(kept | cells, "ec_sums")
+        levels["ec_groups"] = select(kept | cells | self._amounts, "ec_sums")
         levels["ec_sizes"] = select(kept | kept_cells | sizes, "ec_groups")
-        levels["ec_means"] = select(kept | kept_cells | self._means, "ec_sizes")
+        levels["ec_means"] = select(kept | kept_cells | {name: name for name in sizes} | self._means, "ec_sizes")
         named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
-        return with_levels(levels, select(named | self._result, "ec_means"))
+        if self.level is None:
+            result = {quoted(name): sql for name, sql in self._result.items()}
+            return with_levels(levels, select(named | result, "ec_means"))
+        of_rows, shown = list(levels), self._shown
+        limits = self._limits(self.level, shown)
+        levels |= dict(limits.levels("ec_means"))
+        # These engines would work out what is named in between wherever it is used.
+        materialized = set(levels) - set(of_rows) if self.writer.can_materialize else ()
+        return with_levels(levels, select(named | self._limited(limits, shown), next(reversed(levels))), materialized)
 
     @property
     def _values(self) -> list[str]:
@@ -62,7 +73,7 @@ class ReportQuery:
     @property
     def _sums(self) -> dict[str, str]:
         cells = {f"ec_sum_{cell}": self._amount(f"ec_class = {i} AND ec_positive = {j}") for cell, i, j in _CELLS}
-        return _COUNTS | cells | self._loss_sums
+        return _COUNTS | cells | self._loss_sums | self._squares
 
     @property
     def _loss_sums(self) -> dict[str, str]:
@@ -76,6 +87,41 @@ class ReportQuery:
                     infinite += f" AND {product(['ec_times'], self.least)} > 0"
                 sums[f"ec_infinite_{i}"] = f"COUNT(CASE WHEN {infinite} THEN 1 END)"
         return sums
+
+    @property
+    def _squares(self) -> dict[str, str]:
+        """Sums of squares of weights, and of these times losses and their squares."""
+        if self.level is None:
+            return {}
+        sums = {f"ec_sq_{cell}": self._square(f"ec_class = {i} AND ec_positive = {j}", []) for cell, i, j in _CELLS}
+        for i in (0, 1):
+            for loss in self.losses:
+                for times in (1, 2):
+                    sums[f"ec_sum_{loss}{times}_{i}"] = self._square(f"ec_class = {i}", _FACTORS[loss] * times)
+        return sums
+
+    @property
+    def _amounts(self) -> dict[str, str]:
+        """The weights of the classes, also where rows are wrong, and the squares."""
+        if self.level is None:
+            return {}
+        amounts = {}
+        for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
+            amount = f"ec_sum_{negative} + ec_sum_{positive}"
+            amounts[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
+            amounts[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
+        return amounts
+
+    def _square(self, rows: str, factors: Sequence[str]) -> str:
+        """The sum of the squares of weights times factors; to PostgreSQL infinite where one is too large."""
+        if not factors and self.rows.weight is None:
+            return self._amount(rows)
+        factors = factors if self.rows.weight is None else ["ec_times", "ec_times", *factors]
+        value = product(factors, self.least)
+        if self.least is not None:
+            large = " OR ".join(f"ABS({name}) > {self.most}" for name in dict.fromkeys(factors))
+            value = f"CASE WHEN {large} THEN {self.writer.infinity} ELSE {value} END"
+        return f"COALESCE(SUM(CASE WHEN {rows} THEN {value} ELSE 0 END), 0)"
 
     def _amount(self, rows: str) -> str:
         """Number or weight of such rows."""
@@ -126,39 +172,51 @@ class ReportQuery:
             **{cell: f"CAST(ec_{cell} AS {cell_type})" for cell in CELLS},
             "n_missing": "CAST(ec_n_missing AS BIGINT)",
             "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
+            "small": f"ec_n < {self.min_rows}",
         }
-        own, reference = self._formulas("p"), self._formulas("q")
-        return {
-            quoted(name): plain.get(name)
-            or (
-                self._metric(reference, name.removesuffix(AT_PRIOR))
-                if name.endswith(AT_PRIOR)
-                else self._metric(own, name)
-            )
-            for name in self.columns
-        }
+        return {name: plain.get(name) or self._metric(name) for name in self.columns if not _is_of_limits(name)}
 
-    def _formulas(self, prior: str) -> MacroFormulas:
-        """The formulas of the macros over the means, at the priors whose columns begin so."""
+    def _metric(self, name: str) -> str:
+        prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
         priors = {f"p{i}": f"ec_{prior}{i}" for i in (0, 1)}
         cells = {name: f"ec_{name}" for name in (*CELLS, "n0", "n1")} | priors
         losses = {loss: {f"m{i}": f"ec_{loss}_{i}" for i in (0, 1)} | priors for loss in _FACTORS}
-        return MacroFormulas(
-            {
-                **{f"_r{i}{j}": f"ec_r{i}{j}" for _, i, j in _CELLS},
-                # Costs are constants.
-                "_column_type": "NULL",
-                "_binary_cells": cells,
-                "_cells_of_costs": cells,
-                "_log_losses": losses["log_loss"],
-                "_briers": losses["brier"],
-            }
+        return metric_formula(name, cells, losses, self.costs, self.writer)
+
+    @property
+    def _shown(self) -> dict[str, tuple[str, str]]:
+        """Of each column of a group its name in the levels of the limits, and its formula."""
+        values = {name: sql for name, sql in self._result.items() if name != "small"}
+        return {name: (f"ec_column_{i}", sql) for i, (name, sql) in enumerate(values.items())}
+
+    def _limits(self, level: float, shown: Mapping[str, tuple[str, str]]) -> ReportLimits:
+        limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
+        metrics = [Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), shown[name][0]) for name in limited]
+        if "nec" in limited:
+            metrics.append(Limited(KINK, at_prior=False, estimate=""))
+        return ReportLimits(
+            level=level,
+            metrics=metrics,
+            shown=dict(shown.values()),
+            keys=list(self.rows.key_names),
+            costs=self.costs,
+            stated=self.shares is not None,
+            min_rows=self.min_rows or 0,
+            bounded=self.least is not None,
+            writer=self.writer,
         )
 
-    def _metric(self, formulas: MacroFormulas, name: str) -> str:
-        (_, fp), (fn, _) = self.costs.values
-        # Without a threshold all decisions are those of Bayes.
-        macro = "expected_cost" if name == "bayes_risk" else name
-        formula = formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp)})
-        infinite = formula.replace("CAST('inf' AS DOUBLE)", self.writer.infinity)
-        return _FRACTION.sub(lambda number: self.writer.number(float(number[0])), infinite)
+    def _limited(self, limits: ReportLimits, shown: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+        """The columns of the report from the last level."""
+        columns = {name: of for name, (of, _) in shown.items()} | {"small": "ec_small = 1"}
+        for i, metric in enumerate(limits.metrics):
+            if metric.name == KINK:
+                columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN ec_kinked = 1 END"
+                continue
+            name = metric.name + (AT_PRIOR if metric.at_prior else "")
+            columns[f"{name}{_LOW}"], columns[f"{name}{_HIGH}"] = limits.low(i), limits.high(i)
+        return {quoted(name): columns[name] for name in self.columns}
+
+
+def _is_of_limits(name: str) -> bool:
+    return name == "nec_kinked" or name.endswith((_LOW, _HIGH))

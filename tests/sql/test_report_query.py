@@ -19,13 +19,23 @@ from polars_ec.dialects import WarehouseDialect
 from polars_ec.sql.macro_formulas import MacroFormulas
 from polars_ec.sql.report_query import report_query
 from tests.support.cases import mostly_slow
-from tests.support.report_queries import ALL, CASES, LOSSES, OF_DECISIONS, ReportCase, check, make_log, write_log
+from tests.support.report_queries import (
+    ALL,
+    CASES,
+    LOSSES,
+    OF_DECISIONS,
+    ReportCase,
+    check,
+    make_log,
+    write_log,
+)
 
 PARSED = [dialect for dialect in get_args(WarehouseDialect) if dialect != "datafusion"]
 SPARK_CAST = exp.TryCast  # what sqlglot makes of Spark's CAST
 FUNCTIONS = {
     *(exp.Abs, exp.And, exp.Case, exp.Cast, exp.Coalesce, exp.Count, exp.Exp, exp.If, exp.Least, exp.Ln, exp.Nullif, exp.Or),
     *(exp.Sqrt, exp.Sum, SPARK_CAST),
+    *(exp.Max, exp.Pow, exp.Tanh),  # of limits
 }  # fmt: skip
 QUICK = [case for case in CASES if case.name in ("weighted_usual", "llr", "no_rows")]
 

@@ -1,0 +1,379 @@
+"""The limits of the metrics of a report, of independent rows, in portable SQL: levels over the sums of its groups.
+
+The statistics are those of `polars_ec.intervals`, and the formulas those of the macros (sql/intervals.sql), which say why they are right.
+Each level names what the next one uses. A group becomes a row for each metric, and this one for each step of the finite differences; two
+aggregations take them together again.
+
+Besides the rules of `log_rows`: nothing is divided by 0, and no product underflows, for PostgreSQL makes errors of these. There sums and
+values that are not within bounds have no limits.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from polars_ec.costs import CostMatrix
+from polars_ec.dialects import Writer
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.intervals.arguments import FEW_OF_A_CLASS
+from polars_ec.intervals.gradient import STENCIL
+from polars_ec.intervals.scales import scale_of
+from polars_ec.sql.log_rows import select
+from polars_ec.sql.macro_formulas import MacroFormulas
+from polars_ec.sql.portable_formulas import numbers_of, portable
+from polars_ec.sql.t_quantile import t_levels
+
+KINK = "ec: kink"
+"""The difference of the two constant decisions' costs, which is 0 where NEC has its kink."""
+
+_CELLS = (("00", "tn"), ("01", "fp"), ("10", "fn"), ("11", "tp"))
+_MOMENTS = (*(f"ec_x{cell}" for cell, _ in _CELLS), *(f"ec_{name}{i}" for i in (0, 1) for name in "abc"))
+# Less than this share of the variance is nothing to the degrees of freedom.
+_LEAST_PART = 1e-60
+# To PostgreSQL: sums of weights and losses, their squares, and values.
+_BOUNDS_OF_SUMS, _BOUNDS_OF_SQUARES, _BOUNDS_OF_VALUES = (1e-70, 1e60), (1e-140, 1e120), (1e-30, 1e30)
+_ANY = (0.0, sys.float_info.max)
+
+
+@dataclass(frozen=True)
+class Limited:
+    """A metric that has limits, or the kink of NEC: its value in the group is the column `estimate`."""
+
+    name: str
+    at_prior: bool
+    estimate: str
+
+    @property
+    def family(self) -> str:
+        """What the sums are of."""
+        if self.name == KINK:
+            return "constant"
+        return SCORING_RULES[self.name].loss if self.name in SCORING_RULES else "decisions"
+
+
+@dataclass(frozen=True)
+class ReportLimits:
+    """The levels of the limits of `metrics`; `shown` are columns of a group, and `formulas` its metrics by `MacroFormulas`."""
+
+    level: float
+    metrics: Sequence[Limited]
+    shown: Mapping[str, str]
+    keys: Sequence[str]
+    costs: CostMatrix
+    stated: bool
+    min_rows: int
+    bounded: bool
+    writer: Writer
+
+    def levels(self, source: str) -> Iterator[tuple[str, str]]:
+        """The SELECTs by their names, the first from `source`."""
+        for name, text in self._levels():
+            yield name, text.replace("{source}", source)
+            source = name
+
+    def low(self, i: int) -> str:
+        """The column of the lower limit of a metric."""
+        return f"ec_low_{i}"
+
+    def high(self, i: int) -> str:
+        """The column of the upper limit of a metric."""
+        return f"ec_high_{i}"
+
+    def _levels(self) -> Iterator[tuple[str, str]]:
+        keys = {key: key for key in self.keys}
+        yield "ec_rows_of_class", f"SELECT *, {_columns({**self.shown, **self._known})} FROM {{source}}"
+        yield "ec_halves", f"SELECT *, {_columns(self._halves)} FROM {{source}}"
+        if not self.metrics:
+            return
+        yield "ec_metrics", self._table_of_metrics
+        # Keys of groups rather than aggregates: to DataFusion the largest of -inf is a number.
+        taken = {name: name for name in self._taken}
+        groups = keys | {"ec_metric": "ec_metric"} | taken
+        grouped = ", ".join(groups)
+        priors = {f"ec_q{i}": f"ec_q{i}" for i in (0, 1)} if self.stated else {}
+        of_metric = {name: name for name in ("ec_metric", "ec_name", "ec_scale", "ec_at_prior", "ec_u")}
+        yield "ec_moments", select(keys | taken | priors | of_metric | self._moments, "ec_halves CROSS JOIN ec_metrics")
+        yield "ec_stencil", self._table_of_steps
+        yield "ec_changed", f"SELECT *, {_columns(self._changed)} FROM ec_moments CROSS JOIN ec_stencil"
+        for name, columns in self._of_values:
+            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
+        yield (
+            "ec_slopes",
+            f"{select(groups | {'ec_value': 'ec_value'} | self._slopes, '{source}')} GROUP BY {grouped}, ec_value",
+        )
+        for name, columns in self._of_spread:
+            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
+        settled = select(groups | {"ec_value": "ec_value"} | self._settled, "{source}")
+        yield "ec_settled", f"{settled} GROUP BY {grouped}, ec_value"
+        for name, columns in self._of_ends:
+            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
+        by_group = f" GROUP BY {', '.join(keys | taken)}"
+        yield "ec_limits", select(keys | taken | self._taken_together, "{source}") + by_group
+
+    @property
+    def _taken(self) -> list[str]:
+        """The columns of a group that are to come out of the last level."""
+        return [*self.shown, "ec_small"]
+
+    def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
+        return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
+
+    @property
+    def _known(self) -> dict[str, str]:
+        return {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
+
+    @property
+    def _halves(self) -> dict[str, str]:
+        """What says whether every class has rows, or several; and half a row more of each decision."""
+        enough = [f"ec_rows_{i} >= {FEW_OF_A_CLASS}" for i in (0, 1)]
+        several = " AND ".join(self._of("_several", rows_=f"ec_rows_{i}") for i in (0, 1))
+        halves = {
+            f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
+            for i, (a, c) in enumerate((("tn", "fp"), ("fn", "tp")))
+        }
+        return {
+            "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
+            "ec_several": f"CASE WHEN {several} THEN 1 ELSE 0 END",
+            "ec_small": f"CASE WHEN ec_n >= {self.min_rows} AND {' AND '.join(enough)} THEN 0 ELSE 1 END",
+            **halves,
+        }
+
+    @property
+    def _table_of_metrics(self) -> str:
+        rows = [
+            f"SELECT {i} AS ec_metric, '{metric.name}' AS ec_name, '{metric.family}' AS ec_family, "
+            f"'{'identity' if metric.name == KINK else scale_of(metric.name)}' AS ec_scale, "
+            f"{int(metric.at_prior)} AS ec_at_prior, {int(metric.family == 'decisions')} AS ec_u"
+            for i, metric in enumerate(self.metrics)
+        ]
+        return " UNION ALL ".join(rows)
+
+    @property
+    def _table_of_steps(self) -> str:
+        number = self.writer.number
+        steps = [(0, 0.0, 0.0), *((i, float(times), share) for i in range(1, 5) for times, share in STENCIL)]
+        return " UNION ALL ".join(
+            f"SELECT {i} AS ec_sum, {number(times)} AS ec_change, {number(share)} AS ec_share"
+            for i, times, share in steps
+        )
+
+    @property
+    def _moments(self) -> dict[str, str]:
+        """The sums that a metric is made of: of decisions with half a row more, of losses as they are; and its value."""
+        families: dict[str, dict[str, str]] = {}
+        for metric in self.metrics:
+            families.setdefault(metric.family, self._moments_of(metric.family))
+        moments = {}
+        for name in _MOMENTS:
+            cases = " ".join(
+                f"WHEN ec_family = '{family}' AND {'ec_some' if family in ('decisions', 'constant') else 'ec_several'} = 1 THEN {of[name]}"
+                for family, of in families.items()
+            )
+            bounds = _BOUNDS_OF_SUMS if name.startswith("ec_x") else _BOUNDS_OF_SQUARES
+            moments[name] = self._within(f"CASE {cases} END", bounds)
+        estimates = " ".join(
+            f"WHEN ec_metric = {i} THEN {metric.estimate}"
+            for i, metric in enumerate(self.metrics)
+            if metric.name != KINK
+        )
+        return {**moments, "ec_value": f"CASE {estimates} END"}
+
+    def _moments_of(self, family: str) -> dict[str, str]:
+        found = dict.fromkeys(_MOMENTS, self.writer.number(0.0))
+        for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
+            half = f"ec_half_{i}"
+            if family == "decisions":
+                for j, cell in enumerate((negative, positive)):
+                    found[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
+                    found[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=half)
+                continue
+            found[f"ec_x{i}0"], found[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
+            if family != "constant":
+                found[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
+                found[f"ec_b{i}"], found[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
+        return found
+
+    def _within(self, x: str, bounds: tuple[float, float]) -> str:
+        """To PostgreSQL 0 below the bounds, and NULL above them."""
+        if not self.bounded:
+            return x
+        least, most = (self.writer.number(bound) for bound in bounds)
+        return f"CASE WHEN ABS({x}) >= {least} AND ABS({x}) <= {most} THEN {x} WHEN ABS({x}) < {least} THEN 0 END"
+
+    @property
+    def _changed(self) -> dict[str, str]:
+        return {
+            f"ec_{cell}": self._of("_changed", x=f"ec_x{ij}", moved=f"(ec_sum = {i})", times="ec_change")
+            for i, (ij, cell) in enumerate(_CELLS, 1)
+        }
+
+    @property
+    def _of_values(self) -> list[tuple[str, dict[str, str]]]:
+        """From changed sums to the value of a metric, NULL where it is no number."""
+        sizes = {"ec_n0": "ec_tn + ec_u * ec_fp", "ec_n1": "ec_fn + ec_u * ec_tp"}
+        rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_{cell}", y=sizes[f"ec_n{ij[0]}"]) for ij, cell in _CELLS}
+        for i, rest in ((0, 1), (1, 0)):
+            share = self._of("_share", n=sizes[f"ec_n{i}"], rest=sizes[f"ec_n{rest}"])
+            rates[f"ec_p{i}"] = f"CASE WHEN ec_at_prior = 1 THEN ec_q{i} ELSE {share} END" if self.stated else share
+        names = dict.fromkeys(metric.name for metric in self.metrics)
+        values = " ".join(f"WHEN ec_name = '{name}' THEN {self._value(name)}" for name in names)
+        least, most = (self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.bounded else _ANY))
+        at = "ec_at_step"
+        number = f"CASE WHEN ABS({at}) >= {least} AND ABS({at}) <= {most} THEN {at} WHEN ABS({at}) < {least} THEN 0 END"
+        return [
+            ("ec_rates", sizes | rates),
+            ("ec_metric_values", {at: f"CASE {values} END"}),
+            ("ec_numbers", {"ec_number": number}),
+        ]
+
+    def _value(self, name: str) -> str:
+        (_, fp), (fn, _) = self.costs.values
+        if name == KINK:
+            e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
+            return portable(MacroFormulas({}).of("_constants_apart", {"e": e}), self.writer)
+        cells = {
+            "n0": "ec_n0",
+            "n1": "ec_n1",
+            "p0": "ec_p0",
+            "p1": "ec_p1",
+            **{cell: f"ec_{cell}" for _, cell in _CELLS},
+        }
+        losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
+        return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
+
+    @property
+    def _slopes(self) -> dict[str, str]:
+        of_metric = {
+            "ec_on": "MAX(ec_scale)",
+            "ec_v": "MAX(ec_u)",
+            "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)",
+        }
+        moments = {_after(name): f"MAX({name})" for name in _MOMENTS}
+        slopes = {}
+        for i, (ij, _) in enumerate(_CELLS, 1):
+            slopes[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_sum = {i} THEN ec_share * ec_number END)"
+            slopes[f"ec_known{ij}"] = f"COUNT(CASE WHEN ec_sum = {i} THEN ec_number END)"
+        return of_metric | moments | slopes
+
+    @property
+    def _of_spread(self) -> list[tuple[str, dict[str, str]]]:
+        """From slopes to limits. A value without one of the steps has no slope."""
+        levels: list[tuple[str, dict[str, str]]] = []
+        slopes: dict[str, str] = {}
+        influences: dict[str, str] = {}
+        rows: dict[str, str] = {}
+        parts: dict[str, str] = {}
+        lost: dict[str, dict[str, str]] = {}
+        for ij, _ in _CELLS:
+            x = _after(f"ec_x{ij}")
+            step = self._of("_step", x=x)
+            slopes[f"ec_g{ij}"] = (
+                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_known{ij} = {len(STENCIL)} THEN ec_d{ij} / ({step}) END"
+            )
+        for i in (0, 1):
+            sums = {name: _after(f"ec_{name}{i}") for name in "abc"} | {f"x{j}": _after(f"ec_x{i}{j}") for j in (0, 1)}
+            given = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_v"}
+            names = {}
+            for part, sql in MacroFormulas({}).parts_of("_influence", given).items():
+                names[part] = f"ec_i_{part}_{i}"
+                influences[names[part]] = portable(sql, self.writer)
+            rows |= {f"ec_m_{i}": self._of("_mean_influence", i=names), f"ec_k_{i}": self._of("_rows_of", i=names)}
+            parts[f"ec_within_{i}"] = self._of("_within_class", i=names, rows_=f"ec_k_{i}", mean=f"ec_m_{i}")
+            parts[f"ec_between_{i}"] = self._of("_between_classes", i=names, mean=f"ec_m_{i}")
+            lost[f"s{i}"] = {"within": f"ec_part_{i}", "rows": f"ec_k_{i}"}
+        least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
+        within = {f"ec_part_{i}": f"CASE WHEN ec_within_{i} > {least} THEN ec_within_{i} ELSE 0 END" for i in (0, 1)}
+        within["ec_part_2"] = (
+            f"CASE WHEN ec_between_0 + ec_between_1 > {least} THEN ec_between_0 + ec_between_1 ELSE 0 END"
+        )
+        df = self._of(
+            "_df_of_rows",
+            s0=lost["s0"],
+            s1=lost["s1"],
+            between_="ec_part_2",
+            rows_="ec_k_0 + ec_k_1",
+            variance="ec_variance",
+        )
+        one, most = self.writer.number(1.0), self.writer.number(1e30)
+        levels += [
+            ("ec_gradients", slopes),
+            ("ec_influences", influences),
+            ("ec_means_of_class", rows),
+            ("ec_parts", parts),
+            ("ec_variances", {"ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"}),
+            ("ec_parts_of_variance", within),
+            ("ec_freedom", {"ec_df": df}),
+            ("ec_degrees", {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(sys.float_info.max)} THEN {most} ELSE {one} END"}),
+            *t_levels(0.5 + self.level / 2, "ec_nu", self.writer),
+        ]  # fmt: skip
+        at = self._of("_forward", scale="ec_on", x="ec_centre", guarded=True)
+        half = self._of("_half_width_of", t="ec_t", variance="ec_variance", scale="ec_on", centre="ec_centre")
+        return [*levels, ("ec_widths", {"ec_at": at, "ec_half": half})]
+
+    @property
+    def _settled(self) -> dict[str, str]:
+        """What limits are made of, as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
+        near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
+        names = {"scale": "on", "middle": "centre", "start": "at", "width": "half"}
+        return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
+
+    @property
+    def _of_ends(self) -> list[tuple[str, dict[str, str]]]:
+        """Limits around the middle, so far apart that they hold the value; none where either is none."""
+        largest = self.writer.number(sys.float_info.max)
+        shown = " AND ".join(
+            [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_value", "ec_start", "ec_width")]
+            + [f"({self._of('_has_square', x='ec_middle')})"]
+        )
+        ends = {
+            f"ec_{end}_end": f"CASE WHEN {shown} THEN {self._of('_inverse', scale='ec_scale', z=z, guarded=True)} END"
+            for end, z in (("low", "ec_start - ec_width"), ("high", "ec_start + ec_width"))
+        }
+        held = {
+            "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
+            "ec_high": "CASE WHEN ec_high_end > ec_value THEN ec_high_end WHEN ec_high_end <= ec_value THEN ec_value END",
+        }
+        return [("ec_ends", ends), ("ec_held", held)]
+
+    @property
+    def _taken_together(self) -> dict[str, str]:
+        taken = {}
+        for i, metric in enumerate(self.metrics):
+            if metric.name == KINK:
+                taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
+                continue
+            for column, end in ((self.low(i), "ec_low"), (self.high(i), "ec_high")):
+                taken[column] = f"MAX(CASE WHEN ec_metric = {i} THEN {end} END)"
+        return taken
+
+
+def metric_formula(
+    name: str, cells: Mapping[str, str], losses: Mapping[str, Mapping[str, str]], costs: CostMatrix, writer: Writer
+) -> str:
+    """The value of a metric of columns: cells, sizes and priors, and of each loss the means and priors. Rates are `ec_rij`."""
+    (_, fp), (fn, _) = costs.values
+    formulas = MacroFormulas(
+        {
+            **{f"_r{ij}": f"ec_r{ij}" for ij, _ in _CELLS},
+            # Costs are constants.
+            "_column_type": "NULL",
+            "_binary_cells": cells,
+            "_cells_of_costs": cells,
+            "_log_losses": losses.get("log_loss", {}),
+            "_briers": losses.get("brier", {}),
+        }
+    )
+    # Without a threshold all decisions are those of Bayes.
+    macro = "expected_cost" if name == "bayes_risk" else name
+    return numbers_of(formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp)}), writer)
+
+
+def _columns(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
+
+
+def _after(name: str) -> str:
+    """What a moment is called after the aggregation: an engine may take a name for the aggregate that it names."""
+    return f"{name}_"

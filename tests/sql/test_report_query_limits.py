@@ -1,0 +1,157 @@
+"""The limits that a report query makes are those of Polars' report, in three engines; and the queries parse in the other dialects."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, get_args
+
+import duckdb
+import polars as pl
+import pytest
+import sqlglot
+from sqlglot import exp
+
+import polars_ec as ec
+from polars_ec.dialects import WarehouseDialect, Writer
+from polars_ec.intervals.quantiles import t_quantile
+from polars_ec.sql.log_rows import with_levels
+from polars_ec.sql.report_query import report_query
+from polars_ec.sql.t_quantile import t_levels
+from tests.support.cases import mostly_slow
+from tests.support.report_queries import WITH_LIMITS, ReportCase, check, make_log, write_log
+
+PARSED = [dialect for dialect in get_args(WarehouseDialect) if dialect not in ("datafusion", "spark", "databricks")]
+QUICK = [case for case in WITH_LIMITS if case.name in ("weighted_usual_limits", "codes_limits")]
+ROWS = "(VALUES (0.9, true), (0.6, false), (0.2, false), (0.3, true), (0.7, true), (0.1, false)) AS t(p, y)"
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory) -> Path:
+    return write_log(tmp_path_factory.mktemp("warehouse") / "log.parquet")
+
+
+@pytest.fixture(scope="module")
+def log() -> pl.DataFrame:
+    return make_log()
+
+
+@pytest.mark.parametrize("case", mostly_slow(WITH_LIMITS, QUICK), ids=lambda case: case.name)
+def test_duckdb(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
+    check(case, log, duckdb.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
+
+
+@pytest.mark.parametrize("case", mostly_slow(WITH_LIMITS, QUICK[1:]), ids=lambda case: case.name)
+def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
+    datafusion = pytest.importorskip("datafusion")
+    context = datafusion.SessionContext()
+    context.register_parquet("log", str(path))
+    check(case, log, pl.from_arrow(context.sql(case.query("datafusion")).to_arrow_table()))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "case", [WITH_LIMITS[0], WITH_LIMITS[3], WITH_LIMITS[8], WITH_LIMITS[12]], ids=lambda case: case.name
+)
+def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
+    chdb = pytest.importorskip("chdb")
+    check(case, log, pl.from_arrow(chdb.query(case.query("clickhouse", f"file('{path}', Parquet)"), "ArrowTable")))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("metric", ["nec", "nce"])
+def test_the_macro_and_the_query_give_the_same(metric: str, log: pl.DataFrame) -> None:
+    connection = duckdb.connect()
+    ec.register(connection)
+    connection.register(
+        "log", log.filter(pl.col("segment").is_in(["plain", "rare", "right", "all wrong", "positive", "light"]))
+    )
+    made = connection.sql(
+        report_query("log", "p", "late", by="segment", metrics=[metric], prior=0.2, weight="w", interval=0.9)
+    ).pl()
+    wanted = connection.sql(
+        f"FROM ec.report('log', p, late, groups := ['segment'], metrics := ['{metric}'], prior := 0.2, weight := w, interval := 0.9)"
+    ).pl()
+    assert made.sort("segment").select(wanted.columns).equals(wanted) or _largest(made, wanted) < 1e-6
+
+
+def _largest(made: pl.DataFrame, wanted: pl.DataFrame) -> float:
+    names = [name for name in wanted.columns if wanted.schema[name] == pl.Float64]
+    made = made.sort("segment")
+    assert made.select(pl.col(names).is_null()).equals(wanted.select(pl.col(names).is_null()))
+    differences = (made[name] - wanted[name] for name in names)
+    return max(float(x.abs().max() or 0) for x in differences)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999999])
+def test_quantiles_of_t(level: float) -> None:
+    """The levels of the query are the quantile of t, which has tests of its own."""
+    degrees = [1.0, 1.5, 3.0, 28.25, 1e4, 1e12, 1e30]
+    rows = ", ".join(f"({n!r}::DOUBLE)" for n in degrees)
+    levels, source = {}, f"(VALUES {rows}) AS t(n)"
+    for name, columns in t_levels(0.5 + level / 2, "n", Writer("duckdb")):
+        levels[name] = f"SELECT *, {', '.join(f'{sql} AS {column}' for column, sql in columns.items())} FROM {source}"
+        source = name
+    found = duckdb.sql(with_levels(levels, f"SELECT n, ec_t FROM {source} ORDER BY n", set(levels))).fetchall()
+    assert [t for _, t in found] == pytest.approx(t_quantile(0.5 + level / 2, degrees), rel=1e-11)
+
+
+@pytest.fixture
+def deep_parser() -> Iterator[None]:
+    """The parser calls itself for each parenthesis, and quotients have many where a dialect divides integers otherwise."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(10 * limit)
+    yield
+    sys.setrecursionlimit(limit)
+
+
+@pytest.mark.usefixtures("deep_parser")
+@pytest.mark.parametrize(
+    ("case", "dialect"),
+    mostly_slow([(case, dialect) for case in WITH_LIMITS for dialect in PARSED], [(WITH_LIMITS[6], "bigquery")]),
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_every_dialect_parses_and_has_no_other_functions(case: ReportCase, dialect: str) -> None:
+    query = sqlglot.parse_one(text := case.query(dialect), dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
+    assert isinstance(query, exp.Select)
+    assert query.named_selects == case.wanted(make_log().clear()).columns
+    functions = {type(function).__name__ for function in query.find_all(exp.Func)}
+    assert not functions & {"Atanh", "Pi", "Array", "Lambda", "Struct"}
+    assert sqlglot.transpile(text, read=dialect, write=dialect)
+
+
+def test_small_alone() -> None:
+    made = duckdb.sql(report_query(ROWS, "p", "y", metrics=["recall"], min_rows=7)).pl()
+    assert made.columns == ["n", "recall", "class_prior", "small", "n_missing", "n_invalid"]
+    assert made["small"].to_list() == [True]
+    assert duckdb.sql(report_query(ROWS, "p", "y", min_rows=6)).pl()["small"].to_list() == [False]
+
+
+def test_counts_have_no_limits() -> None:
+    made = duckdb.sql(report_query(ROWS, "p", "y", metrics=["tn"], interval=0.95)).pl()
+    assert made.columns == ["n", "tn", "class_prior", "small", "n_missing", "n_invalid"]
+    assert made.row(0) == (6, 2, 0.5, True, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"interval": 95}, "interval=95 is not a level between 0 and 1: pass 0.95"),
+        ({"interval": True}, "interval=True"),
+        ({"min_rows": -1}, "min_rows=-1"),
+        ({"interval": 0.95, "by": ["nec_ci_low"]}, "'nec_ci_low', and so has the report"),
+        ({"min_rows": 3, "by": ["small"]}, "'small', and so has the report"),
+        ({"interval": 0.95, "dialect": "spark"}, "no limits in dialect='spark'"),
+        ({"interval": 0.95, "dialect": "databricks"}, r"make a sketch by sketch_query\(\)"),
+        ({"cluster": "user"}, "unexpected keyword argument 'cluster'"),
+    ],
+)
+def test_bad_calls_are_errors(wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        report_query(**{"table": "log", "score": "p", "label": "y", **wrong})
+
+
+def test_names_of_columns_of_reports_without_limits_are_free() -> None:
+    assert '"nec_ci_low"' in report_query("log", "p", "y", by=["nec_ci_low"])
+    assert report_query("log", "p", "y", metrics=["nbs"], interval=0.95).count("FROM log") == 1
