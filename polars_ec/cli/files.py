@@ -174,8 +174,13 @@ def _add_table(found: Found, folder: Path, kind: FileKind) -> None:
 
 
 def distinct(files: Iterable[Place]) -> list[Place]:
-    """Each input once, by whatever links and names it is reached."""
-    return list({full_name(file): file for file in reversed(list(files))}.values())[::-1]
+    """Each input once, by whatever links and names it is reached; UsageError for a table by two names."""
+    once = list({full_name(file): file for file in reversed(list(files))}.values())[::-1]
+    tables: dict[str, LakeTable] = {}
+    for table in once:
+        if isinstance(table, LakeTable) and (other := tables.setdefault(table.identity, table)) is not table:
+            raise UsageError(f"{other} and {table} are one table, whose rows would count twice: name it once")
+    return once
 
 
 def kind_of(file: Place) -> FileKind:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Sequence
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -53,6 +54,8 @@ def open_iceberg(path: str, shown: str) -> tuple[Table, str]:
         import pyiceberg.table  # noqa: F401
     except ImportError:
         raise UsageError(f"{shown}: Iceberg tables need pyiceberg: pip install 'polars_ec[lake]'") from None
+    if find_spec("polars_iceberg") is None:
+        os.environ.setdefault("POLARS_ICEBERG_PLANNER", "pyiceberg")  # Polars warns where it must do without that
     try:
         with panics_unseen():
             table = _of_catalog(path, shown) if path.startswith(CATALOG) else _of_metadata(path, shown)
@@ -72,10 +75,13 @@ def _of_metadata(path: str, shown: str) -> Table:
     from pyiceberg.table import StaticTable
 
     file = path if path.endswith(METADATA_SUFFIX) else _newest(path, shown)
-    properties = {
-        name: value for name, names in _S3.items() if (value := next(filter(None, map(os.environ.get, names)), None))
-    }
-    return StaticTable.from_metadata(file, properties if is_address(file) else {})
+    return StaticTable.from_metadata(file, _of_environment() if is_address(file) else {})
+
+
+def _of_environment() -> dict[str, str]:
+    """How pyiceberg gets at objects: as all else here does."""
+    stated = {name: next(filter(None, map(os.environ.get, names)), None) for name, names in _S3.items()}
+    return {name: value for name, value in stated.items() if value is not None}
 
 
 def _of_catalog(path: str, shown: str) -> Table:
@@ -92,6 +98,8 @@ def _of_catalog(path: str, shown: str) -> Table:
             f"{shown}: pyiceberg has no catalog {catalog_name!r}: state it in .pyiceberg.yaml, or by "
             f"PYICEBERG_CATALOG__{catalog_name.upper()}__URI in the environment ({why(error)})"
         ) from None
+    for name, value in _of_environment().items():
+        catalog.properties.setdefault(name, value)
     try:
         return catalog.load_table(identifier)
     except (NoSuchTableError, NoSuchNamespaceError):

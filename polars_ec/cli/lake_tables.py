@@ -37,6 +37,11 @@ class LakeTable:
         return self.shown
 
     @property
+    def identity(self) -> str:
+        """What tells the table from all others, in whatever version and by whatever name."""
+        return self.tag.split("/")[0]
+
+    @property
     def parts(self) -> tuple[str, ...]:
         """Nothing: the names of its folders are no columns."""
         return ()

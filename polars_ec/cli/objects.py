@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from polars_ec.cells.parquet import first_line
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 _ADDRESS = re.compile(r"(?P<bucket>(?P<scheme>s3|gs|az)://[^/]+)(?:/(?P<key>.*))?", re.DOTALL)
 _OTHER_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+# What pathlib makes of an address.
+_COLLAPSED = re.compile(r"(?P<scheme>s3|gs|az):/+")
 # Queries may be signed, and hold what nobody else should read.
 _QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?]*)\?\S+")
 _USER = re.compile(r"(://)[^/@\s]*@")
@@ -82,6 +85,15 @@ def is_address(path: str) -> bool:
 def is_in_store(name: str) -> bool:
     """Whether the full name of an input is an address."""
     return _ADDRESS.fullmatch(name) is not None
+
+
+def check_local(option: str, path: Path | None, what: str) -> None:
+    """Refuse an address where a local file or folder is written."""
+    written = None if path is None else _COLLAPSED.match(str(path))
+    if written is not None:
+        raise UsageError(
+            f"{option} {written['scheme']}://{str(path)[written.end() :]}: {what} written to a local path: copy it from there"
+        )
 
 
 def split(url: str) -> tuple[str, str]:

@@ -29,6 +29,7 @@ from polars_ec.cli.files import find
 from polars_ec.cli.folder_lock import Lock, locked
 from polars_ec.cli.found import Found, NoFilesError
 from polars_ec.cli.labels import label_value, values_and_presence, without_positives
+from polars_ec.cli.lake_tables import LakeTable
 from polars_ec.cli.logs import check_columns, open_log
 from polars_ec.cli.manifest import (
     Entry,
@@ -258,6 +259,7 @@ class _Run:
                 name = folder.name_for(task.source)
                 former = self.entries.get(name)
                 try:
+                    self._refuse_twin(task)
                     self.lock.reading(task.source)
                     made, cluster_type = _sketch_file(task, self.options)
                     entry = _entry(task, made, self.recorded, cluster_type)
@@ -275,6 +277,14 @@ class _Run:
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
                 outcome.invalid += count_rows(made, self.recorded, pl.col("class") == -1)
+
+    def _refuse_twin(self, task: Task) -> None:
+        """A table has a name by its folder, one by its metadata and one in its catalog, and counts once."""
+        if isinstance(task.file, LakeTable):
+            own = self.folder.name_for(task.source)
+            for name, entry in self.entries.items():
+                if name != own and (entry.record.tag or "").startswith(f"{task.file.identity}/"):
+                    raise DataError(f"{task.file} is the table that counts as {entry.record.input}: name it in one way")
 
     def _refuse_renamed(self, task: Task, made: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
