@@ -121,7 +121,7 @@ class Database:
         (folder,) = found
         scheme = re.match(r"(\w+)://", folder)
         if scheme is not None:
-            connection.execute(f"LOAD {'azure' if scheme[1].startswith('az') else 'httpfs'}")
+            connection.execute(f"LOAD {'azure' if scheme[1].startswith(('az', 'abfs')) else 'httpfs'}")
             # Stored secrets are read from files when the first is needed.
             connection.execute("SELECT count(*) FROM duckdb_secrets()").fetchall()
         connection.execute(f"SET allowed_directories = [{quoted_text(folder)}]")
