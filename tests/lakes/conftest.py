@@ -96,7 +96,7 @@ def to_s3(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
 
 @pytest.fixture
 def bucket(environment: str) -> Bucket:
-    """Of a name that no other test has: clients of stores are kept by it."""
-    made = Bucket(f"bucket-{next(_numbers)}", environment)
+    """Of a name that no other test has: clients of stores are kept by it. The server knows no `-` that is escaped."""
+    made = Bucket(f"bucket{next(_numbers)}", environment)
     made.ask("PUT", "")
     return made

@@ -16,7 +16,7 @@ BY = ("--by", "g")
 
 
 def make_log(rows: int = 300, seed: int = 1) -> pl.DataFrame:
-    """Scores, labels, groups, months 1 to 3, codes with zeros before them."""
+    """Scores, labels, groups, months 1 to 3, codes with zeros before them, dates."""
     random = np.random.default_rng(seed)
     p = random.random(rows).round(6)
     index = np.arange(rows)
@@ -28,7 +28,7 @@ def make_log(rows: int = 300, seed: int = 1) -> pl.DataFrame:
             "code": [f"{i:03}" for i in index % 4],
             "month": 1 + index * 3 // rows,
         }
-    )
+    ).with_columns(ts=pl.date(2026, "month", 1))
 
 
 LOG = make_log()
