@@ -14,7 +14,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.files import status
+from polars_ec.cli.places import status
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 
