@@ -8,10 +8,16 @@ from __future__ import annotations
 
 import sys
 
-from moto.server import ThreadedMotoServer
 
-server = ThreadedMotoServer("127.0.0.1", port=0)
-server.start()
-print("http://{}:{}".format(*server.get_host_and_port()), flush=True)
-sys.stdin.read()
-server.stop()
+def main() -> None:
+    from moto.server import ThreadedMotoServer
+
+    server = ThreadedMotoServer("127.0.0.1", port=0)
+    server.start()
+    print("http://{}:{}".format(*server.get_host_and_port()), flush=True)
+    sys.stdin.read()
+    server.stop()
+
+
+if __name__ == "__main__":
+    main()
