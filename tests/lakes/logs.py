@@ -18,7 +18,7 @@ BY = ("--by", "g")
 def make_log(rows: int = 300, seed: int = 1) -> pl.DataFrame:
     """Scores, labels, groups, months 1 to 3, codes with zeros before them, dates."""
     random = np.random.default_rng(seed)
-    p = random.random(rows).round(6)
+    p = ((random.permutation(rows) + 0.5) / rows).round(6)
     index = np.arange(rows)
     return pl.DataFrame(
         {
