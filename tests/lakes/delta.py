@@ -5,6 +5,8 @@ from __future__ import annotations
 import base64
 import json
 import struct
+import uuid
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -72,20 +74,20 @@ def added(table: Path, name: str, rows: pl.DataFrame, **more: Any) -> dict[str, 
     }
 
 
-def deletion_vector(rows: list[int]) -> dict[str, Any]:
-    """One within the log, of rows of a file by their number: a roaring bitmap with one array container."""
+def deletion_vector(rows: list[int], table: Path | None = None) -> dict[str, Any]:
+    """Of rows of a file by their number: in the log, or in a file of the table. A roaring bitmap with one array container."""
     assert max(rows) < 2**16
     container = struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16) + struct.pack(f"<{len(rows)}H", *sorted(rows))
     content = struct.pack("<IQI", 1681511377, 1, 0) + container
-    padded = content + bytes(-len(content) % 4)
-    return {
-        "deletionVector": {
-            "storageType": "i",
-            "pathOrInlineDv": _z85(padded),
-            "sizeInBytes": len(content),
-            "cardinality": len(rows),
-        }
-    }
+    told: dict[str, Any] = {"sizeInBytes": len(content), "cardinality": len(rows)}
+    if table is None:
+        told |= {"storageType": "i", "pathOrInlineDv": _z85(content + bytes(-len(content) % 4))}
+    else:
+        name = uuid.UUID("d2c639aa-8816-431a-aaf6-d3fe2512ff61")
+        framed = b"\1" + struct.pack(">I", len(content)) + content + struct.pack(">I", zlib.crc32(content))
+        (table / f"deletion_vector_{name}.bin").write_bytes(framed)
+        told |= {"storageType": "u", "pathOrInlineDv": _z85(name.bytes), "offset": 1}
+    return {"deletionVector": told}
 
 
 def _z85(content: bytes) -> str:

@@ -154,14 +154,16 @@ def test_a_table_by_hand(place, tmp_path):
     is_report_of(LOG, place(table))
 
 
-def test_deletion_vectors(place, tmp_path):
+@pytest.mark.parametrize("where", ["in the log", "in a file"])
+def test_deletion_vectors(place, tmp_path, where):
+    """The rows that they name are in the files, and not in the table."""
     table, gone = tmp_path / "log", [0, 3, 4, 77, 299]
-    vector = deletion_vector(gone)
-    add = added(table, "a.parquet", MANY_COLUMNS, **vector)
+    table.mkdir()
+    add = added(table, "a.parquet", MANY_COLUMNS, **deletion_vector(gone, table if where == "in a file" else None))
     settings = {"delta.enableDeletionVectors": "true"}
     commit(table, 0, [protocol(3, "deletionVectors"), metadata(MANY_COLUMNS, settings), add])
     rest = MANY_COLUMNS.with_row_index().filter(~pl.col("index").is_in(gone)).drop("index")
-    right_or_refused(place(table), rest, tmp_path)
+    assert right_or_refused(place(table), rest, tmp_path) == "right"
 
 
 @pytest.mark.parametrize("mode", ["name", "id"])
