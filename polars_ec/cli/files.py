@@ -16,7 +16,7 @@ from polars_ec.cli.delta_tables import DELTA, LOG
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.file_kinds import KINDS, NDJSON, PATTERN, SUFFIXES, FileKind
 from polars_ec.cli.found import EmptyFolderError, Found, NoMatchError, inside
-from polars_ec.cli.iceberg_tables import ICEBERG, METADATA, metadata_names
+from polars_ec.cli.iceberg_tables import ICEBERG, METADATA, METADATA_SUFFIX, metadata_names
 from polars_ec.cli.lake_tables import LakeTable, is_named_table, named_table, opened, table_around
 from polars_ec.cli.object_search import find_objects
 from polars_ec.cli.objects import StoredObject, beginning, is_address
@@ -36,7 +36,8 @@ def find(path: str) -> Found:
     around = cache(table_around)  # for this search: a table may be made at any time
     if here is not None:
         if not stat.S_ISDIR(here.st_mode):
-            return Found([named_table(path)]) if is_named_table(path) else _one_file(Path(path), here, around)
+            is_metadata = path.endswith(METADATA_SUFFIX)
+            return Found([named_table(path)]) if is_metadata else _one_file(Path(path), here, around)
         return _files_in(Path(path), around)
     found = Found()
     matches = _matches(path, found.problems) if glob.has_magic(path) else []

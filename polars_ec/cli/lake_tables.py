@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -130,7 +130,6 @@ def _above(url: str) -> list[str]:
     return ["/".join(parts[:length]) for length in range(3, len(parts))]
 
 
-def root_of(url: str, roots: Iterable[str]) -> str | None:
+def root_of(url: str, roots: Mapping[str, FileKind]) -> str | None:
     """Which of these tables an object is of."""
-    known = set(roots)
-    return next((above for above in _above(url) if above in known), None)
+    return next((above for above in _above(url) if above in roots), None)

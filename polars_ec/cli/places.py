@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.iceberg_tables import NoTableError
+from polars_ec.cli.iceberg_tables import CATALOG, NoTableError
 from polars_ec.cli.lake_tables import LakeTable, is_named_table, kind_of_address, kind_of_folder, named_table, opened
 from polars_ec.cli.objects import StoredObject, head, is_in_store
 
@@ -44,7 +44,7 @@ def full_name(place: Place | str) -> str:
     name = str(place)
     if isinstance(place, StoredObject) or is_in_store(name):
         return name.rstrip("/")
-    return name if is_named_table(name) and not os.path.lexists(name) else os.path.realpath(name)
+    return name if name.startswith(CATALOG) and not os.path.lexists(name) else os.path.realpath(name)
 
 
 def is_path(name: str) -> bool:
