@@ -23,12 +23,13 @@ if TYPE_CHECKING:
     from obstore.store import ObjectStore, RetryConfig
 
 T = TypeVar("T")
-_ADDRESS = re.compile(r"(?P<bucket>(?P<scheme>s3|gs|az)://[^/]+)(?:/(?P<key>.*))?", re.DOTALL)
+_ADDRESS = re.compile(r"(?P<bucket>(?P<scheme>s3|gs|az)://[^/@]+)(?:/(?P<key>.*))?", re.DOTALL)
 _OTHER_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # What pathlib makes of an address.
 _COLLAPSED = re.compile(r"(?P<scheme>s3|gs|az):/+")
 # Queries may be signed, and hold what nobody else should read.
 _QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?]*)\?\S+")
+_SIGNED = re.compile(r"\?(?:.*&)?(?:sig|sv|token|AWSAccessKeyId|X-Amz-\w+|X-Goog-\w+)[-\w]*=", re.IGNORECASE)
 _USER = re.compile(r"(://)[^/@\s]*@")
 # Who waits for an answer gets one within a minute, whatever the store does.
 _PATIENCE = {"connect_timeout": "5s", "timeout": "30s"}
@@ -76,6 +77,10 @@ class StoredObject:
 def is_address(path: str) -> bool:
     """Whether what a user names is in an object store; UsageError for addresses of other kinds."""
     if is_in_store(path):
+        if _SIGNED.search(path):
+            raise UsageError(
+                f"{without_queries(path)}: a signed query is not read: what it opens, the environment must"
+            )
         return True
     if _OTHER_ADDRESS.match(path):
         raise UsageError(f"{without_queries(path)}: not an address this reads: s3://, gs:// or az://, then BUCKET/KEY")

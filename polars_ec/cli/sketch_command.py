@@ -74,6 +74,10 @@ def sketch(
     It can be killed and started again at any moment: the same command goes on, and reads only files, objects and tables that are
     new or changed. A file that cannot be read is reported when the others are done, with exit code 1.
     """
+    if any(path.startswith("duckdb:") for path in paths):  # which may go on with a password
+        raise UsageError(
+            "duckdb: a sketch job is of files, objects, Delta and Iceberg tables: export the table to Parquet"
+        )
     check_local("--out", out, "sketches are")
     zone = check_period(time, every, time_zone)
     options: dict[str, Any] = {"cost_fn": cost_fn, "cost_fp": cost_fp, "score_type": score_type}

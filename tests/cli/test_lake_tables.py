@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import sys
+from dataclasses import replace
 from itertools import chain
 
 import polars as pl
@@ -14,6 +16,7 @@ from pyiceberg.catalog.sql import SqlCatalog
 
 import polars_ec as ec
 from polars_ec.cli.logs import open_log
+from polars_ec.cli.manifest import METADATA_KEY, Record
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.support.cli import READ, fails, invoke, process, quiet_report, sketch
 from tests.support.lakes import add_iceberg_deletes, commit, delta_with_deletion_vector
@@ -224,6 +227,14 @@ def test_a_table_is_one_input_in_one_version(lake, catalog, tmp_path):
     delta(lake, LOG)
     assert ": 1 sketched, 1 unchanged; 14 rows" in sketch(*paths, out=out).stdout
     assert invoke("report", out, "--format", "csv").stdout.splitlines()[1].startswith("14,")
+
+
+def test_entries_of_the_time_before_tags(lake, tmp_path):
+    sketch(lake, out=tmp_path / "out")
+    (record,) = SketchFolder(tmp_path / "out").records().values()
+    former = json.loads(record.encode()[METADATA_KEY])
+    former.pop("tag")
+    assert Record.decode(json.dumps(former)) == replace(record, tag=None)
 
 
 def test_a_table_that_vanishes_or_is_renamed(lake, tmp_path):

@@ -161,9 +161,21 @@ def test_sketches_are_local(bucket, tmp_path):
     fails(2, "report", tmp_path, *READ, "--out", "gs://b/t.csv", words=["--out gs://b/t.csv", "local path"])
 
 
-@pytest.mark.parametrize("url", ["https://u:secret@h/x.csv?sig=secret", "s3a://b/x.csv", "s3://", "gs:///x.csv"])
+@pytest.mark.parametrize(
+    "url", ["https://u:secret@h/x.csv?sig=secret", "s3://u:secret@b/x.csv", "s3a://b/x.csv", "s3://", "gs:///x.csv"]
+)
 def test_other_addresses(url):
     line = fails(2, "report", url, *READ, words=["not an address"])
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize("query", ["sv=2024&sig=secret", "X-Amz-Signature=secret", "a=1&X-Goog-Signature=secret"])
+def test_a_signed_address_is_refused(query):
+    assert "secret" not in fails(2, "report", f"az://b/x.csv?{query}", *READ, words=["az://b/x.csv", "signed query"])
+
+
+def test_a_database_is_not_sketched(tmp_path):
+    line = fails(2, "sketch", "duckdb:postgres:password=secret::t", *READ, "--out", tmp_path / "o", words=["duckdb:"])
     assert "secret" not in line
 
 
