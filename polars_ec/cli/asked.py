@@ -43,7 +43,7 @@ class Asked:
             metavar="PATH...",
             help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
             "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE; "
-            "duckdb:FILE.duckdb::TABLE, or a folder that polars-ec sketch made.",
+            "duckdb:FILE.duckdb::TABLE, or of what else DuckDB attaches, duckdb:ducklake:FILE::TABLE; or a folder that polars-ec sketch made.",
             show_default=False,
         ),
     ]
