@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.file_kinds import FileKind
-from polars_ec.cli.objects import beginning, head, is_address, names_below, why
+from polars_ec.cli.objects import beginning, head, is_address, names_in, why
 from polars_ec.cli.terminal import panics_unseen
 
 # Functions import it where they need it: it is an extra.
@@ -133,10 +133,10 @@ def _newest(folder: str, shown: str) -> str:
 def metadata_names(folder: str) -> list[str]:
     """The metadata files in a folder `metadata`."""
     try:
-        names: Iterable[str] = names_below(folder) if is_address(folder) else os.listdir(folder)
+        names = names_in(folder) if is_address(folder) else os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    return sorted(name.rsplit("/", 1)[-1] for name in names if name.endswith(METADATA_SUFFIX))
+    return sorted(name for name in names if name.endswith(METADATA_SUFFIX))
 
 
 def _hint(file: str) -> str | None:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from polars_ec.cli.delta_tables import DELTA, LOG, open_delta
-from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.file_kinds import FileKind
 from polars_ec.cli.iceberg_tables import (
     CATALOG,
@@ -20,7 +20,7 @@ from polars_ec.cli.iceberg_tables import (
     metadata_names,
     open_iceberg,
 )
-from polars_ec.cli.objects import head, is_in_store, names_below, split
+from polars_ec.cli.objects import DeniedError, head, is_above_any, is_in_store, split
 
 
 @dataclass(frozen=True)
@@ -93,7 +93,7 @@ def table_around(folder: str) -> str | None:
 def kind_of_address(url: str) -> FileKind | None:
     """The kind of table that is at this address, None if there is none."""
     root = url.rstrip("/")
-    if names_below(f"{root}/{LOG}"):
+    if is_above_any(f"{root}/{LOG}"):
         return DELTA
     return ICEBERG if metadata_names(f"{root}/{METADATA}") else None
 
@@ -106,7 +106,7 @@ def table_around_address(url: str) -> tuple[str, FileKind] | None:
         root = "/".join([bucket, *parts[:length]])
         try:
             kind = kind_of_address(root)
-        except (DataError, UsageError):  # who may read an object may not always list what is beside it
+        except (DeniedError, UsageError):  # who may read an object may not always list what is beside it
             continue
         if kind is not None:
             return root, kind

@@ -50,6 +50,10 @@ _ENCRYPTED_ONLY = "HTTP error: builder error"
 _NO_ANSWER = re.compile(r"HTTP error|error sending request|timed out", re.IGNORECASE)
 
 
+class DeniedError(DataError):
+    """The store does not let one look."""
+
+
 @dataclass(frozen=True)
 class StoredObject:
     """An object as it was when it was looked at: `tag` is its ETag, by which the store tells its contents apart."""
@@ -145,14 +149,23 @@ def listed(url: str) -> Iterator[StoredObject]:
             yield _of(bucket, meta)
 
 
-def names_below(url: str) -> list[str]:
-    """The addresses of some objects below this one: of the first thousand, as stores list them."""
+def is_above_any(url: str) -> bool:
+    """Whether there is any object below this address."""
     import_obstore(url)
     import obstore
 
     bucket, key = split(url)
-    batch = _asked(url, lambda: next(iter(obstore.list(_store(bucket), key, chunk_size=1000)), []))
-    return [f"{bucket}/{meta['path']}" for meta in batch]
+    return any(_asked(url, lambda: next(iter(obstore.list(_store(bucket), key)), [])))
+
+
+def names_in(url: str) -> list[str]:
+    """The names of all objects right below this address, as those in a folder."""
+    import_obstore(url)
+    import obstore
+
+    bucket, key = split(url)
+    found = _asked(url, lambda: obstore.list_with_delimiter(_store(bucket), key))
+    return [meta["path"].rsplit("/", 1)[-1] for meta in found["objects"]]
 
 
 def beginning(found: StoredObject, length: int) -> bytes:
@@ -185,9 +198,16 @@ def _store(bucket: str) -> ObjectStore:
 
 
 def _of(bucket: str, meta: Any) -> StoredObject:
+    """The same for one object, whether a list or the object itself says it.
+
+    Lists may have the time to the millisecond and the tag without quotes, where the object has whole seconds and quotes.
+    """
     modified: datetime = meta["last_modified"]
-    seconds = (modified - datetime.fromtimestamp(0, modified.tzinfo)) // timedelta(microseconds=1)
-    return StoredObject(f"{bucket}/{meta['path']}", meta["size"], seconds * 1000, meta["e_tag"])
+    seconds = (modified - datetime.fromtimestamp(0, modified.tzinfo)) // timedelta(seconds=1)
+    tag = meta["e_tag"]
+    return StoredObject(
+        f"{bucket}/{meta['path']}", meta["size"], seconds * 1_000_000_000, None if tag is None else tag.strip('"')
+    )
 
 
 def _asked(url: str, ask: Callable[[], T]) -> T:
@@ -204,7 +224,7 @@ def _asked(url: str, ask: Callable[[], T]) -> T:
             raise UsageError(f"{url}: there is no bucket {bucket}") from None
         raise
     except (PermissionDeniedError, UnauthenticatedError):
-        raise DataError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
+        raise DeniedError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
     except (KeyboardInterrupt, SystemExit, UsageError, DataError):
         raise
     except BaseException as error:  # a panic of obstore is not an Exception to Python
