@@ -12,16 +12,14 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
-from polars_ec.cli.delta_tables import DELTA, LOG
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.file_kinds import KINDS, NDJSON, PATTERN, SUFFIXES, FileKind
 from polars_ec.cli.found import EmptyFolderError, Found, NoMatchError, inside
-from polars_ec.cli.iceberg_tables import ICEBERG, METADATA, METADATA_SUFFIX, metadata_names
-from polars_ec.cli.lake_tables import LakeTable, is_named_table, named_table, opened, table_around
+from polars_ec.cli.iceberg_tables import METADATA_SUFFIX
+from polars_ec.cli.lake_tables import LakeTable, is_named_table, kind_of_folder, named_table, table_around
 from polars_ec.cli.object_search import find_objects
 from polars_ec.cli.objects import StoredObject, beginning, is_address
-from polars_ec.cli.places import Place, full_name
-from polars_ec.cli.places import status as status  # which others take from here
+from polars_ec.cli.places import Place, full_name, status
 
 _HEAD = 1024
 
@@ -121,12 +119,11 @@ def _files_in(folder: Path, around: Callable[[str], str | None]) -> Found:
     while pending:
         here = pending.pop()
         seen.add(os.path.realpath(here))
-        entries = _listed(here, found.problems)
-        kind = _kind_of_table(entries)
+        kind = kind_of_folder(here)
         if kind is not None:
-            _add_table(found, here, kind)
+            found.add_table(os.path.realpath(here), kind, str(here))
             continue
-        for entry in entries:
+        for entry in _listed(here, found.problems):
             if entry.name.startswith((".", "_")):
                 continue
             path = Path(entry.path)
@@ -145,33 +142,12 @@ def _files_in(folder: Path, around: Callable[[str], str | None]) -> Found:
                 links.append(path)
             elif entry.name.endswith(SUFFIXES):
                 # What is below here is in no table, unless a link leads into one.
-                found.add(_one_file(path, there, around if entry.is_symlink() else _nowhere))
+                found.add(_one_file(path, there, around if entry.is_symlink() else lambda _: None))
     _name_links(links, seen, found.problems)
     found.files.sort(key=lambda place: Path(str(place)))
     if not found.files and not found.problems:
         raise EmptyFolderError(f"{folder}: the folder holds no data files ({', '.join(SUFFIXES)})", str(folder))
     return found
-
-
-def _nowhere(folder: str) -> None:  # noqa: ARG001
-    return None
-
-
-def _kind_of_table(entries: Iterable[os.DirEntry[str]]) -> FileKind | None:
-    """The kind of table that a folder with these entries is, None if it is none."""
-    for entry in entries:
-        if entry.name == LOG and entry.is_dir():
-            return DELTA
-        if entry.name == METADATA and entry.is_dir() and metadata_names(entry.path):
-            return ICEBERG
-    return None
-
-
-def _add_table(found: Found, folder: Path, kind: FileKind) -> None:
-    try:
-        found.files.append(opened(os.path.realpath(folder), kind, str(folder)))
-    except DataError as error:
-        found.problems[str(folder)] = str(error)
 
 
 def distinct(files: Iterable[Place]) -> list[Place]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.file_kinds import FileKind
+from polars_ec.cli.lake_tables import opened
 from polars_ec.cli.places import Place
 
 
@@ -35,6 +37,13 @@ class Found:
         """Take in what another search found."""
         self.files += other.files
         self.problems |= other.problems
+
+    def add_table(self, path: str, kind: FileKind, shown: str) -> None:
+        """Take in the table that is there, or why it cannot be read."""
+        try:
+            self.files.append(opened(path, kind, shown))
+        except DataError as error:
+            self.problems[shown] = str(error)
 
 
 def inside(table: str) -> Found:

@@ -56,15 +56,13 @@ def _matches(pattern: str) -> Found:
     for thing in objects:
         root = root_of(thing.url, roots)
         names = split(thing.url)[1].split("/")
-        lengths = sorted(_lengths(parts, names))
-        if not lengths:
-            continue
-        n_table = None if root is None else root.count("/") - 2
-        if root is not None and n_table is not None:
-            if any(length <= n_table for length in lengths):
+        lengths = _lengths(parts, names)
+        if root is not None:
+            n_table = root.count("/") - 2
+            if any(length <= n_table and not _is_hidden(names[length:n_table]) for length in lengths):
                 tables[root] = roots[root]
             # What belongs to the table itself is no file of the log to anyone.
-            elif not any(part.startswith(("_", ".")) for part in names[n_table:]):
+            elif any(length > n_table for length in lengths) and not _is_hidden(names[n_table:]):
                 found.problems |= inside(root).problems
             continue
         if len(names) in lengths:
@@ -73,7 +71,7 @@ def _matches(pattern: str) -> Found:
             if length < len(names):
                 folders.setdefault("/".join([bucket, *names[:length]]), []).append(thing)
     for root, kind in tables.items():
-        _add_table(found, root, kind)
+        found.add_table(root, kind, root)
     for folder, below in folders.items():
         here = _below(folder, below, {})
         if not here.files and not any(f"{root}/".startswith(f"{folder}/") for root in tables):
@@ -115,20 +113,18 @@ def _below(folder: str, objects: Iterable[StoredObject], roots: dict[str, FileKi
     for thing in objects:
         if root_of(thing.url, roots) is not None:
             continue
-        if any(part.startswith((".", "_")) for part in thing.url[start:].split("/")):
+        if _is_hidden(thing.url[start:].split("/")):
             continue
         if thing.name.endswith(SKETCH_SUFFIX):
             raise DataError(f"{thing}: sketches are read where they were made: copy the folder, and name the copy")
         if thing.name.endswith(SUFFIXES):
             found.files.append(thing)
     for root, kind in roots.items():
-        if not any(part.startswith((".", "_")) for part in root[start:].split("/")):
-            _add_table(found, root, kind)
+        if not _is_hidden(root[start:].split("/")):
+            found.add_table(root, kind, root)
     return found
 
 
-def _add_table(found: Found, root: str, kind: FileKind) -> None:
-    try:
-        found.files.append(opened(root, kind))
-    except DataError as error:
-        found.problems[root] = str(error)
+def _is_hidden(parts: Iterable[str]) -> bool:
+    """Whether a name below the folder that is searched says so, as among local files."""
+    return any(part.startswith((".", "_")) for part in parts)

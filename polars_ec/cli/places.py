@@ -81,9 +81,11 @@ def looked_up(name: str) -> Place | None:
         if is_named_table(name):
             return named_table(name)
         if is_in_store(name):
-            kind = None
             found = head(name)
-            return found if found is not None or (kind := kind_of_address(name)) is None else opened(name, kind)
+            if found is not None:
+                return found
+            kind = kind_of_address(name)
+            return None if kind is None else opened(name, kind)
     except NoTableError:
         return None
     except UsageError as error:  # such as a bucket that is not there: perhaps of another endpoint

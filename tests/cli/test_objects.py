@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import gzip
 import socket
+from datetime import UTC, datetime
 
 import obstore
 import pytest
 from obstore.store import LocalStore
 
-from polars_ec.cli import object_search, objects
+from polars_ec.cli import found, lake_tables, objects
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import check_name_and_magic, find, kind_of
-from polars_ec.cli.objects import StoredObject, head, without_queries
+from polars_ec.cli.iceberg_tables import metadata_names
+from polars_ec.cli.objects import DeniedError, StoredObject, head, without_queries
 from tests.support.cli import READ, fails
 
 TREE = [
@@ -71,9 +73,9 @@ def test_an_address_means_what_a_path_means(bucket, pattern):
     local = find(f"{bucket}/{pattern}")
     assert not local.problems
     names = sorted({str(file.relative_to(bucket)) for file in local.files})
-    found = find(f"s3://b/{pattern}")
-    assert not found.problems
-    assert sorted(file.url.removeprefix("s3://b/") for file in found.files) == names
+    far = find(f"s3://b/{pattern}")
+    assert not far.problems
+    assert sorted(file.url.removeprefix("s3://b/") for file in far.files) == names
 
 
 @pytest.mark.parametrize("pattern", ["no", "lo", "log/m*/z*", "no*", "log/month=3/*", "log/deep/**"])
@@ -108,10 +110,10 @@ def test_what_only_stands_for_a_folder_is_no_object(bucket, monkeypatch):
 def test_a_table_among_objects(bucket, monkeypatch):
     """Each way of naming its files, from above, beside and within."""
 
-    def refused(path, kind):
-        raise DataError(f"{path} cannot be read as {kind.name}")
+    def refused(path, kind, shown):
+        raise DataError(f"{shown} cannot be read as {kind.name}")
 
-    monkeypatch.setattr(object_search, "opened", refused)
+    monkeypatch.setattr(found, "opened", refused)
     for name in ("lake/d/_delta_log/0.json", "lake/d/s=1/x.parquet", "lake/i/metadata/1-a.metadata.json"):
         (bucket / name).parent.mkdir(parents=True, exist_ok=True)
         (bucket / name).write_text("{}")
@@ -126,14 +128,61 @@ def test_a_table_among_objects(bucket, monkeypatch):
         "i/data",
         "**/x.parquet",
     ):
-        found = find(f"s3://b/lake/{part}")
-        assert not found.files
-        assert all("name the table" in problem for problem in found.problems.values())
-        assert found.problems.keys() <= {"s3://b/lake/d", "s3://b/lake/i"}
+        inside = find(f"s3://b/lake/{part}")
+        assert not inside.files
+        assert all("name the table" in problem for problem in inside.problems.values())
+        assert inside.problems.keys() <= {"s3://b/lake/d", "s3://b/lake/i"}
     for part, tables in {"": "di", "*": "di", "d*": "d", "i*": "i"}.items():
-        found = find(f"s3://b/lake/{part}")  # neither of which can be read
-        assert found.problems.keys() == {f"s3://b/lake/{table}" for table in tables}
-        assert all("cannot be read as" in problem for problem in found.problems.values())
+        whole = find(f"s3://b/lake/{part}")  # neither of which can be read
+        assert whole.problems.keys() == {f"s3://b/lake/{table}" for table in tables}
+        assert all("cannot be read as" in problem for problem in whole.problems.values())
+
+
+@pytest.mark.parametrize("pattern", ["log", "log/*", "log/month=*"])
+def test_a_hidden_table_is_no_part(bucket, pattern):
+    for table in ("log/month=2/_old", "log/.old/d", "log/month=1/.x/y"):
+        for name in ("_delta_log/0.json", "s=1/x.parquet"):
+            (bucket / table / name).parent.mkdir(parents=True)
+            (bucket / table / name).write_text("{}")
+    local, far = find(f"{bucket}/{pattern}"), find(f"s3://b/{pattern}")
+    assert (local.problems, far.problems) == ({}, {})
+    names = {str(file.relative_to(bucket)) for file in local.files}
+    assert {file.url.removeprefix("s3://b/") for file in far.files} == names
+
+
+def test_the_last_metadata_of_many(bucket):
+    """More of it than stores list at once; and of a folder that is searched upwards, nothing is listed that is further down."""
+    (bucket / "t/metadata/deep").mkdir(parents=True)
+    (bucket / "t/metadata/deep/1-a.metadata.json").write_text("{}")
+    for i in range(1100):
+        (bucket / f"t/metadata/{i:05}-a.metadata.json").touch()
+    names = metadata_names("s3://b/t/metadata")
+    assert (len(names), names[-1]) == (1100, "01099-a.metadata.json")
+
+
+def test_where_one_cannot_tell_whether_there_is_a_table(bucket, monkeypatch):
+    """Whether it may not be listed, or just did not answer, which could turn files that are deleted into a log."""
+
+    def answers(error):
+        def listed(url):
+            raise error(f"{url}: sorry")
+
+        monkeypatch.setattr(lake_tables, "is_above_any", listed)
+
+    answers(DeniedError)
+    assert [file.url for file in find("s3://b/one.csv").files] == ["s3://b/one.csv"]
+    answers(DataError)
+    with pytest.raises(DataError, match="sorry"):
+        find("s3://b/one.csv")
+
+
+def test_a_list_says_of_an_object_what_the_object_says():
+    """Google's store and MinIO list milliseconds, and Azure lists tags without quotes, where none of their objects has them."""
+    when = datetime(2026, 1, 1, 0, 0, 7, tzinfo=UTC)
+    itself = {"path": "x.csv", "size": 5, "last_modified": when, "e_tag": '"abc"'}
+    in_list = {**itself, "last_modified": when.replace(microsecond=123_000), "e_tag": "abc"}
+    assert objects._of("s3://b", in_list) == objects._of("s3://b", itself)
+    assert objects._of("s3://b", {**itself, "e_tag": '"abd"'}) != objects._of("s3://b", itself)
 
 
 def test_what_an_object_begins_with(bucket):
