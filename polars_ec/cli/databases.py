@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     import duckdb
 
 PREFIX = "duckdb:"
-HOW = "a DuckDB table is given as duckdb:FILE.duckdb::TABLE"
 _PLAIN = re.compile(r"(?P<database>.+?)::(?P<table>.+)", re.DOTALL)
 # Connection strings may have the separator in them, as in host=::1, and names of tables do not.
 _TYPED = re.compile(r"(?P<database>.+)::(?P<table>.+?)", re.DOTALL)
@@ -57,7 +56,7 @@ class Database:
         path = path.removeprefix(PREFIX)
         plain = _PLAIN.fullmatch(path)
         if plain is None:
-            raise UsageError(f"{redacted(PREFIX + path)}: {HOW}")
+            raise UsageError(f"{redacted(PREFIX + path)}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
         typed, kind = _TYPED.fullmatch(path), _TYPE.match(plain["database"])
         # A file may have a colon in its name.
         if typed is None or kind is None or os.path.lexists(plain["database"]):

@@ -16,12 +16,7 @@ from polars_ec.cli.options import refusals_as_usage_errors
 from polars_ec.cli.periods import check_time, with_time
 from polars_ec.cli.questions import Answer, Question
 from polars_ec.cli.request import Request, Rows, Table
-from polars_ec.cli.sql_report import (
-    connect,
-    label_values,
-    rows_of,
-    schema_of,
-)
+from polars_ec.cli.sql_report import connect, label_values, rows_of, schema_of
 
 
 def answer_from_files(log: Log, request: Request, question: Question) -> Answer:

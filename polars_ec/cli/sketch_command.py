@@ -9,6 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
+from polars_ec.cli.databases import PREFIX
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.exit_codes import FAILED, one_line_errors
 from polars_ec.cli.objects import check_local
@@ -74,9 +75,9 @@ def sketch(
     It can be killed and started again at any moment: the same command goes on, and reads only files, objects and tables that are
     new or changed. A file that cannot be read is reported when the others are done, with exit code 1.
     """
-    if any(path.startswith("duckdb:") for path in paths):  # which may go on with a password
+    if any(path.startswith(PREFIX) for path in paths):  # which may go on with a password
         raise UsageError(
-            "duckdb: a sketch job is of files, objects, Delta and Iceberg tables: export the table to Parquet"
+            f"{PREFIX} a sketch job is of files, objects, Delta and Iceberg tables: export the table to Parquet"
         )
     check_local("--out", out, "sketches are")
     zone = check_period(time, every, time_zone)
