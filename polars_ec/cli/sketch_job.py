@@ -290,9 +290,9 @@ class _Run:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
         for source, name in self._vanished.items():
             record = self.entries[name].record
-            # A copy of an object gets the time of the copying, and a table has no size and no time.
-            same_time = record.tag is not None or task.state.modified_ns == record.modified_ns
-            if task.state.size != record.size or not same_time:
+            # A copy from or to a store gets the time of the copying, and a table has no size and no time.
+            is_local = task.state.tag is None and record.tag is None
+            if task.state.size != record.size or (is_local and task.state.modified_ns != record.modified_ns):
                 continue
             columns = [*made.keys, "class", *made.grid.cell_columns, "n"]
             former = self.folder.read(name, self.entries[name]).frame

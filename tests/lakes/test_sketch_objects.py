@@ -174,3 +174,16 @@ def test_a_store_that_does_not_answer_has_lost_nothing(log, tmp_path, monkeypatc
 
 def test_sketches_stay_on_this_machine(log, tmp_path):
     fails(2, "sketch", log.url("log"), "--out", log.url("out"), *ARGS, words=[log.url("out"), "local"])
+
+
+def test_a_log_that_was_moved_into_a_store_does_not_count_twice(bucket, tmp_path):
+    """With the time of the moving, it is still the file that has vanished."""
+    out = tmp_path / "out"
+    file = write(LOG, tmp_path / "log" / "a.parquet")
+    sketch(file.parent, out)
+    bucket.put("log/a.parquet", file.read_bytes())
+    file.unlink()
+    result = invoke("sketch", file.parent, bucket.url("log"), "--out", out, *ARGS, "--vanished", "keep")
+    assert result.exit_code == 1
+    assert "renamed? Then --vanished drop" in result.stderr
+    adds_up_to(out, LOG)
