@@ -6,7 +6,6 @@ import json
 import shutil
 import sys
 from dataclasses import replace
-from itertools import chain
 
 import polars as pl
 import pytest
@@ -19,7 +18,8 @@ from polars_ec.cli.logs import open_log
 from polars_ec.cli.manifest import METADATA_KEY, Record
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.support.cli import READ, fails, invoke, process, quiet_report, sketch
-from tests.support.lakes import add_iceberg_deletes, commit, delta_with_deletion_vector
+from tests.support.delta_tables import added, commit, deletion_vector, metadata, protocol
+from tests.support.iceberg_tables import add_iceberg_deletes
 
 LOG = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.3], "y": [1, 0, 0, 1], "s": ["a", "a/b", "a*b", None]})
 LEFT = LOG.filter(pl.col("p") < 0.8)
@@ -111,31 +111,22 @@ def test_all_passes_read_one_version(lake):
 
 
 def test_rows_deleted_by_a_vector_are_no_rows(tmp_path):
-    delta_with_deletion_vector(tmp_path / "d", LOG, [0, 2])
+    add = added(tmp_path / "d", "a.parquet", LOG, **deletion_vector([0, 2]))
+    settings = {"delta.enableDeletionVectors": "true"}
+    commit(tmp_path / "d", 0, [protocol(3, "deletionVectors"), metadata(LOG, settings), add])
     same_report(quiet_report(tmp_path / "d", *GROUPED), LOG.filter(pl.col("p").is_in([0.2, 0.3])))
 
 
 @pytest.mark.parametrize(
-    ("protocol", "word"),
+    ("asked", "word"),
     [
-        ({"minReaderVersion": 2, "minWriterVersion": 5}, "column mapping"),
-        (
-            {
-                "minReaderVersion": 3,
-                "minWriterVersion": 7,
-                "readerFeatures": ["typeWidening"],
-                "writerFeatures": ["typeWidening"],
-            },
-            "typeWidening",
-        ),
-        (
-            {"minReaderVersion": 3, "minWriterVersion": 7, "readerFeatures": ["new"], "writerFeatures": ["new"]},
-            "new",
-        ),
+        (protocol(2), "column mapping"),
+        (protocol(3, "typeWidening"), "typeWidening"),
+        (protocol(3, "new"), "new"),
     ],
 )
-def test_what_polars_cannot_read_is_refused(lake, protocol, word):
-    commit(lake, 3, {"protocol": protocol})
+def test_what_polars_cannot_read_is_refused(lake, asked, word):
+    commit(lake, 3, [asked])
     fails(1, "report", lake, *READ, words=[str(lake), "cannot be read as a Delta table", word])
 
 
@@ -282,6 +273,6 @@ def test_one_broken_table_stops_no_other(lake, tmp_path):
 @pytest.mark.parametrize("module", ["deltalake", "pyiceberg", "obstore"])
 def test_what_is_missing_is_named(lake, catalog, monkeypatch, module):
     paths = {"deltalake": lake, "pyiceberg": folder_of(iceberg(catalog, "t", LOG)), "obstore": "s3://bucket/x.csv"}
-    for name in [*chain([module], (name for name in sys.modules if name.startswith(f"{module}.")))]:
+    for name in [module, *(name for name in sys.modules if name.startswith(f"{module}."))]:
         monkeypatch.setitem(sys.modules, name, None)
     fails(2, "report", paths[module], *READ, words=[str(paths[module]), "pip install 'polars_ec[lake]'"])

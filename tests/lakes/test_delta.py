@@ -12,9 +12,9 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.cli import answers
 from polars_ec.cli.sketch_folder import SketchFolder
-from tests.lakes.delta import added, commit, deletion_vector, metadata, protocol
 from tests.lakes.logs import BY, LOG, is_report_of, make_log, write
 from tests.support.cli import READ, fails, invoke, typed_report
+from tests.support.delta_tables import added, commit, deletion_vector, metadata, protocol
 from tests.support.sketch_jobs import loaded, same
 
 pytestmark = pytest.mark.lake

@@ -63,7 +63,7 @@ def folder(table):
 
 
 def is_everywhere(table, log):
-    """By its folder, by its metadata and in its catalog."""
+    """By its folder and by its metadata."""
     metadata = table.metadata_location.removeprefix("file://")
     for path in (folder(table), metadata):
         is_report_of(log, path)

@@ -1,58 +1,19 @@
-"""Tables that the libraries of lakes read and do not write, made by hand after the texts of the formats."""
+"""Iceberg tables that pyiceberg reads and does not write, made by hand after the text of the format."""
 
 from __future__ import annotations
 
-import json
-import struct
 import time
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from deltalake import write_deltalake
 from pyiceberg import manifest as m
 from pyiceberg.table import update
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.typedef import Record
 
-_Z85 = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ.-:+=^!/*?&<>()[]{}@%$#"
 # The numbers that the format gives to the columns of a file of deleted positions.
 _PATH, _POSITION = 2147483546, 2147483545
-
-
-def _z85(data):
-    text = ""
-    for i in range(0, len(data), 4):
-        value, word = int.from_bytes(data[i : i + 4].ljust(4, b"\0"), "big"), ""
-        for _ in range(5):
-            value, digit = divmod(value, 85)
-            word = _Z85[digit] + word
-        text += word
-    return text
-
-
-def _bitmap(rows):
-    """A roaring bitmap of one array container, with the header that Delta puts before it."""
-    header = struct.pack("<iqI", 1681511377, 1, 0) + struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16)
-    return header + struct.pack(f"<{len(rows)}H", *rows)
-
-
-def delta_with_deletion_vector(path, log, rows):
-    """A Delta table of one file, some of whose rows are deleted by a vector within its log."""
-    write_deltalake(path, log.to_arrow(), configuration={"delta.enableDeletionVectors": "true"})
-    commits = Path(path) / "_delta_log"
-    lines = (commits / f"{0:020}.json").read_text().splitlines()
-    add = next(entry["add"] for entry in map(json.loads, lines) if "add" in entry)
-    data = _bitmap(rows)
-    vector = {"storageType": "i", "pathOrInlineDv": _z85(data), "sizeInBytes": len(data), "cardinality": len(rows)}
-    remove = {"path": add["path"], "deletionTimestamp": 1, "dataChange": True}
-    commit(path, 1, {"remove": remove}, {"add": {**add, "deletionVector": vector}})
-
-
-def commit(path, version, *actions):
-    """Append a commit to the log of a Delta table."""
-    file = Path(path) / "_delta_log" / f"{version:020}.json"
-    file.write_text("".join(f"{json.dumps(action)}\n" for action in actions))
 
 
 class _DeletesWriter(m.ManifestWriterV2):
