@@ -30,7 +30,8 @@ _TYPE = re.compile(r"(?P<type>[A-Za-z0-9_]{2,}):")
 _MOTHERDUCK = ("md", "motherduck")
 # What carries a password: a setting of a connection string or of a URL, and the user's part of a URL.
 _SECRET = re.compile(
-    r"((?:password|passwd|pwd|secret|token|\w*_(?:password|secret|token|key))\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)", re.I
+    r"((?:password|passwd|pwd|secret|token|sig|signature|\w*_(?:password|secret|token|key))\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)",
+    re.I,
 )
 _USER = re.compile(r"(://[^\s/:@]*:)\S*@")
 _NOT_INSTALLED = re.compile(r'Install it first using "INSTALL (\w+)"|requires the extension (\w+) to be loaded')

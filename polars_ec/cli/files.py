@@ -26,10 +26,11 @@ _HEAD = 1024
 
 def find(path: str) -> Found:
     """The inputs that a path, an address, a glob, a folder or the name of a table means; UsageError if there is nothing there."""
-    here = status(path)
+    is_stored = is_address(path)
+    here = None if is_stored else status(path)
     if here is None and is_named_table(path):
         return Found([named_table(path)])
-    if is_address(path):
+    if is_stored:
         return find_objects(path)
     around = cache(table_around)  # for this search: a table may be made at any time
     if here is not None:

@@ -135,6 +135,8 @@ SECRETS = [
     "postgres:postgresql://me:hunter2@hunter2@h/x?sslpassword=hunter2",
     "mysql:host=h passwd=hunter2",
     "md:flights?motherduck_token=hunter2",
+    "https://h/x.duckdb?sv=2024&sig=hunter2",
+    "https://h/x.duckdb?X-Amz-Date=1&X-Amz-Signature=hunter2",
 ]
 
 

@@ -211,7 +211,15 @@ def test_sketches_are_local(bucket, tmp_path):
 
 
 @pytest.mark.parametrize(
-    "url", ["https://u:secret@h/x.csv?sig=secret", "s3://u:secret@b/x.csv", "s3a://b/x.csv", "s3://", "gs:///x.csv"]
+    "url",
+    [
+        "https://u:secret@h/x.csv?sig=secret",
+        "s3://u:secret@b/x.csv",
+        "s3://u:secret@b/v1.metadata.json",
+        "s3a://b/x.csv",
+        "s3://",
+        "gs:///x.csv",
+    ],
 )
 def test_other_addresses(url):
     line = fails(2, "report", url, *READ, words=["not an address"])
