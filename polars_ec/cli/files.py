@@ -8,7 +8,7 @@ import itertools
 import os
 import re
 import stat
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -18,7 +18,7 @@ from polars_ec.cli.found import EmptyFolderError, Found, NoMatchError, inside
 from polars_ec.cli.iceberg_tables import METADATA_SUFFIX
 from polars_ec.cli.lake_tables import LakeTable, is_named_table, kind_of_folder, named_table, table_around
 from polars_ec.cli.object_search import find_objects
-from polars_ec.cli.objects import StoredObject, beginning, is_address
+from polars_ec.cli.objects import StoredObject, beginnings, is_address
 from polars_ec.cli.places import Place, full_name, status
 
 _HEAD = 1024
@@ -171,16 +171,33 @@ def kind_of(file: Place) -> FileKind:
     raise UsageError(f"{file}: not a kind of file this reads: {', '.join(SUFFIXES)}, or duckdb:FILE.duckdb::TABLE")
 
 
-def check_name_and_magic(file: Place, kind: FileKind) -> None:
-    """Refuse a file with a name that Polars cannot read, without a byte, or of another kind than its name says."""
-    if isinstance(file, LakeTable):
-        return
+def check_names_and_magic(files: Sequence[Place], kind: FileKind) -> None:
+    """Refuse the first file with a name that Polars cannot read, without a byte, or of another kind than its name says."""
+    for file in files:
+        _check_name(file, kind)
+    stored = [file for file in files if isinstance(file, StoredObject)]
+    starts = beginnings(stored, _HEAD)
+    for file in files:
+        if isinstance(file, Path):
+            _check_beginning(file, kind, _beginning_of_file(file))
+        elif isinstance(file, StoredObject):
+            try:
+                _check_beginning(file, kind, next(starts))
+            except FileNotFoundError:
+                raise DataError(f"{file}: no such object") from None
+
+
+def _check_name(file: Place, kind: FileKind) -> None:
     try:
         str(file).encode()
     except UnicodeEncodeError:
         raise DataError(f"{file}: the name is not UTF-8: rename the file or its folder") from None
+    if isinstance(file, StoredObject) and kind is NDJSON and any(c in file.url for c in PATTERN):
+        raise DataError(f"{file}: Polars takes this name of NDJSON for a pattern: rename it, without * ? [ and \\")
+
+
+def _check_beginning(file: Place, kind: FileKind, start: bytes) -> None:
     # Polars reads any bytes as CSV, so a Parquet file with the wrong name would become a table of rubbish.
-    start = _beginning_of_object(file, kind) if isinstance(file, StoredObject) else _beginning_of_file(file)
     if not start:
         raise DataError(f"{file}: the file is empty")
     binary = b"\0" in start and not start.startswith(b"\x1f\x8b")
@@ -200,19 +217,10 @@ def _beginning_of_file(file: Path) -> bytes:
         raise DataError(f"{file}: {error.strerror}") from None
 
 
-def _beginning_of_object(file: StoredObject, kind: FileKind) -> bytes:
-    if kind is NDJSON and any(c in file.url for c in PATTERN):
-        raise DataError(f"{file}: Polars takes this name of NDJSON for a pattern: rename it, without * ? [ and \\")
-    try:
-        return beginning(file, _HEAD)
-    except FileNotFoundError:
-        raise DataError(f"{file}: no such object") from None
-
-
 def no_longer(file: Place, kind: FileKind) -> DataError | None:
     """What is wrong with a file that was in order when it was opened."""
     try:
-        check_name_and_magic(file, kind)
+        check_names_and_magic([file], kind)
     except DataError as error:
         return error
     return None

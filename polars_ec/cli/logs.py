@@ -15,7 +15,7 @@ from polars_ec.cli.column_types import common_type
 from polars_ec.cli.csv_fields import first_ragged_row
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.file_kinds import CSV, FileKind, access, path_for_polars
-from polars_ec.cli.files import check_name_and_magic, distinct, find, kind_of, no_longer
+from polars_ec.cli.files import check_names_and_magic, distinct, find, kind_of, no_longer
 from polars_ec.cli.found import Found
 from polars_ec.cli.hive_partitions import differs_from_folder, is_partitioned, partition, scan
 from polars_ec.cli.objects import why
@@ -231,8 +231,7 @@ def open_log(paths: Sequence[str | Place]) -> Log:
             f"{', '.join(map(str, paths))}: files of several kinds ({', '.join(kinds)}): report on one kind at a time"
         )
     (kind,) = kinds.values()
-    for file in files:
-        check_name_and_magic(file, kind)
+    check_names_and_magic(files, kind)
     headers = [file for file in files if kind is CSV and _is_header_alone(file)]
     rows = [file for file in files if file not in set(headers)]
     read = rows or headers

@@ -12,7 +12,7 @@ from obstore.store import LocalStore
 
 from polars_ec.cli import found, lake_tables, objects
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.files import check_name_and_magic, find, kind_of
+from polars_ec.cli.files import check_names_and_magic, find, kind_of
 from polars_ec.cli.iceberg_tables import metadata_names
 from polars_ec.cli.objects import DeniedError, StoredObject, head, without_queries
 from tests.support.cli import READ, fails
@@ -190,16 +190,31 @@ def test_what_an_object_begins_with(bucket):
     (bucket / "log/z.csv.gz").write_bytes(gzip.compress(b"p,y\n"))
     for name, problem in {"log/e.csv": "is empty", "log/a.parquet": "not a Parquet file"}.items():
         with pytest.raises(DataError, match=problem) as caught:
-            check_name_and_magic(head(f"s3://b/{name}"), kind_of(head(f"s3://b/{name}")))
+            check_names_and_magic([head(f"s3://b/{name}")], kind_of(head(f"s3://b/{name}")))
         assert f"s3://b/{name}" in str(caught.value)
     for name in ("one.csv", "log/z.csv.gz"):
-        check_name_and_magic(head(f"s3://b/{name}"), kind_of(head(f"s3://b/{name}")))
+        check_names_and_magic([head(f"s3://b/{name}")], kind_of(head(f"s3://b/{name}")))
+
+
+def test_many_objects_are_looked_at_together(bucket):
+    """What is wrong is told of the first in order, whichever the store answers first."""
+    for i in range(40):
+        (bucket / f"log/m{i}.csv").write_text("p,y\n0.5,1\n", "utf-8")
+    many = [head(f"s3://b/log/m{i}.csv") for i in range(40)]
+    check_names_and_magic(many, kind_of(many[0]))
+    (bucket / "log/m33.csv").write_bytes(b"PAR1")
+    (bucket / "log/m39.csv").unlink()
+    with pytest.raises(DataError, match="m39.csv: no such object"):
+        check_names_and_magic(many, kind_of(many[0]))
+    (bucket / "log/m7.csv").write_bytes(b"\0")
+    with pytest.raises(DataError, match="m7.csv: not a CSV file"):
+        check_names_and_magic(many, kind_of(many[0]))
 
 
 def test_names_that_polars_takes_for_patterns():
     thing = StoredObject("s3://b/a*.ndjson", 5, 0, None)
     with pytest.raises(DataError, match="pattern"):
-        check_name_and_magic(thing, kind_of(thing))
+        check_names_and_magic([thing], kind_of(thing))
 
 
 def test_sketches_are_local(bucket, tmp_path):
