@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,11 +51,17 @@ def open_delta(path: str, shown: str) -> tuple[DeltaTable, str]:
             _check_paths(table, path, shown)
             _check_partitions(table, path, shown)
             pl.scan_delta(table).collect_schema()
-            return table, f"{table.metadata().id}/{table.version()}"
+            return table, f"{table.metadata().id}/{table.version()}/{_digest(table)}"
     except (DataError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of deltalake is not an Exception to Python
         raise DataError(f"{shown} cannot be read as a Delta table: {why(error)}") from error
+
+
+def _digest(table: DeltaTable) -> str:
+    """What tells a version from another of the same number, as there is where a copy of the table was restored and written to."""
+    files = pl.DataFrame(table.get_add_actions()).select("path", "size_bytes", "modification_time").rows()
+    return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:20]
 
 
 def _check_paths(table: DeltaTable, path: str, shown: str) -> None:
