@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 import polars as pl
 
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 LOG = "_delta_log"
 _FILE_PREFIX = "file://"
 _PATTERN = "*?["
+_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def _scan(tables: Sequence[Any], hive: bool, dtypes: object) -> pl.LazyFrame:  # noqa: ARG001
@@ -46,12 +49,19 @@ def open_delta(path: str, shown: str) -> tuple[DeltaTable, str]:
         with panics_unseen():
             table = DeltaTable(path)
             _check_paths(table, path, shown)
+            _check_partitions(table, path, shown)
             pl.scan_delta(table).collect_schema()
-            return table, f"{table.metadata().id}/{table.version()}"
+            return table, f"{table.metadata().id}/{table.version()}/{_digest(table)}"
     except (DataError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of deltalake is not an Exception to Python
         raise DataError(f"{shown} cannot be read as a Delta table: {why(error)}") from error
+
+
+def _digest(table: DeltaTable) -> str:
+    """What tells a version from another of the same number, as there is where a copy of the table was restored and written to."""
+    files = pl.DataFrame(table.get_add_actions()).select("path", "size_bytes", "modification_time").rows()
+    return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:20]
 
 
 def _check_paths(table: DeltaTable, path: str, shown: str) -> None:
@@ -67,8 +77,51 @@ def _check_paths(table: DeltaTable, path: str, shown: str) -> None:
             raise DataError(f"{shown}: Polars would not see which rows of this Delta table are deleted: purge them")
 
 
+def _check_partitions(table: DeltaTable, path: str, shown: str) -> None:
+    """Polars takes the values of partition columns from the names of all folders, and the log is what has them."""
+    columns = table.metadata().partition_columns
+    if not columns:
+        return
+    named = next((part for part in path.split("/") if "=" in part), None)
+    if named is not None:
+        raise DataError(
+            f"{shown}: Polars takes the folder {named} above this Delta table for one of its partitions: rename it"
+        )
+    added = pl.DataFrame(table.get_add_actions(flatten=True))
+    folders = [_in_folders(unquote(file)) for file in added["path"]]
+    if any([name for name, _ in named] != columns for named in folders) or any(
+        _differ([named[i][1] for named in folders], added[f"partition.{column}"])
+        for i, column in enumerate(columns if folders else [])
+    ):
+        raise DataError(
+            f"{shown}: Polars reads partition columns ({', '.join(columns)}) from the names of folders, and those of this "
+            f"Delta table do not have the values that its log has: write the table anew, in folders {columns[0]}=..."
+        )
+
+
+def _in_folders(file: str) -> list[tuple[str, str | None]]:
+    """Keys and values, as Polars reads them."""
+    pairs = [part.split("=") for part in file.split("/")[:-1] if part.count("=") == 1]
+    return [(name, None if value == _NO_PARTITION else unquote(value)) for name, value in pairs]
+
+
+def _differ(named: list[str | None], stated: pl.Series) -> bool:
+    """Whether names of folders are other values than these, as far as Polars would read them."""
+    texts, dtype = pl.Series(named, dtype=pl.String), stated.dtype
+    if isinstance(dtype, pl.Datetime):
+        read = texts.str.to_datetime("%Y-%m-%d %H:%M:%S%.f", time_unit=dtype.time_unit, strict=False)
+        stated = stated.dt.replace_time_zone(None)
+    elif dtype == pl.Date:
+        read = texts.str.to_date("%Y-%m-%d", strict=False)
+    elif dtype == pl.Boolean:
+        read = texts.replace_strict({"true": True, "false": False}, default=None, return_dtype=pl.Boolean)
+    else:
+        read = texts.cast(dtype, strict=False)
+    return read.ne_missing(stated).any()
+
+
 def _misread(shown: str) -> str:
     return (
         f"{shown}: Polars does not find the files of a Delta table where its path has blanks, % or other special "
-        "characters: rename the folder, or name a link to it"
+        "characters: rename the folder"
     )

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from pyiceberg.table import Table
 
 METADATA, METADATA_SUFFIX, CATALOG = "metadata", ".metadata.json", "iceberg:"
+_OLD_GZIP = f"{METADATA_SUFFIX}.gz"  # as older writers call what is now .gz.metadata.json
 _HINT = "version-hint.text"
 _HINT_BYTES = 1024
 _VERSION = re.compile(r"v?(\d+)[-.]")
@@ -112,6 +113,11 @@ def _newest(folder: str, shown: str) -> str:
     """The metadata of the last commit: nothing but the version in its name says which that is."""
     below = f"{folder.rstrip('/')}/{METADATA}"
     names = metadata_names(below)
+    packed = metadata_names(below, _OLD_GZIP)
+    if packed:
+        raise DataError(
+            f"{shown}: pyiceberg does not read metadata by the name {packed[-1]}: rename it, ....gz{METADATA_SUFFIX}"
+        )
     versions = {name: int(match[1]) for name in names if (match := _VERSION.match(name))}
     hint = _hint(f"{below}/{_HINT}")
     if hint is not None and hint not in {str(version) for version in versions.values()}:
@@ -130,13 +136,13 @@ def _newest(folder: str, shown: str) -> str:
     return f"{below}/{newest[0]}"
 
 
-def metadata_names(folder: str) -> list[str]:
+def metadata_names(folder: str, suffix: str = METADATA_SUFFIX) -> list[str]:
     """The metadata files in a folder `metadata`."""
     try:
         names = names_in(folder) if is_address(folder) else os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    return sorted(name for name in names if name.endswith(METADATA_SUFFIX))
+    return sorted(name for name in names if name.endswith(suffix))
 
 
 def _hint(file: str) -> str | None:

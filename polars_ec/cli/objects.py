@@ -87,6 +87,10 @@ def is_address(path: str) -> bool:
             raise UsageError(
                 f"{without_queries(path)}: a signed query is not read: what it opens, the environment must"
             )
+        if re.search("^/|//", split(path)[1]):
+            raise UsageError(
+                f"{path}: names between // are empty, and such keys cannot be read: is there a / too many?"
+            )
         return True
     if _OTHER_ADDRESS.match(path):
         raise UsageError(f"{without_queries(path)}: not an address this reads: s3://, gs:// or az://, then BUCKET/KEY")

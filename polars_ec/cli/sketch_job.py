@@ -161,13 +161,12 @@ class _Run:
         found = Found()
         for path in paths:
             # What is named, and gone or empty, is not a mistake in the command where it has been sketched before.
-            known = full_name(path)
-            if self.folder.name_for(known) in self.entries and looked_up(known) is None:
-                continue
             try:
                 found.add(find(path))
-            except NoFilesError as error:
-                if not self._has_been_in(error.folder):
+            except (UsageError, NoFilesError) as error:
+                known = full_name(path)
+                is_gone = self.folder.name_for(known) in self.entries and looked_up(known) is None
+                if not is_gone and not (isinstance(error, NoFilesError) and self._has_been_in(error.folder)):
                     raise
         self.outcome.failures |= found.problems
         inputs: dict[str, Place] = {}
@@ -215,6 +214,7 @@ class _Run:
     def _settle_others(self, inputs: Mapping[str, Place]) -> list[str]:
         """Decide on the sketches of inputs that this run is not about; the names of those to remove."""
         ours = {self.folder.name_for(source) for source in inputs}
+        tables = [source for source, place in inputs.items() if isinstance(place, LakeTable)]
         outcome, dropped = self.outcome, []
         for name, bad in self.bad.items():
             if name not in ours:
@@ -223,8 +223,9 @@ class _Run:
             record = entry.record
             if name in ours:
                 continue
+            table = next((table for table in tables if record.input.startswith(f"{table}/")), None)
             try:
-                what = gone(record.input)
+                what = gone(record.input) if table is None else f"has become a file of the table {table}"
             except DataError as error:
                 outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
                 outcome.rows += record.rows

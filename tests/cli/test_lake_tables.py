@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import polars as pl
 import pytest
-from deltalake import DeltaTable
+from deltalake import DeltaTable, convert_to_deltalake
 from polars.testing import assert_frame_equal
 from pyiceberg.catalog.sql import SqlCatalog
 
@@ -188,6 +188,8 @@ def test_which_metadata_is_the_last(catalog, tmp_path):
     hint.unlink()
     shutil.copy(first, metadata / "00002-other.metadata.json")
     fails(1, "report", folder_of(table), *READ, words=["two commits", "00002-other", "name the one"])
+    (metadata / "00002-other.metadata.json").rename(metadata / "v2.metadata.json.gz")
+    fails(1, "report", folder_of(table), *READ, words=["v2.metadata.json.gz", "rename it"])
 
 
 @pytest.mark.slow
@@ -214,11 +216,43 @@ def test_a_table_is_one_input_in_one_version(lake, catalog, tmp_path):
     assert ": 2 sketched, 0 unchanged; 10 rows" in sketch(*paths, out=out).stdout
     records = {record.input: record for record in SketchFolder(out).records().values()}
     assert records.keys() == {str(lake), folder_of(ice)}
-    assert records[str(lake)].tag == f"{DeltaTable(lake).metadata().id}/2"
+    assert records[str(lake)].tag.startswith(f"{DeltaTable(lake).metadata().id}/2/")
     assert str(ice.current_snapshot().snapshot_id) in records[folder_of(ice)].tag
     delta(lake, LOG)
     assert ": 1 sketched, 1 unchanged; 14 rows" in sketch(*paths, out=out).stdout
     assert invoke("report", out, "--format", "csv", "--metrics", "nec").stdout.splitlines()[1].startswith("14,")
+
+
+def test_another_version_of_the_same_number(tmp_path):
+    """As there is where a copy of the table is restored, and written to."""
+    table, out = delta(tmp_path / "t", LOG), tmp_path / "out"
+    shutil.copytree(table, tmp_path / "copy")
+    delta(table, LOG)
+    sketch(table, out=out)
+    shutil.rmtree(table)
+    (tmp_path / "copy").rename(table)
+    delta(table, LOG.head(1))
+    assert ": 1 sketched, 0 unchanged; 5 rows" in sketch(table, out=out).stdout
+
+
+def test_files_that_have_become_a_table(tmp_path):
+    """They count as files or as the table."""
+    folder, out = tmp_path / "t", tmp_path / "out"
+    folder.mkdir()
+    LOG.write_parquet(folder / "a.parquet")
+    sketch(folder, out=out)
+    convert_to_deltalake(str(folder))
+    assert "has become a file of the table" in sketch(folder, out=out, code=1).stderr
+    assert ": 1 sketched, 0 unchanged; 4 rows" in sketch(folder, out=out, args=(*READ, "--vanished", "drop")).stdout
+    assert ": 0 sketched, 1 unchanged; 4 rows" in sketch(folder, out=out).stdout
+
+
+def test_a_table_that_has_become_files(tmp_path):
+    table, out = delta(tmp_path / "t", LOG), tmp_path / "out"
+    sketch(table, out=out)
+    shutil.rmtree(table / "_delta_log")
+    assert "1 waiting" in sketch(table, out=out, code=1).stdout
+    assert ": 1 sketched, 0 unchanged; 4 rows" in sketch(table, out=out, args=(*READ, "--vanished", "drop")).stdout
 
 
 def test_entries_of_the_time_before_tags(lake, tmp_path):

@@ -241,6 +241,12 @@ def test_other_addresses(url):
     assert "secret" not in line
 
 
+@pytest.mark.parametrize("url", ["s3://b//log", "s3://b/log//", "s3://b/log//a.csv", "s3://b//*.csv"])
+def test_a_slash_too_many(url):
+    """What is below `log` was searched by the length of `/log`, and in part not found."""
+    fails(2, "report", url, *READ, words=[url, "a / too many"])
+
+
 @pytest.mark.parametrize("query", ["sv=2024&sig=secret", "X-Amz-Signature=secret", "a=1&X-Goog-Signature=secret"])
 def test_a_signed_address_is_refused(query):
     assert "secret" not in fails(2, "report", f"az://b/x.csv?{query}", *READ, words=["az://b/x.csv", "signed query"])

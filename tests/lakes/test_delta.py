@@ -110,6 +110,43 @@ def test_partitions_with_odd_values(place, tmp_path):
         assert "special characters" in result.stderr
 
 
+@pytest.mark.parametrize("folder", ["{g}", "g={other}", "G={g}", ""])
+def test_partitions_that_are_not_in_the_names_of_folders(place, tmp_path, folder):
+    """The log alone says what they are, and Polars reads the names."""
+    table, rows = tmp_path / "log", LOG.select("p", "y", "g")
+    said = metadata(rows)
+    said["metaData"]["partitionColumns"] = ["g"]
+    actions = [protocol(), said]
+    for i, g in enumerate("abc"):
+        name = f"{folder.format(g=g, other='bca'[i])}/{i}.parquet".lstrip("/")
+        (table / name).parent.mkdir(parents=True, exist_ok=True)
+        part = rows.filter(pl.col("g") == g).drop("g")
+        actions.append(added(table, name, part, partitionValues={"g": g}))
+    commit(table, 0, actions)
+    fails(1, "report", place(table), *READ, *BY, words=["partition columns (g)", "write the table anew"])
+
+
+def test_an_empty_text_is_no_partition(place, tmp_path):
+    """Delta has it as null, and the name of its folder as a text."""
+    write_deltalake(tmp_path / "log", LOG.with_columns(g=pl.col("g").replace({"a": ""})), partition_by=["g"])
+    fails(1, "report", place(tmp_path / "log"), *READ, *BY, words=["partition columns (g)"])
+
+
+@pytest.mark.parametrize("by", [["ts"], ["y"], ["month", "ts"], ["at"]])
+def test_partitions_of_other_types(place, tmp_path, by):
+    log = LOG.with_columns(at=pl.col("ts").cast(pl.Datetime("us")) + pl.duration(microseconds=1))
+    write_deltalake(tmp_path / "log", log, partition_by=by)
+    found = typed_report(place(tmp_path / "log"), *READ, "--by", by[-1], "--metrics", "nec")
+    assert_frame_equal(found, ec.report(log, "p", "y", by=by[-1], metrics=["nec"]), rel_tol=1e-12)
+
+
+def test_a_table_with_partitions_in_a_folder_that_looks_like_one(tmp_path):
+    write_deltalake(tmp_path / "g=x" / "log", LOG, partition_by=["g"])
+    write_deltalake(tmp_path / "g=x" / "plain", LOG)
+    fails(1, "report", tmp_path / "g=x" / "log", *READ, *BY, words=["g=x", "rename it"])
+    is_report_of(LOG, tmp_path / "g=x" / "plain")
+
+
 def test_a_new_column(place, tmp_path):
     write_deltalake(tmp_path / "log", FIRST.drop("g"))
     write_deltalake(tmp_path / "log", SECOND, mode="append", schema_mode="merge")
