@@ -120,7 +120,7 @@ def sketch(
     TypeError
         A frame that is not of Spark; a score or weight that is not a number, such as a vector; a label, or a cluster, of another type.
     ValueError
-        A column that is not there; two group columns of one name, or one with the name of a column of a sketch; a resolution,
+        A DataFrame that is a stream; a column that is not there; two group columns of one name, or one with the name of a column of a sketch; a resolution,
         threshold, cost or prior that is none.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
@@ -178,8 +178,12 @@ def sketch(
 
 
 def _check_frame(frame: Any) -> None:
-    """TypeError for what is not a DataFrame of PySpark, which is not imported, for who has one has it."""
+    """TypeError for what is not a DataFrame of PySpark, which is not imported, for who has one has it; ValueError for one without an end."""
     if is_instance(frame, "pyspark.sql", "DataFrame"):
+        if frame.isStreaming:
+            raise ValueError(
+                "frame= is a stream, which has no end: pass spark.read..., or sketch each batch in writeStream.foreachBatch() and merge()"
+            )
         return
     way_out = (
         "pass frame.to_spark()"

@@ -1751,7 +1751,7 @@ CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
 -- priors, for p has lost their digits.
 CREATE OR REPLACE MACRO ec._nats(p, others) AS
-    CASE WHEN p = 0 THEN 0e0 WHEN others < 0.5 AND p + others = 1 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
+    CASE WHEN p = 0 THEN 0e0 WHEN p > 0.5 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
 CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
     list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
                                                ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];

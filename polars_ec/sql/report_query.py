@@ -107,7 +107,8 @@ def report_query(
     used); the metrics, at the group's own prior, and with `prior`, beside each that a prior moves, once more at the reference
     prior: `nec`, `nec_at_prior`; `class_prior`; with `interval` or `min_rows` `small`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`;
     `n_missing`, `n_invalid`. A value is NULL where that of `report` is null. The rows are in no order: add ORDER BY. Limits are
-    those of `report` to six digits of their distance, or more: engines add up in different orders.
+    those of `report` to six digits of their distance, or more: engines add up in different orders. Of shares that lack less than 1e-8 of
+    1, or of losses of rows that are nearly one by their weights, they are rough in every engine.
 
     PostgreSQL makes an error of a product that underflows or overflows: there losses and weights below 1e-50 are taken as 0, groups
     whose weights sum to more than 1e50 have no metrics, and log-odds such as 1e300 may be an error still.

@@ -215,6 +215,12 @@ def test_what_is_refused(call: str, frame: Any) -> None:
         ec.spark.sketch(more, **{"score": "p", "label": "late", **arguments})
 
 
+def test_a_stream_is_refused(frame: Any) -> None:
+    stream = frame.sparkSession.readStream.format("rate").load()
+    with pytest.raises(ValueError, match="frame= is a stream, which has no end"):
+        ec.spark.sketch(stream, "value", "value")
+
+
 def test_vectors_of_spark_ml(frame: Any) -> None:
     linalg, ml = pytest.importorskip("pyspark.ml.linalg"), pytest.importorskip("pyspark.ml.functions")
     rows = [(linalg.Vectors.dense([0.2, 0.8]), True), (linalg.Vectors.dense([0.7, 0.3]), False)]

@@ -15,6 +15,7 @@ import polars as pl
 
 from polars_ec.formulas.decisions import DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.intervals.scales import scale_of
 from polars_ec.reporting.choice import METRICS
 from polars_ec.sql.report_query import report_query
 from tests.support.warehouse_cases import MONTH, MONTH_IN
@@ -24,7 +25,16 @@ LOSSES = list(SCORING_RULES)
 ALL = [*OF_DECISIONS, *LOSSES]
 OF_THRESHOLDS = [name for name in ALL if name != "bayes_risk"]
 OF_DECIDED = [name for name in OF_DECISIONS if name != "bayes_risk"]
-TOLERANCE, TOLERANCE_OF_LIMITS, ROUNDING = 1e-9, 1e-6, 3e-5
+TOLERANCE = 1e-9
+# Of the distance of limits. Slopes are differences of 1e-4 of a sum, so that rounding leaves 1e-12 of what a metric is; the exponential of a
+# scale makes more of it.
+OF_LIMITS = 1e-8
+# A share that lacks x of 1 moves by 1e-4 x at most, of which rounding leaves 1e-12 / x. In group "often" x is 5e-6 and more; by exact
+# arithmetic each of the engines is off by its own rounding, and none by its formula.
+NEAR, OF_LIMITS_NEAR = 1e-4, 1e-6
+# The variance of losses that are all alike is what rounding leaves of squares, 1e-16 of the square of a value and more where one row has
+# nearly all weight: its root is the width.
+ALIKE = 3e-5
 TABLE = (
     "CREATE TEMP TABLE log (segment text, ts timestamp, late boolean, outcome text, code integer, p double precision, x double precision, "
     "d double precision, w double precision)"
@@ -221,10 +231,13 @@ def _is_close(got: Any, value: Any) -> bool:
 
 
 def _are_close_limits(name: str, got: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
-    """Limits are as close as finite differences make them; and of rows that are all alike they are rounding, the root of it."""
+    """Limits are as close as rounding makes them."""
     metric = re.sub("_ci_(low|high)$", "", name)
     if metric == name or got[name] is None or wanted[name] is None:
         return False
     widths = [row[f"{metric}_ci_high"] - row[f"{metric}_ci_low"] for row in (got, wanted)]
-    difference = abs(got[name] - wanted[name])
-    return max(widths) <= ROUNDING * abs(wanted[metric]) or difference <= TOLERANCE_OF_LIMITS * widths[1]
+    formula = metric.removesuffix("_at_prior")
+    if formula in LOSSES and max(widths) <= ALIKE * abs(wanted[metric]):
+        return True
+    is_near = scale_of(formula) in ("logit", "atanh") and wanted[metric] > 1 - NEAR
+    return abs(got[name] - wanted[name]) <= (OF_LIMITS_NEAR if is_near else OF_LIMITS) * widths[1]
