@@ -56,6 +56,8 @@
         "ec_fp": "ec_fp",
         "ec_fn": "ec_fn",
         "ec_tp": "ec_tp",
+        "ec_n0": "ec_n0",
+        "ec_n1": "ec_n1",
         "ec_p0": "ec_n0 / NULLIF(ec_n0 + ec_n1, 0)",
         "ec_p1": "ec_n1 / NULLIF(ec_n1 + ec_n0, 0)",
         "ec_r00": "ec_tn / NULLIF(ec_n0, 0)",
