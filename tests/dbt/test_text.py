@@ -133,7 +133,7 @@ BAD_CALLS: list[tuple[dict[str, Any], str]] = [
     ({"cost_fp": True}, "cost_fp=True is not a numbe"),
     ({"cost_fp": None}, "cost_fp=None is not a numbe"),
     ({"threshold": "limit"}, "threshold='limit' is not a numbe"),
-    ({"threshold": "1e-3"}, "YAML takes 1e-3 for a text: write 0.001"),
+    ({"threshold": "1e3"}, "a text is what YAML takes 1e3 for: in YAML write a dot and the sign of the exponent, 1000.0 or 1.0e+3"),
     ({"threshold": math.nan}, "threshold=nan is not a numbe"),
     ({"by": ["NEC"]}, "'NEC', and so has the report"),
     ({"by": ["nec_at_prior"], "prior": 0.5}, "'nec_at_prior', and so has the report"),

@@ -61,11 +61,14 @@
 
 {# What no name begins with in the caller's texts. #}
 {% macro free_prefix(texts) %}
-    {%- set found = namespace(prefix='ec_') -%}
-    {%- for i in range(1, 1000) -%}
-        {%- if modules.re.search('(?i)\\b' ~ found.prefix, texts) -%}
-            {%- set found.prefix = 'ec' ~ i ~ '_' -%}
-        {%- endif -%}
+    {%- for prefix in polars_ec.prefixes() if not modules.re.search('(?i)\\b' ~ prefix, texts) -%}
+        {{ return(prefix) }}
     {%- endfor -%}
-    {{ return(found.prefix) }}
+    {%- do polars_ec.refuse('names in the arguments begin with each of ' ~ polars_ec.prefixes() | join(', ') ~ ', and the names of the query need one of these: give the columns other names') -%}
+{% endmacro %}
+
+{% macro prefixes() %}
+    {%- set all = ['ec_'] -%}
+    {%- for i in range(1, 10) -%}{%- do all.append('ec' ~ i ~ '_') -%}{%- endfor -%}
+    {{ return(all) }}
 {% endmacro %}

@@ -11,7 +11,7 @@
         {{ return('SELECT NULL') }}
     {%- endif -%}
     {%- set least, most = polars_ec.least_factor(), polars_ec.most_weight() -%}
-    {%- if least is not none -%}{%- do polars_ec.check_range(request, least, most) -%}{%- endif -%}
+    {%- if least is not none and execute -%}{%- do polars_ec.check_range(request, least, most) -%}{%- endif -%}
     {%- set parts = polars_ec.report_parts() -%}
     {%- set texts = request.texts | list -%}
     {%- set weighted = '_weighted' if request.weight is not none else '' -%}
