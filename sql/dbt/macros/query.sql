@@ -10,10 +10,10 @@
     {{ return('SELECT\n    ' ~ texts | join(',\n    ') ~ '\nFROM ' ~ source) }}
 {% endmacro %}
 
-{# The query whose SELECTs, by their names, end with `last`. #}
-{% macro with_levels(levels, last) %}
+{# The query whose SELECTs, by their names, end with `last`; those in `once` are worked out once where the warehouse can be told so. #}
+{% macro with_levels(levels, last, once) %}
     {%- set texts = [] -%}
-    {%- for name, text in levels.items() -%}{%- do texts.append(name ~ ' AS (\n' ~ text ~ '\n)') -%}{%- endfor -%}
+    {%- for name, text in levels.items() -%}{%- do texts.append(name ~ ' AS ' ~ (polars_ec.sql_materialized() if name in once else '') ~ '(\n' ~ text ~ '\n)') -%}{%- endfor -%}
     {{ return('WITH ' ~ texts | join(', ') ~ '\n' ~ last) }}
 {% endmacro %}
 
