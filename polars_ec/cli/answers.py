@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import polars as pl
@@ -11,6 +10,7 @@ from polars.exceptions import PanicException
 
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.asked import Asked, Delivery
+from polars_ec.cli.databases import PREFIX, Database, redacted
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import TRIPPED
 from polars_ec.cli.gates import Gates, Names
@@ -23,8 +23,6 @@ from polars_ec.cli.rows_answer import answer_from_duckdb, answer_from_files
 from polars_ec.cli.sketch_answer import RollUp, answer_from_sketches
 from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec.cli.terminal import panics_unseen, tell
-
-_DUCKDB = re.compile(r"duckdb:(?P<file>.+?)::(?P<table>.+)", re.DOTALL)
 
 
 def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None:
@@ -79,11 +77,8 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
 
 def of_rows(paths: list[str], request: Request, question: Question, what: str) -> Answer:
     """The answer from rows."""
-    tables = [match for match in map(_DUCKDB.fullmatch, paths) if match]
-    if not tables:
-        broken = next((path for path in paths if path.startswith("duckdb:")), None)
-        if broken is not None:
-            raise UsageError(f"{broken}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
+    databases = [Database.of(path) for path in paths if path.startswith(PREFIX)]
+    if not databases:
         log = open_log(paths).with_codes(request.columns())
         try:
             return answer_from_files(log, request, question)
@@ -92,8 +87,9 @@ def of_rows(paths: list[str], request: Request, question: Question, what: str) -
             keys = [*asked["--by"], *asked["--mix"], *asked["--cluster"]]
             return answer_from_files(log.unified(asked, keys), request, question)
     if len(paths) > 1:
-        raise UsageError(f"{', '.join(paths)}: {what} is of one DuckDB table at a time, and of nothing beside it")
-    return answer_from_duckdb(tables[0]["file"], tables[0]["table"], request, question)
+        there = redacted(", ".join(paths))
+        raise UsageError(f"{there}: {what} is of one DuckDB table at a time, and of nothing beside it")
+    return answer_from_duckdb(databases[0], request, question)
 
 
 def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> Answer:

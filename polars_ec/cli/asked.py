@@ -13,6 +13,7 @@ import typer
 from polars_ec.cli.chart_file import ChartFile
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Gates
+from polars_ec.cli.objects import check_local
 from polars_ec.cli.options import (
     Buckets,
     By,
@@ -40,8 +41,9 @@ class Asked:
         list[str],
         typer.Argument(
             metavar="PATH...",
-            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), "
-            "duckdb:FILE.duckdb::TABLE, or a folder that polars-ec sketch made.",
+            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
+            "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE; "
+            "duckdb:FILE.duckdb::TABLE, or of what else DuckDB attaches, duckdb:ducklake:FILE::TABLE; or a folder that polars-ec sketch made.",
             show_default=False,
         ),
     ]
@@ -170,6 +172,10 @@ class Delivery:
         typer.Option(help="File of a chart of the first metric, beside the table: .svg, .png, .pdf or .html."),
     ] = None
     quiet: Quiet = False
+
+    def __post_init__(self) -> None:
+        check_local("--out", self.out, "a table is")
+        check_local("--plot", self.plot, "a chart is")
 
     @cached_property
     def chart(self) -> ChartFile | None:

@@ -2,30 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from urllib.parse import unquote
 
 import polars as pl
 
 from polars_ec.cli.file_kinds import FileKind
+from polars_ec.cli.places import Place
 
 _NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
-def partition(file: Path) -> dict[str, str | None]:
+def partition(file: Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
     parts = dict(part.split("=", 1) for part in file.parts[:-1] if "=" in part)
     return {key: None if value == _NO_PARTITION else unquote(value) for key, value in parts.items()}
 
 
-def is_partitioned(files: Iterable[Path]) -> bool:
+def is_partitioned(files: Iterable[Place]) -> bool:
     """Whether the folders of all the files name the same keys."""
     keys = {tuple(partition(file)) for file in files}
     return len(keys) == 1 and keys != {()}
 
 
-def scan(kind: FileKind, files: list[Path], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def scan(kind: FileKind, files: Sequence[Place], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     """The files as one lazy frame; `hive`: the keys of their folders are columns. Text is read as `dtypes` say."""
     if hive and kind.is_text:
         return _with_partitions(files, lambda part: kind.scan(part, False, dtypes))
@@ -39,9 +39,9 @@ def differs_from_folder(key: str, dtype: pl.DataType, value: str | None) -> pl.E
     return (pl.col(key) if dtype.is_numeric() else pl.col(key).cast(pl.String)).ne_missing(same).any()
 
 
-def _with_partitions(files: list[Path], scan_part: Callable[[list[Path]], pl.LazyFrame]) -> pl.LazyFrame:
+def _with_partitions(files: Sequence[Place], scan_part: Callable[[Sequence[Place]], pl.LazyFrame]) -> pl.LazyFrame:
     """What Polars does for Parquet and IPC: the keys in the names of hive folders become columns."""
-    parts: dict[tuple[tuple[str, str | None], ...], list[Path]] = {}
+    parts: dict[tuple[tuple[str, str | None], ...], list[Place]] = {}
     for file in files:
         parts.setdefault(tuple(partition(file).items()), []).append(file)
     values = pl.DataFrame([dict(part) for part in parts], infer_schema_length=None)

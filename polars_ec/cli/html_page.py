@@ -12,6 +12,7 @@ from typing import Any
 import polars as pl
 
 from polars_ec.cli.errors import UsageError
+from polars_ec.cli.objects import check_local
 from polars_ec.cli.output import Beside, check_place
 from polars_ec.cli.request import Rows, Sketched
 from polars_ec.page.contents import Contents
@@ -39,6 +40,7 @@ class Page:
         for option, why in refused.items():
             raise UsageError(f"--html with {option}: {why}: leave one of them out")
         self.check_models(several=models > 1)
+        check_local(_OPTION, self.file, "a page is")
         if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("altair") is None:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
         check_place(self.file, _OPTION, _SUFFIXES, any_pipe=True)

@@ -6,19 +6,20 @@ import difflib
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
 from typing import TypeVar
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from polars_ec.cells.parquet import first_line
 from polars_ec.cli.column_types import common_type
 from polars_ec.cli.csv_fields import first_ragged_row
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.file_kinds import CSV, FileKind, path_for_polars
-from polars_ec.cli.files import Found, check_name_and_magic, distinct, find, kind_of, no_longer
+from polars_ec.cli.file_kinds import CSV, FileKind, access, path_for_polars
+from polars_ec.cli.files import check_name_and_magic, distinct, find, kind_of, no_longer
+from polars_ec.cli.found import Found
 from polars_ec.cli.hive_partitions import differs_from_folder, is_partitioned, partition, scan
+from polars_ec.cli.objects import why
+from polars_ec.cli.places import Place
 from polars_ec.cli.terminal import panics_unseen
 
 T = TypeVar("T")
@@ -39,10 +40,10 @@ class Log:
     `codes` are columns of CSV that are read as text, as they are written.
     """
 
-    files: list[Path]
+    files: list[Place]
     kind: FileKind
     frame: pl.LazyFrame
-    headers: list[Path] = field(default_factory=list)
+    headers: list[Place] = field(default_factory=list)
     is_unified: bool = False
     codes: tuple[str, ...] = ()
 
@@ -79,36 +80,36 @@ class Log:
         if changed is not None:
             return changed
         if len(self.files) > 1 and not self.is_unified and len({*map(tuple, self._schemas.values())}) > 1:
-            return DifferingFilesError(f"{self.name}: {first_line(error)}")
+            return DifferingFilesError(f"{self.name}: {why(error)}")
         ragged = self._ragged()
         if ragged is not None:
             return ragged
         for file in self.files:
-            why = self._unreadable(file)
-            if why is not None:
-                return DataError(f"{file} cannot be read as {self.kind.name}: {why}")
-        return DataError(f"{self.name}: {first_line(error)}")
+            unreadable = self._unreadable(file)
+            if unreadable is not None:
+                return DataError(f"{file} cannot be read as {self.kind.name}: {unreadable}")
+        return DataError(f"{self.name}: {why(error)}")
 
-    def _unreadable(self, file: Path) -> str | None:
+    def _unreadable(self, file: Place) -> str | None:
         try:
             with panics_unseen():
                 scan(self.kind, [file], False, {}).select(pl.all().null_count()).collect(engine="streaming")
         except READ_ERRORS as error:
-            return first_line(error)
+            return why(error)
         return None
 
     @cached_property
-    def _schemas(self) -> dict[Path, list[tuple[str, pl.DataType]]]:
+    def _schemas(self) -> dict[Place, list[tuple[str, pl.DataType]]]:
         """Of each file; DataError for the first that has none."""
         hive = is_partitioned(self.files)
         return {file: self._own_schema(file, hive) for file in self.files}
 
-    def _own_schema(self, file: Path, hive: bool) -> list[tuple[str, pl.DataType]]:
+    def _own_schema(self, file: Place, hive: bool) -> list[tuple[str, pl.DataType]]:
         try:
             with panics_unseen():
                 return list(scan(self.kind, [file], hive, {}).collect_schema().items())
         except READ_ERRORS as error:
-            raise DataError(f"{file} cannot be read as {self.kind.name}: {first_line(error)}") from error
+            raise DataError(f"{file} cannot be read as {self.kind.name}: {why(error)}") from error
 
     def with_codes(self, asked: Mapping[str, Sequence[str]]) -> Log:
         """The same files, the group columns of CSV as they are written, unless they are asked for as something else too."""
@@ -144,7 +145,7 @@ class Log:
             name: pl.String() if name in self.codes else self._common(name, dtypes[name], name in keys)
             for name in names
         }
-        alike: dict[tuple[tuple[str, pl.DataType], ...], list[Path]] = {}
+        alike: dict[tuple[tuple[str, pl.DataType], ...], list[Place]] = {}
         for file, columns in self._schemas.items():
             alike.setdefault(tuple(columns), []).append(file)
         frames = []
@@ -155,7 +156,7 @@ class Log:
             frames.append(scan(self.kind, files, hive, texts if self.kind.is_text else {}).select(casts))
         return Log(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True, codes=self.codes)
 
-    def _common(self, name: str, dtypes: Mapping[Path, pl.DataType], is_key: bool) -> pl.DataType:
+    def _common(self, name: str, dtypes: Mapping[Place, pl.DataType], is_key: bool) -> pl.DataType:
         found = common_type(dtypes.values(), of_keys=is_key)
         if found is None and self.kind.is_text and any(dtype == pl.String for dtype in dtypes.values()):
             found = pl.String()
@@ -175,10 +176,10 @@ class Log:
             path = path_for_polars(file)
             try:
                 with panics_unseen():
-                    n_fields = len(pl.scan_csv(path, infer_schema=False, glob=False).collect_schema())
+                    n_fields = len(pl.scan_csv(path, infer_schema=False, glob=False, **access([file])).collect_schema())
                     ragged = first_ragged_row(path, n_fields)
             except READ_ERRORS as error:
-                return DataError(f"{file} cannot be read as CSV: {first_line(error)}")
+                return DataError(f"{file} cannot be read as CSV: {why(error)}")
             if ragged is not None:
                 fields = f"{ragged.fields} field{'s' if ragged.fields > 1 else ''}"
                 return DataError(f"{file}, line {ragged.line}: {fields}, and the header names {n_fields}")
@@ -213,18 +214,21 @@ class Log:
                     )
 
 
-def open_log(paths: Sequence[str]) -> Log:
-    """The log in files, globs and folders, all of one kind; the first thing that should be a file and is not is an error."""
+def open_log(paths: Sequence[str | Place]) -> Log:
+    """The log in files, objects and tables, all of one kind, by their names or as they were found before.
+
+    The first thing that should be one and is not is an error.
+    """
     found = Found()
     for path in paths:
-        found.add(find(path))
+        found.add(find(path) if isinstance(path, str) else Found([path]))
     for problem in found.problems.values():
         raise DataError(problem)
     files = distinct(found.files)
     kinds = {kind.name: kind for kind in map(kind_of, files)}
     if len(kinds) > 1:
         raise UsageError(
-            f"{', '.join(paths)}: files of several kinds ({', '.join(kinds)}): report on one kind at a time"
+            f"{', '.join(map(str, paths))}: files of several kinds ({', '.join(kinds)}): report on one kind at a time"
         )
     (kind,) = kinds.values()
     for file in files:
@@ -236,14 +240,16 @@ def open_log(paths: Sequence[str]) -> Log:
         with panics_unseen():
             return Log(rows, kind, scan(kind, read, is_partitioned(read), {}), headers)
     except READ_ERRORS as error:
-        raise DataError(f"{files[0]}: {first_line(error)}") from error
+        raise DataError(f"{files[0]}: {why(error)}") from error
 
 
-def _is_header_alone(file: Path) -> bool:
+def _is_header_alone(file: Place) -> bool:
     """Whether a CSV file names its columns and has no row, so that nothing says what they are."""
     try:
         with panics_unseen():
-            return pl.scan_csv(path_for_polars(file), infer_schema=False, n_rows=1, glob=False).collect().height == 0
+            path = path_for_polars(file)
+            first = pl.scan_csv(path, infer_schema=False, n_rows=1, glob=False, **access([file]))
+            return first.collect().height == 0
     except READ_ERRORS:
         return False  # whoever reads it will say why
 

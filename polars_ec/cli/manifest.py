@@ -6,7 +6,6 @@ No file holds it: each entry is in the metadata of its sketch.
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from typing import Any
@@ -17,6 +16,9 @@ from polars_ec.cells.cells import SCORE
 from polars_ec.cli.column_types import common_type
 from polars_ec.cli.errors import DataError
 from polars_ec.cli.file_kinds import CSV
+from polars_ec.cli.iceberg_tables import CATALOG
+from polars_ec.cli.objects import is_in_store
+from polars_ec.cli.places import State, as_found, is_path, looked_up
 from polars_ec.sketches import Sketch
 
 _VERSION = 1
@@ -43,7 +45,8 @@ class Record:
 
     `key_types` has the dtype of every group column, None where the column holds only nulls and so any dtype will do.
     `positives` counts the usable rows of the positive class; entries of the time before it have None. `cluster_type` says what
-    the keys of the clusters are to their hash, None if there are none.
+    the keys of the clusters are to their hash, None if there are none. `tag` is the ETag of an object or the version of a table, None
+    of a local file.
     """
 
     input: str
@@ -54,14 +57,20 @@ class Record:
     options: dict[str, Any]
     positives: int | None = None
     cluster_type: str | None = None
+    tag: str | None = None
+
+    @property
+    def state(self) -> State:
+        """What the input was like when it was sketched."""
+        return State(self.size, self.modified_ns, self.tag)
 
     def is_current(self) -> bool:
-        """Whether the input is still the file that was sketched."""
+        """Whether the input is still what was sketched."""
         try:
-            now = os.stat(self.input)
-        except OSError:
+            place = looked_up(self.input)
+            return place is not None and as_found(place) == self.state
+        except DataError:
             return False
-        return (self.size, self.modified_ns) == (now.st_size, now.st_mtime_ns)
 
     def encode(self) -> dict[str, str]:
         """For the metadata of the sketch's file."""
@@ -94,7 +103,7 @@ def _is_sound(record: Record) -> bool:
     types, options = record.key_types, record.options
     return (
         isinstance(record.input, str)
-        and os.path.isabs(record.input)
+        and (is_path(record.input) or is_in_store(record.input) or record.input.startswith(CATALOG))
         and "\0" not in record.input
         and all(type(count) is int and count >= 0 for count in counts)
         and type(record.modified_ns) is int
@@ -107,6 +116,7 @@ def _is_sound(record: Record) -> bool:
         and (options["--time"] is None) == (options["--every"] is None)
         and all(isinstance(options.get(name), str | None) for name in ("--time-zone", "--cluster"))
         and isinstance(record.cluster_type, str | None)
+        and isinstance(record.tag, str | None)
         and isinstance(options["--score"], str | list)
         and isinstance(options["--by"], list)
         and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]

@@ -6,8 +6,7 @@ import sys
 import time as clock
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from pathlib import PurePath
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import typer
 
@@ -18,8 +17,15 @@ _SECONDS = 10
 T = TypeVar("T")
 
 
+class _Named(Protocol):
+    """What has a last part of its name, as paths have."""
+
+    @property
+    def name(self) -> str: ...
+
+
 def progress(
-    items: Sequence[T], name: Callable[[T], PurePath], *, label: str, done: str
+    items: Sequence[T], name: Callable[[T], _Named], *, label: str, done: str
 ) -> AbstractContextManager[Iterable[T]]:
     """The items, one by one, while somebody is told of them: on a bar by the last part of their names."""
     if sys.stderr is None or not sys.stderr.isatty():
@@ -31,7 +37,7 @@ def progress(
     return typer.progressbar(items, label=label, show_pos=True, item_show_func=shown, file=sys.stderr)
 
 
-def _told_now_and_then(items: Sequence[T], name: Callable[[T], PurePath], done: str) -> Iterator[T]:
+def _told_now_and_then(items: Sequence[T], name: Callable[[T], _Named], done: str) -> Iterator[T]:
     """Where there is no terminal to draw a bar on, as in the log of a nightly job: a line every ten seconds."""
     last = clock.monotonic()
     for i, item in enumerate(items):

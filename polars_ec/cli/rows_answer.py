@@ -1,4 +1,4 @@
-"""Answers from the rows of a log, in files or in a table of DuckDB."""
+"""Answers from the rows of a log, in files or in a table that DuckDB reads."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import partial
 import polars as pl
 
 from polars_ec.cli import csv_codes
+from polars_ec.cli.databases import Database, refusals_as_data_errors
 from polars_ec.cli.labels import said_of_positives, values_and_presence
 from polars_ec.cli.logs import Log, check_columns
 from polars_ec.cli.options import refusals_as_usage_errors
@@ -18,10 +19,8 @@ from polars_ec.cli.request import Request, Rows, Table
 from polars_ec.cli.sql_report import (
     connect,
     label_values,
-    refusals_as_data_errors,
     rows_of,
     schema_of,
-    table_in_log,
 )
 
 
@@ -81,12 +80,13 @@ def _with_codes_typed(table: pl.DataFrame, codes: Sequence[str], request: Reques
     return typed.sort([*total, *request.by, *time], maintain_order=True)
 
 
-def answer_from_duckdb(file: str, table: str, request: Request, question: Question) -> Answer:
-    """The answer from the rows of a table in a DuckDB file."""
-    with connect(file, request.time_zone) as connection:
-        relation = table_in_log(connection, file, table)
+def answer_from_duckdb(database: Database, request: Request, question: Question) -> Answer:
+    """The answer from the rows of a table in a database."""
+    name = f"{database.name}::{database.table}"
+    with connect(database, request.time_zone) as connection:
+        relation = database.relation(connection)
         schema = schema_of(connection, relation)
-        check_columns(request.columns(), schema, f"{file}::{table}")
+        check_columns(request.columns(), schema, name)
         if request.time is not None:
             check_time(request.time, schema[request.time])
         options = request.for_label(schema[request.label])
@@ -101,7 +101,7 @@ def answer_from_duckdb(file: str, table: str, request: Request, question: Questi
         said: list[str] = []
         if "pos_label" in options and question.lacks_positives(answer):
             labels = label_values(connection, relation, request.label, options["pos_label"])
-            said = said_of_positives(labels, request.options["pos_label"], request.label, f"{file}::{table}")
+            said = said_of_positives(labels, request.options["pos_label"], request.label, name)
         page = None
         if question.page is not None:
             with refusals_as_usage_errors(), refusals_as_data_errors():

@@ -11,6 +11,7 @@ import typer
 
 from polars_ec.cli.errors import UsageError
 from polars_ec.cli.exit_codes import FAILED, one_line_errors
+from polars_ec.cli.objects import check_local
 from polars_ec.cli.options import Buckets, By, Cluster, Every, PosLabel, Quiet, Time, Weight, parse_classes, parse_prior
 from polars_ec.cli.output import say
 from polars_ec.cli.periods import check_period
@@ -28,7 +29,8 @@ def sketch(
         list[str],
         typer.Argument(
             metavar="PATH...",
-            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not).",
+            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
+            "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE.",
             show_default=False,
         ),
     ],
@@ -69,9 +71,14 @@ def sketch(
 ) -> None:
     """Reduce a log, file by file, to a folder of small sketches, for `polars-ec report` DIR.
 
-    It can be killed and started again at any moment: the same command goes on, and reads only files that are new or
-    changed. A file that cannot be read is reported when the others are done, with exit code 1.
+    It can be killed and started again at any moment: the same command goes on, and reads only files, objects and tables that are
+    new or changed. A file that cannot be read is reported when the others are done, with exit code 1.
     """
+    if any(path.startswith("duckdb:") for path in paths):  # which may go on with a password
+        raise UsageError(
+            "duckdb: a sketch job is of files, objects, Delta and Iceberg tables: export the table to Parquet"
+        )
+    check_local("--out", out, "sketches are")
     zone = check_period(time, every, time_zone)
     options: dict[str, Any] = {"cost_fn": cost_fn, "cost_fp": cost_fp, "score_type": score_type}
     parsed = {

@@ -24,7 +24,7 @@ from polars.exceptions import PolarsError
 
 from polars_ec.cells.parquet import DAMAGE, described_schema, first_line
 from polars_ec.cli.errors import DataError
-from polars_ec.cli.files import status
+from polars_ec.cli.file_kinds import SKETCH_SUFFIX
 from polars_ec.cli.folder_lock import LOCK
 from polars_ec.cli.manifest import (
     METADATA_KEY,
@@ -39,12 +39,12 @@ from polars_ec.cli.manifest import (
     joined_types,
     key_types,
 )
+from polars_ec.cli.places import status
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.exceptions import SketchError
 from polars_ec.sketches import Sketch
 from polars_ec.whole_file import TEMPORARY, sync_folder, whole_file
 
-_SUFFIX = ".sketch.parquet"
 _UNDONE = ".polars-ec-sketch.undone.json"
 _PREFIX = ".polars-ec-sketch-"
 _POS_LABEL = "--pos-label "
@@ -63,7 +63,7 @@ class SketchFolder:
             names = os.listdir(path)
         except (OSError, ValueError):
             return False
-        return LOCK in names or any(name.endswith(_SUFFIX) and not name.startswith(".") for name in names)
+        return LOCK in names or any(name.endswith(SKETCH_SUFFIX) and not name.startswith(".") for name in names)
 
     def clean(self) -> None:
         """Remove what killed jobs were writing; only under the lock, where nobody is writing."""
@@ -74,8 +74,9 @@ class SketchFolder:
     @staticmethod
     def name_for(source: str) -> str:
         """The name of the sketch of an input: readable, and another one for every other path."""
-        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", Path(source).name.split(".")[0])[:60]
-        return f"{stem}-{hashlib.sha256(os.fsencode(source)).hexdigest()[:20]}{_SUFFIX}"
+        last = source.rstrip("/").rsplit("/", 1)[-1]
+        stem = re.sub(r"[^A-Za-z0-9_-]+", "-", last.split(".")[0])[:60]
+        return f"{stem}-{hashlib.sha256(os.fsencode(source)).hexdigest()[:20]}{SKETCH_SUFFIX}"
 
     def _listed(self) -> list[str]:
         try:
@@ -88,7 +89,7 @@ class SketchFolder:
         good: dict[str, Entry] = {}
         bad: dict[str, Bad] = {}
         for name in self._listed():
-            if not name.endswith(_SUFFIX) or name.startswith("."):
+            if not name.endswith(SKETCH_SUFFIX) or name.startswith("."):
                 continue
             found = self._entry(name)
             if verified and isinstance(found, Entry):
@@ -187,7 +188,8 @@ class SketchFolder:
             raise DataError(f"{file} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
             raise DataError(f"{file} is damaged ({error}): remove it and run the job again") from None
-        settled = {record.input for record in self.records().values() if record.is_current()}
+        listed = (record for record in self.records().values() if record.input in found)
+        settled = {record.input for record in listed if record.is_current()}
         # What was no sketch, and has been removed since.
         here = os.path.realpath(self.path)
         settled |= {s for s in found if os.path.realpath(os.path.dirname(s)) == here and not os.path.lexists(s)}

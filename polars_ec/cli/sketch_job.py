@@ -1,8 +1,8 @@
 """The job of `polars-ec sketch`: files of a log in, a folder of sketches out, which can be killed at any moment.
 
-Every input is its own unit of work: it is read, and its sketch appears, with its entry of the manifest, by one rename
+Every input, a file, an object in a store or a table, is its own unit of work: it is read, and its sketch appears, with its entry of the manifest, by one rename
 (`sketch_folder` says why there is no central manifest). So what a killed job leaves is a smaller result, never a wrong
-one, and the next run does what is missing: inputs without a sketch, and those whose size or modification time is no
+one, and the next run does what is missing: inputs without a sketch, and those whose size, modification time or tag is no
 longer the one in the entry. One job works on a folder at a time.
 
 An input that cannot be read stops nothing: it is reported after the others are done. Nor does the job ever remove a
@@ -14,7 +14,6 @@ count twice. So it asks, and `vanished` is the answer.
 from __future__ import annotations
 
 import os
-import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from enum import StrEnum
@@ -26,9 +25,11 @@ import polars as pl
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli import csv_codes
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.files import Found, NoFilesError, find, status
+from polars_ec.cli.files import find
 from polars_ec.cli.folder_lock import Lock, locked
+from polars_ec.cli.found import Found, NoFilesError
 from polars_ec.cli.labels import label_value, values_and_presence, without_positives
+from polars_ec.cli.lake_tables import LakeTable
 from polars_ec.cli.logs import check_columns, open_log
 from polars_ec.cli.manifest import (
     Entry,
@@ -43,6 +44,7 @@ from polars_ec.cli.manifest import (
 )
 from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors
 from polars_ec.cli.periods import with_time
+from polars_ec.cli.places import Place, as_found, full_name, gone, is_path, is_there, looked_up, state_of, status
 from polars_ec.cli.request import SketchOptions
 from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
 from polars_ec.cli.sketch_outcome import Outcome, Task
@@ -74,7 +76,7 @@ def run(
     Parameters
     ----------
     paths
-        Files, globs and folders; each file is one input.
+        Files, globs, folders, addresses and tables; each file, object and table is one input.
     out
         The folder; made if it is not there.
     options
@@ -135,7 +137,7 @@ class _Run:
             todo = self._without_new(todo)
         # What this run is not about and an earlier one left, if it is still there; bad sketches were just looked at.
         known = {*inputs, *(str(folder.path / name) for name in [*self.entries, *self.bad])}
-        earlier = {s: why for s, why in folder.undone().items() if s not in known and os.path.exists(s)}
+        earlier = {s: why for s, why in folder.undone().items() if s not in known and is_there(s)}
         waiting = {task.source: "has not been read yet" for task in todo}
         held = dict.fromkeys(outcome.waiting, "waits until it is settled what became of the inputs that have vanished")
         # Before anything changes: a report at any moment from here on says that the folder is not up to date.
@@ -153,13 +155,14 @@ class _Run:
         folder.leave_undone({**earlier, **outcome.failures, **held})
         return outcome
 
-    def _inputs(self, paths: Sequence[str]) -> dict[str, Path]:
-        """The files to sketch by their full path, so that no other way to name a file makes it another input."""
+    def _inputs(self, paths: Sequence[str]) -> dict[str, Place]:
+        """What to sketch by its full name, so that no other way to name it makes it another input."""
         out = os.path.realpath(self.folder.path)
         found = Found()
         for path in paths:
             # What is named, and gone or empty, is not a mistake in the command where it has been sketched before.
-            if self.folder.name_for(os.path.realpath(path)) in self.entries and status(path) is None:
+            known = full_name(path)
+            if self.folder.name_for(known) in self.entries and looked_up(known) is None:
                 continue
             try:
                 found.add(find(path))
@@ -167,21 +170,21 @@ class _Run:
                 if not self._has_been_in(error.folder):
                     raise
         self.outcome.failures |= found.problems
-        inputs: dict[str, Path] = {}
+        inputs: dict[str, Place] = {}
         for file in found.files:
-            full = os.path.realpath(file)
-            if os.path.commonpath([out, full]) != out:
+            full = full_name(file)
+            if not is_path(full) or os.path.commonpath([out, full]) != out:
                 inputs.setdefault(full, file)
         if not inputs and not found.problems and not self.entries:
             raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
         return inputs
 
-    def _has_been_in(self, folder: Path) -> bool:
+    def _has_been_in(self, folder: str) -> bool:
         """Whether an input that has a sketch lay below this folder."""
-        below = os.path.join(os.path.realpath(folder), "")
+        below = os.path.join(full_name(folder), "")
         return any(entry.record.input.startswith(below) for entry in self.entries.values())
 
-    def _changed(self, inputs: Mapping[str, Path]) -> list[Task]:
+    def _changed(self, inputs: Mapping[str, Place]) -> list[Task]:
         """What to read: last of all what an earlier job was reading when it was killed, for that may have killed it."""
         todo = []
         for source, file in inputs.items():
@@ -191,16 +194,16 @@ class _Run:
                 self.outcome.failures[source] = bad.why
                 continue
             try:
-                now = os.stat(file)
-            except OSError as error:
-                self.outcome.failures[source] = f"{file}: {error.strerror}"
+                now = as_found(file)
+            except DataError as error:
+                self.outcome.failures[source] = str(error)
                 continue
             entry = self.entries.get(name)
-            if entry is not None and (entry.record.size, entry.record.modified_ns) == (now.st_size, now.st_mtime_ns):
+            if entry is not None and entry.record.state == now:
                 self.outcome.unchanged += 1
                 self.outcome.rows += entry.record.rows
             else:
-                todo.append(Task(file, source, now.st_size, now.st_mtime_ns))
+                todo.append(Task(file, source, now))
         return sorted(todo, key=lambda task: task.source == self.lock.suspect)
 
     def _without_new(self, todo: Sequence[Task]) -> list[Task]:
@@ -209,7 +212,7 @@ class _Run:
         self.outcome.waiting = [task.source for task in todo if task not in known]
         return known
 
-    def _settle_others(self, inputs: Mapping[str, Path]) -> list[str]:
+    def _settle_others(self, inputs: Mapping[str, Place]) -> list[str]:
         """Decide on the sketches of inputs that this run is not about; the names of those to remove."""
         ours = {self.folder.name_for(source) for source in inputs}
         outcome, dropped = self.outcome, []
@@ -221,12 +224,12 @@ class _Run:
             if name in ours:
                 continue
             try:
-                gone = _gone(record.input)
+                what = gone(record.input)
             except DataError as error:
                 outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
                 outcome.rows += record.rows
                 continue
-            if gone is None:
+            if what is None:
                 outcome.elsewhere += 1
                 outcome.rows += record.rows
             elif self.vanished is Vanished.drop:
@@ -238,7 +241,7 @@ class _Run:
                     outcome.kept.append(record.input)
                 else:
                     outcome.failures[record.input] = (
-                        f"{record.input} {gone} since it was sketched, and still counts: --vanished keep if it was "
+                        f"{record.input} {what} since it was sketched, and still counts: --vanished keep if it was "
                         "deleted, --vanished drop if it was renamed or must not count"
                     )
         return dropped
@@ -256,6 +259,7 @@ class _Run:
                 name = folder.name_for(task.source)
                 former = self.entries.get(name)
                 try:
+                    self._refuse_twin(task)
                     self.lock.reading(task.source)
                     made, cluster_type = _sketch_file(task, self.options)
                     entry = _entry(task, made, self.recorded, cluster_type)
@@ -274,11 +278,21 @@ class _Run:
                 outcome.rows += entry.record.rows
                 outcome.invalid += count_rows(made, self.recorded, pl.col("class") == -1)
 
+    def _refuse_twin(self, task: Task) -> None:
+        """A table has a name by its folder, one by its metadata and one in its catalog, and counts once."""
+        if isinstance(task.file, LakeTable):
+            own = self.folder.name_for(task.source)
+            for name, entry in self.entries.items():
+                if name != own and (entry.record.tag or "").startswith(f"{task.file.identity}/"):
+                    raise DataError(f"{task.file} is the table that counts as {entry.record.input}: name it in one way")
+
     def _refuse_renamed(self, task: Task, made: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
         for source, name in self._vanished.items():
             record = self.entries[name].record
-            if (task.size, task.modified_ns) != (record.size, record.modified_ns):
+            # A copy of an object gets the time of the copying, and a table has no size and no time.
+            same_time = record.tag is not None or task.state.modified_ns == record.modified_ns
+            if task.state.size != record.size or not same_time:
                 continue
             columns = [*made.keys, "class", *made.grid.cell_columns, "n"]
             former = self.folder.read(name, self.entries[name]).frame
@@ -287,7 +301,7 @@ class _Run:
                     f"the rows of {source}, which has vanished and still counts: renamed? Then --vanished drop"
                 )
 
-    def _look_for_positives(self, inputs: Mapping[str, Path]) -> None:
+    def _look_for_positives(self, inputs: Mapping[str, Place]) -> None:
         """A folder without a positive may be one of a label that was mistyped; a day without positives is none."""
         positive, label = self.recorded["--pos-label"], self.recorded["--label"]
         records = [entry.record for entry in self.entries.values()]
@@ -296,7 +310,7 @@ class _Run:
         values: dict[Any, None] = {}
         for file in inputs.values():
             try:
-                log = open_log([str(file)])
+                log = open_log([_as_asked(file)])
                 asked = label_value(positive, log.schema()[label])
                 found = log.collect(log.frame.select(values_and_presence(label, asked)))
             except (UsageError, DataError, KeyError):
@@ -312,21 +326,15 @@ class _Run:
             self.outcome.warnings += [] if warning is None else [warning]
 
 
-def _gone(source: str) -> str | None:
-    """What became of an input that is no longer the file it was; None if it is there."""
-    there = status(source)
-    if there is None:
-        return "has vanished"
-    if not stat.S_ISREG(there.st_mode):
-        return "is no longer a file"
-    real = os.path.realpath(source)
-    return None if real == source else f"is now a link to {real}"
+def _as_asked(place: Place) -> str | Place:
+    """A file by its name, looked for anew; objects and tables as they were found, a table in the version that it had."""
+    return str(place) if isinstance(place, Path) else place
 
 
 def _sketch_file(task: Task, options: SketchOptions) -> tuple[Sketch, str | None]:
     """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
-    log = open_log([str(task.file)]).with_codes(request.columns())
+    log = open_log([_as_asked(task.file)]).with_codes(request.columns())
     schema = log.schema()
     check_columns(request.columns(), schema, log.name)
     for score in request.scores:
@@ -345,11 +353,7 @@ def _sketch_file(task: Task, options: SketchOptions) -> tuple[Sketch, str | None
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
         raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
-    try:
-        now = os.stat(task.file)
-    except OSError as error:
-        raise DataError(f"{log.name}: {error.strerror}") from None
-    if (task.size, task.modified_ns) != (now.st_size, now.st_mtime_ns):
+    if task.state != state_of(task.file):
         raise DataError(f"{log.name} changed while it was read: run again when it is whole")
     if made.coarse is None or request.cluster is None or not made.coarse["bucket"].count():
         return made, None
@@ -360,5 +364,6 @@ def _entry(task: Task, made: Sketch, recorded: dict[str, Any], cluster_type: str
     rows = count_rows(made, recorded)
     positives = count_rows(made, recorded, pl.col("class") == 1)
     types = key_types(made)
-    record = Record(task.source, task.size, task.modified_ns, rows, types, recorded, positives, cluster_type)
+    size, modified_ns, tag = task.state.size, task.state.modified_ns, task.state.tag
+    record = Record(task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag)
     return Entry(record, key_dtypes(made))

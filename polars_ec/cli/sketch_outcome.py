@@ -5,15 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from polars_ec.cli.places import Place, State
+
 
 @dataclass(frozen=True)
 class Task:
-    """An input to read: where it is, and its size and modification time before it is read."""
+    """An input to read: where it is, what it is known by, and what it is like before it is read."""
 
-    file: Path
+    file: Place
     source: str
-    size: int
-    modified_ns: int
+    state: State
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -11,12 +10,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
-from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.arguments import parse_options
 from polars_ec.cells.parquet import first_line
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.files import status
+from polars_ec.cli.databases import Database, refusals_as_data_errors
+from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Gates
 from polars_ec.cli.labels import MOST_VALUES
 from polars_ec.cli.options import refusals_as_usage_errors
@@ -25,7 +23,6 @@ from polars_ec.cli.request import Rows, Table
 from polars_ec.cli.sql_calls import COUNTS, PARTS, Model, value_text
 from polars_ec.cli.sql_classes import class_rows
 from polars_ec.cli.sql_ranks import RANK_COLUMNS, cells_of_rows, with_ranks
-from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.formulas.ranking import RANKING_METRICS
@@ -47,44 +44,22 @@ _RIGHT = pl.col("n_invalid") == 0
 
 
 @contextmanager
-def connect(file: str | None = None, zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
-    """A connection that has the macros; `file` is attached, read-only, as the database `log`. `zone` cuts the periods.
+def connect(database: Database | None = None, zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection that has the macros, to which a database is attached, read-only. `zone` cuts the periods.
 
-    The macros live in memory, so that nothing is written to the file and its name cannot clash with theirs. What the file
-    brings along, such as a view, can then read nothing but the file.
+    The macros live in memory, so that nothing is written to the database and its name cannot clash with theirs.
     """
     import duckdb
 
-    if file is not None:
-        there = status(file)
-        if there is None or not stat.S_ISREG(there.st_mode):
-            raise UsageError(f"{file}: {'no such DuckDB file' if there is None else 'not a regular file'}")
     with duckdb.connect() as connection:
         register(connection)
         try:
             connection.execute(f"SET TimeZone = {quoted_text(zone or DEFAULT_ZONE)}")
         except duckdb.Error as error:
             raise UsageError(f"--time-zone {zone}: {first_line(error)}") from error
-        if file is not None:
-            try:
-                connection.execute(f"ATTACH {quoted_text(file)} AS log (TYPE duckdb, READ_ONLY)")
-            except (duckdb.Error, UnicodeError) as error:
-                raise DataError(f"{file} cannot be read as a DuckDB database: {first_line(error)}") from error
-            connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+        if database is not None:
+            database.attach(connection)
         yield connection
-
-
-def table_in_log(connection: duckdb.DuckDBPyConnection, file: str, table: str) -> str:
-    """The quoted name of a table or view of the attached file; `table` may say its schema."""
-    rows = connection.execute(
-        "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = 'log' "
-        "ORDER BY table_schema <> 'main', table_schema, table_name"
-    ).fetchall()
-    for schema, name in rows:
-        if table in (f"{schema}.{name}", f'"{schema}"."{name}"') or (schema == "main" and table in (name, f'"{name}"')):
-            return f"log.{quoted(schema)}.{quoted(name)}"
-    there = ", ".join(name if schema == "main" else f"{schema}.{name}" for schema, name in rows)
-    raise UsageError(f"{file} has no table {table!r}: it has {there or 'none at all'}")
 
 
 def schema_of(connection: duckdb.DuckDBPyConnection, relation: str) -> pl.Schema:
@@ -120,23 +95,6 @@ def _answered(
         connection.execute(f"CREATE OR REPLACE TEMP TABLE {_ANSWER} AS {query}")
         table: pl.DataFrame = connection.table(_ANSWER).pl()
     return table
-
-
-@contextmanager
-def refusals_as_data_errors() -> Iterator[None]:
-    """Around a query whose mistakes are not those of the command's options."""
-    import duckdb
-
-    try:
-        with panics_unseen():
-            yield
-    except duckdb.PermissionException as error:
-        raise DataError(
-            "this view reads files outside its database, which could be any on this machine, and may not: make it a table "
-            f"({first_line(error)})"
-        ) from error
-    except (duckdb.Error, PolarsError, PanicException) as error:
-        raise DataError(f"DuckDB: {first_line(error)}") from error
 
 
 def sql_report(

@@ -461,7 +461,7 @@ def test_a_view_reads_no_other_file(database, view):
     assert result.exit_code == 1
     assert "secret" not in result.stdout
     assert len(result.stderr.splitlines()) == 1
-    assert "this view reads files outside its database" in result.stderr
+    assert "this view, or table of a lake, reads files outside its database" in result.stderr
     assert "make it a table" in result.stderr
 
 

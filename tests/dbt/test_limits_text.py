@@ -25,7 +25,7 @@ def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) ->
     assert shape(macro_call(case, dialect), dialect) == shape(case.query(dialect), dialect)
 
 
-@pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, ["postgres", "snowflake"]))
+@pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, ["trino"]))
 @pytest.mark.parametrize(
     "options",
     [

@@ -1,0 +1,184 @@
+"""Tables of databases that DuckDB attaches: its own files, and whatever else it has an extension for."""
+
+from __future__ import annotations
+
+import os
+import re
+import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from polars.exceptions import PanicException, PolarsError
+
+from polars_ec.cells.parquet import first_line
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.places import status
+from polars_ec.cli.terminal import panics_unseen
+from polars_ec.dialects import quoted, quoted_text
+
+if TYPE_CHECKING:
+    import duckdb
+
+PREFIX = "duckdb:"
+HOW = "a DuckDB table is given as duckdb:FILE.duckdb::TABLE"
+_PLAIN = re.compile(r"(?P<database>.+?)::(?P<table>.+)", re.DOTALL)
+# Connection strings may have the separator in them, as in host=::1, and names of tables do not.
+_TYPED = re.compile(r"(?P<database>.+)::(?P<table>.+?)", re.DOTALL)
+# As DuckDB has it: one letter is a drive of Windows.
+_TYPE = re.compile(r"(?P<type>[A-Za-z0-9_]{2,}):")
+_MOTHERDUCK = ("md", "motherduck")
+# What carries a password: a setting of a connection string or of a URL, and the user's part of a URL.
+_SECRET = re.compile(
+    r"((?:password|passwd|pwd|secret|token|\w*_(?:password|secret|token|key))\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)", re.I
+)
+_USER = re.compile(r"(://[^\s/:@]*:)\S*@")
+_NOT_INSTALLED = re.compile(r'Install it first using "INSTALL (\w+)"|requires the extension (\w+) to be loaded')
+_UNKNOWN = re.compile(r'Extension "[^"]*?([^"/\\]+)\.duckdb_extension" not found')
+
+
+def redacted(text: str) -> str:
+    """The text of a message, stars in place of passwords."""
+    return _USER.sub(r"\1***@", _SECRET.sub(r"\1***", text))
+
+
+@dataclass(frozen=True)
+class Database:
+    """A database as DuckDB's ATTACH takes it, and a table in it; `type` is what stands in front, null for a DuckDB file."""
+
+    text: str
+    table: str
+    type: str | None = None
+
+    @classmethod
+    def of(cls, path: str) -> Database:
+        """The one that a path of the command means, which begins with `duckdb:`; UsageError if it names no table."""
+        path = path.removeprefix(PREFIX)
+        plain = _PLAIN.fullmatch(path)
+        if plain is None:
+            raise UsageError(f"{redacted(PREFIX + path)}: {HOW}")
+        typed, kind = _TYPED.fullmatch(path), _TYPE.match(plain["database"])
+        # A file may have a colon in its name.
+        if typed is None or kind is None or os.path.lexists(plain["database"]):
+            return cls(plain["database"], plain["table"])
+        return cls(typed["database"], typed["table"], kind["type"].lower())
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return redacted(self.text)
+
+    @property
+    def catalog(self) -> str:
+        """What it is called in queries. A database of MotherDuck keeps its name."""
+        if self.type in _MOTHERDUCK:
+            return self.text.partition(":")[2].partition("?")[0]
+        return "log"
+
+    def attach(self, connection: duckdb.DuckDBPyConnection) -> None:
+        """Attach it, read-only; from then on nothing but it can be read, and one state of it.
+
+        What it brings along, such as a view, could read any file on this machine, so that files outside it are closed. Those that
+        hold the tables of a DuckLake are in a folder that it names.
+        """
+        import duckdb
+
+        self._check()
+        if self.type is not None:
+            connection.execute("SET autoinstall_known_extensions = false")
+        try:
+            connection.execute(self._statement())
+            if self.type == "ducklake":
+                self._open_folder(connection)
+        except (duckdb.Error, UnicodeError) as error:
+            raise self._refused(error) from error
+        connection.execute("SET enable_external_access = false; SET lock_configuration = true")
+        if self.type is not None:
+            # Others may write to it between one pass and the next.
+            connection.execute("BEGIN TRANSACTION")
+
+    def _check(self) -> None:
+        """Refuse a file that is not there; SQLite makes an empty database of it."""
+        file = self.text if self.type is None else self.text.partition(":")[2]
+        if self.type not in (None, "sqlite"):
+            return
+        there = status(file)
+        if there is None or not stat.S_ISREG(there.st_mode):
+            kind = "SQLite" if self.type else "DuckDB"
+            raise UsageError(f"{file}: {f'no such {kind} file' if there is None else 'not a regular file'}")
+
+    def _statement(self) -> str:
+        if self.type is None:
+            return f"ATTACH {quoted_text(self.text)} AS log (TYPE duckdb, READ_ONLY)"
+        if self.type in _MOTHERDUCK:
+            # It takes neither another name nor options of a database that is one's own.
+            return f"ATTACH {quoted_text(self.text)}"
+        return f"ATTACH {quoted_text(self.text)} AS log (READ_ONLY)"
+
+    def _open_folder(self, connection: duckdb.DuckDBPyConnection) -> None:
+        (found,) = connection.execute("SELECT data_path FROM ducklake_settings('log')").fetchall()
+        (folder,) = found
+        scheme = re.match(r"(\w+)://", folder)
+        if scheme is not None:
+            connection.execute(f"LOAD {'azure' if scheme[1].startswith(('az', 'abfs')) else 'httpfs'}")
+            # Stored secrets are read from files when the first is needed.
+            connection.execute("SELECT count(*) FROM duckdb_secrets()").fetchall()
+        connection.execute(f"SET allowed_directories = [{quoted_text(folder)}]")
+
+    def _refused(self, error: Exception) -> Exception:
+        needed, unknown = _NOT_INSTALLED.search(str(error)), _UNKNOWN.search(str(error))
+        if needed is not None:
+            extension = needed[1] or needed[2]
+            return UsageError(
+                f"{self.name}: DuckDB reads it by its extension {extension}, which is not installed here: install it once, "
+                f"python -c \"import duckdb; duckdb.sql('INSTALL {extension}')\""
+            )
+        if unknown is not None:
+            return UsageError(
+                f"{self.name}: no such DuckDB file, and DuckDB has no extension {unknown[1]!r} that reads it"
+            )
+        what = "read as a DuckDB database" if self.type is None else "attached"
+        return DataError(f"{self.name} cannot be {what}: {redacted(first_line(error))}")
+
+    def relation(self, connection: duckdb.DuckDBPyConnection) -> str:
+        """The quoted name of the table or view; its schema is the one that names are in by themselves, unless it is said."""
+        catalog = quoted(self.catalog)
+        with refusals_as_data_errors():
+            own = "main" if self.type is None else self._own_schema(connection)
+            rows = connection.execute(
+                "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? "
+                "AND table_schema NOT IN ('information_schema', 'pg_catalog') "
+                "ORDER BY table_schema <> ?, table_schema, table_name",
+                [self.catalog, own],
+            ).fetchall()
+        for schema, name in rows:
+            full = (f"{schema}.{name}", f'"{schema}"."{name}"')
+            if self.table in full or (schema == own and self.table in (name, f'"{name}"')):
+                return f"{catalog}.{quoted(schema)}.{quoted(name)}"
+        there = ", ".join(name if schema == own else f"{schema}.{name}" for schema, name in rows)
+        raise UsageError(f"{self.name} has no table {self.table!r}: it has {there or 'none at all'}")
+
+    def _own_schema(self, connection: duckdb.DuckDBPyConnection) -> str:
+        """`main` in most, `public` in PostgreSQL."""
+        connection.execute(f"USE {quoted(self.catalog)}")
+        ((schema,),) = connection.execute("SELECT current_schema()").fetchall()
+        connection.execute("USE memory")
+        return str(schema)
+
+
+@contextmanager
+def refusals_as_data_errors() -> Iterator[None]:
+    """Around a query whose mistakes are not those of the command's options."""
+    import duckdb
+
+    try:
+        with panics_unseen():
+            yield
+    except duckdb.PermissionException as error:
+        raise DataError(
+            "this view, or table of a lake, reads files outside its database, which could be any on this machine, and may not: "
+            f"make it a table of the database ({first_line(error)})"
+        ) from error
+    except (duckdb.Error, PolarsError, PanicException) as error:
+        raise DataError(f"DuckDB: {redacted(first_line(error))}") from error

@@ -1,0 +1,222 @@
+"""Objects in stores, such as s3://bucket/log.parquet: what is there, since when, and how it begins.
+
+Credentials, region and endpoint are those of the environment, by the names that obstore, Polars and deltalake all read.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from polars_ec.cells.parquet import first_line
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.terminal import panics_unseen
+
+# Functions import it where they need it: it is an extra.
+if TYPE_CHECKING:
+    from obstore.store import ObjectStore, RetryConfig
+
+T = TypeVar("T")
+_ADDRESS = re.compile(r"(?P<bucket>(?P<scheme>s3|gs|az)://[^/@]+)(?:/(?P<key>.*))?", re.DOTALL)
+_OTHER_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+# What pathlib makes of an address.
+_COLLAPSED = re.compile(r"(?P<scheme>s3|gs|az):/+")
+# Queries may be signed, and hold what nobody else should read.
+_QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?]*)\?\S+")
+_SIGNED = re.compile(r"\?(?:.*&)?(?:sig|sv|token|AWSAccessKeyId|X-Amz-\w+|X-Goog-\w+)[-\w]*=", re.IGNORECASE)
+_USER = re.compile(r"(://)[^/@\s]*@")
+# Who waits for an answer gets one within a minute, whatever the store does.
+_PATIENCE = {"connect_timeout": "5s", "timeout": "30s"}
+_RETRIES: RetryConfig = {"max_retries": 2, "retry_timeout": timedelta(seconds=20)}
+# Where timeouts are stated, obstore looks for none of these in the environment.
+_CLIENT = ("allow_http", "allow_invalid_certificates", "proxy_url")
+_PREFIXES = {"s3": "AWS", "gs": "GOOGLE", "az": "AZURE"}
+_CREDENTIALS = {
+    "s3": "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and AWS_REGION",
+    "gs": "GOOGLE_SERVICE_ACCOUNT, or GOOGLE_APPLICATION_CREDENTIALS",
+    "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
+}
+_NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_NO_CREDENTIALS = re.compile(
+    r"169\.254\.169\.254|metadata\.google|Account must be specified|Missing\w*(?:Key|Credential)"
+)
+_ENCRYPTED_ONLY = "HTTP error: builder error"
+_NO_ANSWER = re.compile(r"HTTP error|error sending request|timed out", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class StoredObject:
+    """An object as it was when it was looked at: `tag` is its ETag, by which the store tells its contents apart."""
+
+    url: str
+    size: int
+    modified_ns: int
+    tag: str | None
+
+    def __str__(self) -> str:
+        return self.url
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The bucket, the names of what would be folders, and the name."""
+        bucket, key = split(self.url)
+        return (bucket, *key.split("/"))
+
+    @property
+    def name(self) -> str:
+        """The last part."""
+        return self.parts[-1]
+
+
+def is_address(path: str) -> bool:
+    """Whether what a user names is in an object store; UsageError for addresses of other kinds."""
+    if is_in_store(path):
+        if _SIGNED.search(path):
+            raise UsageError(
+                f"{without_queries(path)}: a signed query is not read: what it opens, the environment must"
+            )
+        return True
+    if _OTHER_ADDRESS.match(path):
+        raise UsageError(f"{without_queries(path)}: not an address this reads: s3://, gs:// or az://, then BUCKET/KEY")
+    return False
+
+
+def is_in_store(name: str) -> bool:
+    """Whether the full name of an input is an address."""
+    return _ADDRESS.fullmatch(name) is not None
+
+
+def check_local(option: str, path: Path | None, what: str) -> None:
+    """Refuse an address where a local file or folder is written."""
+    written = None if path is None else _COLLAPSED.match(str(path))
+    if written is not None:
+        raise UsageError(
+            f"{option} {written['scheme']}://{str(path)[written.end() :]}: {what} written to a local path: copy it from there"
+        )
+
+
+def split(url: str) -> tuple[str, str]:
+    """The address of the bucket, and the key within it."""
+    match = _ADDRESS.fullmatch(url)
+    assert match is not None
+    return match["bucket"], match["key"] or ""
+
+
+def without_queries(text: str) -> str:
+    """The text without users, passwords and what follows the `?` in the addresses in it."""
+    return _USER.sub(r"\1", _QUERY.sub(r"\1", text))
+
+
+def why(error: BaseException) -> str:
+    """The first line of what went wrong, for people: no query of an address is in it."""
+    return without_queries(first_line(error))
+
+
+def head(url: str) -> StoredObject | None:
+    """The object at this address, None if there is none; DataError if one cannot tell."""
+    import_obstore(url)
+    import obstore
+
+    bucket, key = split(url)
+    if not key or key.endswith("/"):
+        return None
+    try:
+        return _of(bucket, _asked(url, lambda: obstore.head(_store(bucket), key)))
+    except FileNotFoundError:
+        return None
+
+
+def listed(url: str) -> Iterator[StoredObject]:
+    """All objects below this address, in the order of their keys; what only stands for a folder is none."""
+    import_obstore(url)
+    import obstore
+
+    bucket, key = split(url)
+    found = _asked(url, lambda: [meta for batch in obstore.list(_store(bucket), key) for meta in batch])
+    folders = {meta["path"].rsplit("/", i)[0] for meta in found for i in range(1, meta["path"].count("/") + 1)}
+    for meta in sorted(found, key=lambda meta: meta["path"]):
+        if meta["size"] or (meta["path"] not in folders and meta["path"] != key.strip("/")):
+            yield _of(bucket, meta)
+
+
+def names_below(url: str) -> list[str]:
+    """The addresses of some objects below this one: of the first thousand, as stores list them."""
+    import_obstore(url)
+    import obstore
+
+    bucket, key = split(url)
+    batch = _asked(url, lambda: next(iter(obstore.list(_store(bucket), key, chunk_size=1000)), []))
+    return [f"{bucket}/{meta['path']}" for meta in batch]
+
+
+def beginning(found: StoredObject, length: int) -> bytes:
+    """Its first bytes; FileNotFoundError if it is there no longer."""
+    import obstore
+
+    bucket, key = split(found.url)
+    if not found.size:
+        return b""
+    end = min(length, found.size)
+    return _asked(found.url, lambda: bytes(obstore.get_range(_store(bucket), key, start=0, end=end)))
+
+
+def import_obstore(url: str) -> None:
+    """UsageError where the extra is missing."""
+    try:
+        import obstore  # noqa: F401
+    except ImportError:
+        raise UsageError(f"{url}: objects in stores need obstore: pip install 'polars_ec[lake]'") from None
+
+
+@lru_cache(maxsize=64)
+def _store(bucket: str) -> ObjectStore:
+    from obstore.store import from_url
+
+    prefix = _PREFIXES[bucket.split(":")[0]]
+    stated = {name: value for name in _CLIENT if (value := os.environ.get(f"{prefix}_{name.upper()}"))}
+    options: Any = {**_PATIENCE, **stated}
+    return from_url(bucket, client_options=options, retry_config=_RETRIES)
+
+
+def _of(bucket: str, meta: Any) -> StoredObject:
+    modified: datetime = meta["last_modified"]
+    seconds = (modified - datetime.fromtimestamp(0, modified.tzinfo)) // timedelta(microseconds=1)
+    return StoredObject(f"{bucket}/{meta['path']}", meta["size"], seconds * 1000, meta["e_tag"])
+
+
+def _asked(url: str, ask: Callable[[], T]) -> T:
+    """What the store answers; FileNotFoundError if there is no such object, and other failures in words that help."""
+    from obstore.exceptions import PermissionDeniedError, UnauthenticatedError
+
+    bucket, _ = split(url)
+    scheme = bucket.split(":")[0]
+    try:
+        with panics_unseen():
+            return ask()
+    except FileNotFoundError as error:
+        if _NO_BUCKET.search(str(error)):
+            raise UsageError(f"{url}: there is no bucket {bucket}") from None
+        raise
+    except (PermissionDeniedError, UnauthenticatedError):
+        raise DataError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
+    except (KeyboardInterrupt, SystemExit, UsageError, DataError):
+        raise
+    except BaseException as error:  # a panic of obstore is not an Exception to Python
+        text = str(error)
+        if _NO_BUCKET.search(text):
+            raise UsageError(f"{url}: there is no bucket {bucket}") from None
+        if _NO_CREDENTIALS.search(text):
+            raise DataError(f"{url}: no credentials in the environment: set {_CREDENTIALS[scheme]}") from None
+        if _ENCRYPTED_ONLY in text:
+            raise DataError(
+                f"{url}: an endpoint http://, which is not encrypted, needs {_PREFIXES[scheme]}_ALLOW_HTTP=true in the environment"
+            ) from None
+        if _NO_ANSWER.search(text):
+            raise DataError(f"{url}: the store does not answer: {why(error)}") from None
+        raise DataError(f"{url}: {why(error)}") from None

@@ -1,0 +1,201 @@
+"""Objects in stores: which of them an address means, by a store that is a folder; and what is refused before any is asked."""
+
+from __future__ import annotations
+
+import gzip
+import socket
+
+import obstore
+import pytest
+from obstore.store import LocalStore
+
+from polars_ec.cli import object_search, objects
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.files import check_name_and_magic, find, kind_of
+from polars_ec.cli.objects import StoredObject, head, without_queries
+from tests.support.cli import READ, fails
+
+TREE = [
+    "log/a.parquet",
+    "log/month=1/x1.parquet",
+    "log/month=1/x2.parquet",
+    "log/month=1/y1.parquet",
+    "log/month=2/x1.parquet",
+    "log/month=2/deep/x3.parquet",
+    "log/month=2/_temporary/x9.parquet",
+    "log/.hidden/x8.parquet",
+    "log/_SUCCESS",
+    "log/notes.txt",
+    "logs/b.csv",
+    "one.csv",
+]
+
+
+@pytest.fixture
+def bucket(tmp_path, monkeypatch):
+    """A folder that is a bucket at the same time."""
+    for name in TREE:
+        file = tmp_path / "b" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(f"p,y\n0.5,{len(name)}\n")
+    store = LocalStore(tmp_path / "b")
+    monkeypatch.setattr(objects, "_store", lambda _: store)
+    return tmp_path / "b"
+
+
+PATTERNS = [
+    "log",
+    "log/",
+    "logs",
+    "one.csv",
+    "log/month=1",
+    "log/*/x*.parquet",
+    "log/month=?/x1.parquet",
+    "log/month=[!1]",
+    "log/month=*",
+    "log/**",
+    "log/**/x*.parquet",
+    "**/x1.parquet",
+    "log/**/deep/*",
+    "*.csv",
+    "log/month=2/_temporary/*.parquet",
+    "log/.hidden",
+    "log/.h*/*",
+    "l*/*.csv",
+    "log/.*",
+]
+
+
+@pytest.mark.parametrize("pattern", PATTERNS)
+def test_an_address_means_what_a_path_means(bucket, pattern):
+    local = find(f"{bucket}/{pattern}")
+    assert not local.problems
+    names = sorted({str(file.relative_to(bucket)) for file in local.files})
+    found = find(f"s3://b/{pattern}")
+    assert not found.problems
+    assert sorted(file.url.removeprefix("s3://b/") for file in found.files) == names
+
+
+@pytest.mark.parametrize("pattern", ["no", "lo", "log/m*/z*", "no*", "log/month=3/*", "log/deep/**"])
+def test_what_is_not_there(bucket, pattern):
+    for path in (f"{bucket}/{pattern}", f"s3://b/{pattern}"):
+        with pytest.raises(UsageError, match=r"no such|no file matches|no object matches"):
+            find(path)
+
+
+def test_a_folder_without_data(bucket):
+    for name in ("log/empty/notes.txt", "tables/.x/a.parquet"):
+        (bucket / name).parent.mkdir(parents=True)
+        (bucket / name).write_text("x")
+    for pattern in ("log/empty", "log/e*", "tables"):
+        for path in (f"{bucket}/{pattern}", f"s3://b/{pattern}"):
+            with pytest.raises(DataError, match="no data files"):
+                find(path)
+
+
+def test_what_only_stands_for_a_folder_is_no_object(bucket, monkeypatch):
+    """Consoles of stores make an object without a byte for a folder, of the folder's own name."""
+    markers = [{"path": name, "size": 0} for name in ("log", "log/month=1")]
+    first = next(iter(obstore.list(LocalStore(bucket), "log")))[0]
+    listed = obstore.list
+    made = [{**first, **marker} for marker in markers]
+    monkeypatch.setattr(
+        obstore, "list", lambda store, key, **more: [*([made] if key == "log/" else []), *listed(store, key, **more)]
+    )
+    assert sorted(file.url for file in find("s3://b/log/").files) == [f"s3://b/{name}" for name in sorted(TREE[:6])]
+
+
+def test_a_table_among_objects(bucket, monkeypatch):
+    """Each way of naming its files, from above, beside and within."""
+
+    def refused(path, kind):
+        raise DataError(f"{path} cannot be read as {kind.name}")
+
+    monkeypatch.setattr(object_search, "opened", refused)
+    for name in ("lake/d/_delta_log/0.json", "lake/d/s=1/x.parquet", "lake/i/metadata/1-a.metadata.json"):
+        (bucket / name).parent.mkdir(parents=True, exist_ok=True)
+        (bucket / name).write_text("{}")
+    (bucket / "lake/i/data").mkdir()
+    (bucket / "lake/i/data/x.parquet").write_text("x")
+    for part in (
+        "d/s=1",
+        "d/s=1/x.parquet",
+        "d/*/*.parquet",
+        "*/*/*.parquet",
+        "d/_delta_log",
+        "i/data",
+        "**/x.parquet",
+    ):
+        found = find(f"s3://b/lake/{part}")
+        assert not found.files
+        assert all("name the table" in problem for problem in found.problems.values())
+        assert found.problems.keys() <= {"s3://b/lake/d", "s3://b/lake/i"}
+    for part, tables in {"": "di", "*": "di", "d*": "d", "i*": "i"}.items():
+        found = find(f"s3://b/lake/{part}")  # neither of which can be read
+        assert found.problems.keys() == {f"s3://b/lake/{table}" for table in tables}
+        assert all("cannot be read as" in problem for problem in found.problems.values())
+
+
+def test_what_an_object_begins_with(bucket):
+    (bucket / "log/e.csv").write_bytes(b"")
+    (bucket / "log/z.csv.gz").write_bytes(gzip.compress(b"p,y\n"))
+    for name, problem in {"log/e.csv": "is empty", "log/a.parquet": "not a Parquet file"}.items():
+        with pytest.raises(DataError, match=problem) as caught:
+            check_name_and_magic(head(f"s3://b/{name}"), kind_of(head(f"s3://b/{name}")))
+        assert f"s3://b/{name}" in str(caught.value)
+    for name in ("one.csv", "log/z.csv.gz"):
+        check_name_and_magic(head(f"s3://b/{name}"), kind_of(head(f"s3://b/{name}")))
+
+
+def test_names_that_polars_takes_for_patterns():
+    thing = StoredObject("s3://b/a*.ndjson", 5, 0, None)
+    with pytest.raises(DataError, match="pattern"):
+        check_name_and_magic(thing, kind_of(thing))
+
+
+def test_sketches_are_local(bucket, tmp_path):
+    (bucket / "sketches").mkdir()
+    (bucket / "sketches" / "a-1.sketch.parquet").write_text("x")
+    fails(1, "report", "s3://b/sketches", *READ, words=["s3://b/sketches/a-1.sketch.parquet", "copy the folder"])
+    fails(2, "sketch", tmp_path, *READ, "--out", "s3://b/out", words=["--out s3://b/out", "local path"])
+    fails(2, "report", tmp_path, *READ, "--out", "gs://b/t.csv", words=["--out gs://b/t.csv", "local path"])
+
+
+@pytest.mark.parametrize(
+    "url", ["https://u:secret@h/x.csv?sig=secret", "s3://u:secret@b/x.csv", "s3a://b/x.csv", "s3://", "gs:///x.csv"]
+)
+def test_other_addresses(url):
+    line = fails(2, "report", url, *READ, words=["not an address"])
+    assert "secret" not in line
+
+
+@pytest.mark.parametrize("query", ["sv=2024&sig=secret", "X-Amz-Signature=secret", "a=1&X-Goog-Signature=secret"])
+def test_a_signed_address_is_refused(query):
+    assert "secret" not in fails(2, "report", f"az://b/x.csv?{query}", *READ, words=["az://b/x.csv", "signed query"])
+
+
+def test_a_database_is_not_sketched(tmp_path):
+    line = fails(2, "sketch", "duckdb:postgres:password=secret::t", *READ, "--out", tmp_path / "o", words=["duckdb:"])
+    assert "secret" not in line
+
+
+def test_no_secret_is_told():
+    told = "Error performing GET https://user:pass@host/x?sig=abc%2F&se=1 in 5ms, and http://h/y?X-Amz-Signature=z"
+    assert without_queries(told) == "Error performing GET https://host/x in 5ms, and http://h/y"
+
+
+def test_a_store_that_does_not_answer(monkeypatch):
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        for name, value in {
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{taken.getsockname()[1]}",
+            "AWS_ALLOW_HTTP": "true",
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": "us-east-1",
+        }.items():
+            monkeypatch.setenv(name, value)
+        line = fails(1, "report", "s3://unheard/x.csv", *READ, words=["s3://unheard/x.csv", "does not answer"])
+    assert "secret" not in line
+    monkeypatch.delenv("AWS_ALLOW_HTTP")
+    fails(1, "report", "s3://encrypted/x.csv", *READ, words=["s3://encrypted/x.csv", "AWS_ALLOW_HTTP=true"])
