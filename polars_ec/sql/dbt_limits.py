@@ -19,7 +19,7 @@ MIN_ROWS = 987654321
 
 def numbers_of_levels() -> dict[float, str]:
     """The numbers that depend on the level, and their tokens."""
-    found = {}
+    found: dict[float, str] = {}
     for level in _LEVELS.values():
         p = 0.5 + level / 2
         found |= {float(normal_quantile(p)): "normal", abs(p - 0.5): "mass", min(p, 1 - p): "beyond"}
