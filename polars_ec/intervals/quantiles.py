@@ -44,6 +44,8 @@ _FAR_OUT = (
      0.0148753612908506148525, 0.13692988092273580531, 0.59983220655588793769, 1.0),
 )
 # fmt: on
+WICHURA = {"middle": _MIDDLE, "beyond": _BEYOND, "far_out": _FAR_OUT}
+"""The numerators and denominators by how far out they are for."""
 
 
 def normal_quantile(p: ArrayLike) -> Floats:

@@ -20,6 +20,7 @@ from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.moved_by_prior import is_moved_by_prior
 from polars_ec.reporting.choice import METRICS
+from polars_ec.sql.dbt_limits import MIN_ROWS, numbers_of_levels, parts_of_limits
 from polars_ec.sql.log_rows import LogRows
 from polars_ec.sql.report_sums import ReportQuery
 from polars_ec.sql.score_kinds import DECISIONS_TAKEN, KINDS, Kind, log_odds_kind
@@ -29,8 +30,17 @@ FILE = Path(__file__).parents[2] / "sql" / "dbt" / "macros" / "formulas.sql"
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 # Numbers that no formula has stand for those that a call states.
 _COST_FN, _COST_FP, _SHARES = 1234.5, 2345.5, (0.34375, 0.65625)
-_STATED = {_COST_FN: "cost_fn", _COST_FP: "cost_fp", _SHARES[0]: "share_0", _SHARES[1]: "share_1"}
+_COSTS = CostMatrix.binary(cost_fn=_COST_FN, cost_fp=_COST_FP)
+_STATED = {
+    _COST_FN: "cost_fn",
+    _COST_FP: "cost_fp",
+    _SHARES[0]: "share_0",
+    _SHARES[1]: "share_1",
+    **numbers_of_levels(),
+}
 _NUMBER = re.compile(r"\b\d+(?:\.\d*)?e[-+]?\d+|\b\d+\.\d+")
+# Sums of squares are for limits of any level.
+_LEVEL = 0.9
 _TYPES = {"DOUBLE": "double", "BIGINT": "bigint", "SMALLINT": "smallint", "INT": "int"}
 
 
@@ -57,6 +67,15 @@ def token(name: str) -> str:
     return f"ec_token_{name}"
 
 
+def _tokens_of(part: Any) -> Any:
+    """The part, whose texts are SQL."""
+    import sqlglot
+
+    if isinstance(part, Mapping):
+        return {name: _tokens_of(of) for name, of in part.items()}
+    return _with_tokens(sqlglot.parse_one(part).sql())
+
+
 def levels_of(query: str) -> dict[str, dict[str, str]]:
     """The columns of each SELECT of a query in portable SQL, the last of which has no name: their text with tokens."""
     import sqlglot
@@ -74,11 +93,13 @@ def _with_tokens(sql: str) -> str:
     sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
     sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)
     sql = re.sub(rf"\bAS ({'|'.join(_TYPES)})\)", lambda type_: f"AS ${_TYPES[type_[1]]}$)", sql)
-    sql = re.sub(r"\bLEAST\(", "$least$(", sql)
+    sql = re.sub(r"\bLEAST\(", "$least$(", sql).replace(str(MIN_ROWS), "$min_rows$")
     return _NUMBER.sub(lambda number: f"${_STATED.get(float(number[0]), repr(float(number[0])))}$", sql)
 
 
-def _query(kind: Kind, *, weighted: bool = False, least: bool = False) -> dict[str, dict[str, str]]:
+def _query(
+    kind: Kind, *, weighted: bool = False, least: bool = False, level: float | None = _LEVEL
+) -> dict[str, dict[str, str]]:
     """The levels of a report with all metrics."""
     writer = TokenWriter("duckdb")
     rows = LogRows(
@@ -98,11 +119,12 @@ def _query(kind: Kind, *, weighted: bool = False, least: bool = False) -> dict[s
         columns=["n", *names, "class_prior", "n_missing", "n_invalid"],
         losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
         positive=token("positive"),
-        costs=CostMatrix.binary(cost_fn=_COST_FN, cost_fp=_COST_FP),
+        costs=_COSTS,
         shares=_SHARES,
         writer=writer,
         least=token("least_factor") if least else None,
         most=token("most_weight"),
+        level=level,
     )
     return levels_of(query.text())
 
@@ -117,13 +139,14 @@ def text() -> str:
     of_rows = ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values")
     both = (False, True)
     plain = _query(kinds["posterior"])
+    result = _query(kinds["posterior"], level=None)[""]
     parts: dict[str, Mapping[str, str] | Sequence[str]] = {
         "usual": BATTERY,
         "cells": CELLS,
         "losses": {name: rule.loss for name, rule in SCORING_RULES.items()},
         "moved_by_prior": [name for name in _METRICS if name not in CELLS and is_moved_by_prior(name)],
-        "metrics": {name: plain[""][name] for name in _METRICS},
-        "others": {name: sql for name, sql in plain[""].items() if name not in _METRICS},
+        "metrics": {name: result[name] for name in _METRICS},
+        "others": {name: sql for name, sql in result.items() if name not in _METRICS},
         "means": plain["ec_means"],
         "sizes": plain["ec_sizes"],
     }
@@ -136,10 +159,14 @@ def text() -> str:
             levels = _query(kind, weighted=weighted)
             for level in of_rows:
                 parts[_key(f"{level.removeprefix('ec_')}_of_{name}", weighted=weighted)] = levels[level]
+    limits = parts_of_limits([name for name in _METRICS if name not in CELLS], _COSTS, TokenWriter("duckdb"))
+    not_sql = ("families", "scales", "tail", "normal_quantile")
+    of_limits = {name: part if name in not_sql else _tokens_of(part) for name, part in limits.items()}
     lines = ",\n".join(f"    {json.dumps(name)}: {_written(part)}" for name, part in parts.items())
     return (
         "{# Written by python -m polars_ec.sql.dbt_macros, from what writes the report for warehouses. #}\n\n"
-        f"{{% macro report_parts() %}}{{{{ return({{\n{lines}\n}}) }}}}{{% endmacro %}}\n"
+        f"{{% macro report_parts() %}}{{{{ return({{\n{lines}\n}}) }}}}{{% endmacro %}}\n\n"
+        f"{{% macro limit_parts() %}}{{{{ return({json.dumps(of_limits, indent=4)}) }}}}{{% endmacro %}}\n"
     )
 
 

@@ -33,7 +33,7 @@ _MOMENTS = (*(f"ec_x{cell}" for cell, _ in _CELLS), *(f"ec_{name}{i}" for i in (
 # Less than this share of the variance is nothing to the degrees of freedom.
 _LEAST_PART = 1e-60
 # To PostgreSQL: sums of weights and losses, their squares, and values.
-_BOUNDS_OF_SUMS, _BOUNDS_OF_SQUARES, _BOUNDS_OF_VALUES = (1e-70, 1e60), (1e-140, 1e120), (1e-30, 1e30)
+BOUNDS_OF_SUMS, BOUNDS_OF_SQUARES, _BOUNDS_OF_VALUES = (1e-70, 1e60), (1e-140, 1e120), (1e-30, 1e30)
 _ANY = (0.0, sys.float_info.max)
 
 
@@ -83,8 +83,8 @@ class ReportLimits:
 
     def _levels(self) -> Iterator[tuple[str, str]]:
         keys = {key: key for key in self.keys}
-        yield "ec_rows_of_class", f"SELECT *, {_columns({**self.shown, **self._known})} FROM {{source}}"
-        yield "ec_halves", f"SELECT *, {_columns(self._halves)} FROM {{source}}"
+        yield "ec_rows_of_class", f"SELECT *, {_columns({**self.shown, **self.known})} FROM {{source}}"
+        yield "ec_halves", f"SELECT *, {_columns(self.halves)} FROM {{source}}"
         if not self.metrics:
             return
         yield "ec_metrics", self._table_of_metrics
@@ -95,19 +95,19 @@ class ReportLimits:
         priors = {f"ec_q{i}": f"ec_q{i}" for i in (0, 1)} if self.stated else {}
         of_metric = {name: name for name in ("ec_metric", "ec_name", "ec_scale", "ec_at_prior", "ec_u")}
         yield "ec_moments", select(keys | taken | priors | of_metric | self._moments, "ec_halves CROSS JOIN ec_metrics")
-        yield "ec_stencil", self._table_of_steps
-        yield "ec_changed", f"SELECT *, {_columns(self._changed)} FROM ec_moments CROSS JOIN ec_stencil"
-        for name, columns in self._of_values:
+        yield "ec_stencil", self.table_of_steps
+        yield "ec_changed", f"SELECT *, {_columns(self.changed)} FROM ec_moments CROSS JOIN ec_stencil"
+        for name, columns in self.of_values:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
         yield (
             "ec_slopes",
-            f"{select(groups | {'ec_value': 'ec_value'} | self._slopes, '{source}')} GROUP BY {grouped}, ec_value",
+            f"{select(groups | {'ec_value': 'ec_value'} | self.slopes, '{source}')} GROUP BY {grouped}, ec_value",
         )
-        for name, columns in self._of_spread:
+        for name, columns in self.of_spread:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        settled = select(groups | {"ec_value": "ec_value"} | self._settled, "{source}")
+        settled = select(groups | {"ec_value": "ec_value"} | self.settled, "{source}")
         yield "ec_settled", f"{settled} GROUP BY {grouped}, ec_value"
-        for name, columns in self._of_ends:
+        for name, columns in self.of_ends:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
         by_group = f" GROUP BY {', '.join(keys | taken)}"
         yield "ec_limits", select(keys | taken | self._taken_together, "{source}") + by_group
@@ -121,11 +121,12 @@ class ReportLimits:
         return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
 
     @property
-    def _known(self) -> dict[str, str]:
+    def known(self) -> dict[str, str]:
+        """How many equal rows the rows of a class are worth."""
         return {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
 
     @property
-    def _halves(self) -> dict[str, str]:
+    def halves(self) -> dict[str, str]:
         """What says whether every class has rows, or several; and half a row more of each decision."""
         enough = [f"ec_rows_{i} >= {FEW_OF_A_CLASS}" for i in (0, 1)]
         several = " AND ".join(self._of("_several", rows_=f"ec_rows_{i}") for i in (0, 1))
@@ -151,7 +152,8 @@ class ReportLimits:
         return " UNION ALL ".join(rows)
 
     @property
-    def _table_of_steps(self) -> str:
+    def table_of_steps(self) -> str:
+        """The steps of the finite differences, and their shares."""
         number = self.writer.number
         steps = [(0, 0.0, 0.0), *((i, float(times), share) for i in range(1, 5) for times, share in STENCIL)]
         return " UNION ALL ".join(
@@ -164,15 +166,15 @@ class ReportLimits:
         """The sums that a metric is made of: of decisions with half a row more, of losses as they are; and its value."""
         families: dict[str, dict[str, str]] = {}
         for metric in self.metrics:
-            families.setdefault(metric.family, self._moments_of(metric.family))
+            families.setdefault(metric.family, self.moments_of(metric.family))
         moments = {}
         for name in _MOMENTS:
             cases = " ".join(
                 f"WHEN ec_family = '{family}' AND {'ec_some' if family in ('decisions', 'constant') else 'ec_several'} = 1 THEN {of[name]}"
                 for family, of in families.items()
             )
-            bounds = _BOUNDS_OF_SUMS if name.startswith("ec_x") else _BOUNDS_OF_SQUARES
-            moments[name] = self._within(f"CASE {cases} END", bounds)
+            bounds = BOUNDS_OF_SUMS if name.startswith("ec_x") else BOUNDS_OF_SQUARES
+            moments[name] = self.within(f"CASE {cases} END", bounds)
         estimates = " ".join(
             f"WHEN ec_metric = {i} THEN {metric.estimate}"
             for i, metric in enumerate(self.metrics)
@@ -180,7 +182,8 @@ class ReportLimits:
         )
         return {**moments, "ec_value": f"CASE {estimates} END"}
 
-    def _moments_of(self, family: str) -> dict[str, str]:
+    def moments_of(self, family: str) -> dict[str, str]:
+        """The sums that metrics of a family are made of."""
         found = dict.fromkeys(_MOMENTS, self.writer.number(0.0))
         for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
             half = f"ec_half_{i}"
@@ -195,7 +198,7 @@ class ReportLimits:
                 found[f"ec_b{i}"], found[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
         return found
 
-    def _within(self, x: str, bounds: tuple[float, float]) -> str:
+    def within(self, x: str, bounds: tuple[float, float]) -> str:
         """To PostgreSQL 0 below the bounds, and NULL above them."""
         if not self.bounded:
             return x
@@ -203,14 +206,15 @@ class ReportLimits:
         return f"CASE WHEN ABS({x}) >= {least} AND ABS({x}) <= {most} THEN {x} WHEN ABS({x}) < {least} THEN 0 END"
 
     @property
-    def _changed(self) -> dict[str, str]:
+    def changed(self) -> dict[str, str]:
+        """The sums after a step."""
         return {
             f"ec_{cell}": self._of("_changed", x=f"ec_x{ij}", moved=f"(ec_sum = {i})", times="ec_change")
             for i, (ij, cell) in enumerate(_CELLS, 1)
         }
 
     @property
-    def _of_values(self) -> list[tuple[str, dict[str, str]]]:
+    def of_values(self) -> list[tuple[str, dict[str, str]]]:
         """From changed sums to the value of a metric, NULL where it is no number."""
         sizes = {"ec_n0": "ec_tn + ec_u * ec_fp", "ec_n1": "ec_fn + ec_u * ec_tp"}
         rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_{cell}", y=sizes[f"ec_n{ij[0]}"]) for ij, cell in _CELLS}
@@ -218,7 +222,7 @@ class ReportLimits:
             share = self._of("_share", n=sizes[f"ec_n{i}"], rest=sizes[f"ec_n{rest}"])
             rates[f"ec_p{i}"] = f"CASE WHEN ec_at_prior = 1 THEN ec_q{i} ELSE {share} END" if self.stated else share
         names = dict.fromkeys(metric.name for metric in self.metrics)
-        values = " ".join(f"WHEN ec_name = '{name}' THEN {self._value(name)}" for name in names)
+        values = " ".join(f"WHEN ec_name = '{name}' THEN {self.value(name)}" for name in names)
         least, most = (self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.bounded else _ANY))
         at = "ec_at_step"
         number = f"CASE WHEN ABS({at}) >= {least} AND ABS({at}) <= {most} THEN {at} WHEN ABS({at}) < {least} THEN 0 END"
@@ -228,7 +232,8 @@ class ReportLimits:
             ("ec_numbers", {"ec_number": number}),
         ]
 
-    def _value(self, name: str) -> str:
+    def value(self, name: str) -> str:
+        """A metric, of changed sums."""
         (_, fp), (fn, _) = self.costs.values
         if name == KINK:
             e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
@@ -244,7 +249,8 @@ class ReportLimits:
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
 
     @property
-    def _slopes(self) -> dict[str, str]:
+    def slopes(self) -> dict[str, str]:
+        """From the values of all steps to slopes, beside what a metric has in each step."""
         of_metric = {
             "ec_on": "MAX(ec_scale)",
             "ec_v": "MAX(ec_u)",
@@ -258,7 +264,7 @@ class ReportLimits:
         return of_metric | moments | slopes
 
     @property
-    def _of_spread(self) -> list[tuple[str, dict[str, str]]]:
+    def of_spread(self) -> list[tuple[str, dict[str, str]]]:
         """From slopes to limits. A value without one of the steps has no slope."""
         levels: list[tuple[str, dict[str, str]]] = []
         slopes: dict[str, str] = {}
@@ -313,14 +319,14 @@ class ReportLimits:
         return [*levels, ("ec_widths", {"ec_at": at, "ec_half": half})]
 
     @property
-    def _settled(self) -> dict[str, str]:
+    def settled(self) -> dict[str, str]:
         """What limits are made of, as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
         near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
         names = {"scale": "on", "middle": "centre", "start": "at", "width": "half"}
         return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
 
     @property
-    def _of_ends(self) -> list[tuple[str, dict[str, str]]]:
+    def of_ends(self) -> list[tuple[str, dict[str, str]]]:
         """Limits around the middle, so far apart that they hold the value; none where either is none."""
         largest = self.writer.number(sys.float_info.max)
         shown = " AND ".join(

@@ -11,7 +11,7 @@ from polars_ec.sql.portable_formulas import portable
 
 _STEPS = 3
 # As in the macro: of less mass beyond, the tail is summed.
-_TAIL = 0.03
+TAIL = 0.03
 
 
 def t_levels(p: float, degrees: str, writer: Writer) -> list[tuple[str, dict[str, str]]]:
@@ -27,7 +27,7 @@ def t_levels(p: float, degrees: str, writer: Writer) -> list[tuple[str, dict[str
 
     n = {"n": degrees}
     levels = [("ec_t_start", {"ec_k": of("_t_constant", **n), "ec_z0": of("_t_start", normal=repr(normal), **n)})]
-    beyond, is_tail = min(p, 1 - p), min(p, 1 - p) < _TAIL
+    beyond, is_tail = min(p, 1 - p), min(p, 1 - p) < TAIL
     for i in range(_STEPS):
         at, hazard = {"z": f"ec_z{i}", **n, "k": "ec_k"}, "0"
         if is_tail:

@@ -9,7 +9,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from jinja2 import StrictUndefined
+from jinja2 import StrictUndefined, Template
 from jinja2.sandbox import SandboxedEnvironment
 
 FOLDER = Path(__file__).parents[2] / "sql" / "dbt" / "macros"
@@ -59,6 +59,14 @@ def _refused(message: str) -> None:
 
 
 @cache
+def _templates() -> list[Template]:
+    environment = SandboxedEnvironment(extensions=["jinja2.ext.do"], undefined=StrictUndefined)
+    texts = [path.read_text("utf-8") for path in sorted(FOLDER.rglob("*.sql"))]
+    as_macros = [_TEST.sub(r"{%\1 macro test_\2", text).replace("endtest", "endmacro") for text in texts]
+    return [environment.from_string(text) for text in as_macros]
+
+
+@cache
 def package(adapter: str, macros_of_duckdb: bool = False, macros_found: tuple[int, bool] = (1, False)) -> Any:
     """The macros as they are for an adapter; DataFusion, which has none, takes what is the default.
 
@@ -81,11 +89,8 @@ def package(adapter: str, macros_of_duckdb: bool = False, macros_found: tuple[in
         "execute": True,
         "run_query": lambda query: SimpleNamespace(rows=[macros_found]),
     }
-    environment = SandboxedEnvironment(extensions=["jinja2.ext.do"], undefined=StrictUndefined)
-    for path in sorted(FOLDER.rglob("*.sql")):
-        text = _TEST.sub(r"{%\1 macro test_\2", path.read_text("utf-8")).replace("endtest", "endmacro")
-        module = environment.from_string(text).make_module(context)
-        for name, macro in vars(module).items():
+    for template in _templates():
+        for name, macro in vars(template.make_module(context)).items():
             if callable(macro) and not name.startswith("_"):
                 macros.add(name, macro)
     return macros

@@ -7,7 +7,8 @@
 {# A number, which may be infinite. #}
 {% macro checked_number(name, value, way_out) %}
     {%- if value is string or value is boolean or value is not number or value != value -%}
-        {%- set of_yaml = '; YAML takes 1e-3 for a text: write 0.001' if value is string and modules.re.fullmatch('[-+.0-9]+[eE][-+]?[0-9]+', value) else '' -%}
+        {%- set is_text_to_yaml = value is string and modules.re.fullmatch('[-+]?[0-9]*[.]?[0-9]*[eE][-+]?[0-9]+', value) -%}
+        {%- set of_yaml = '; a text is what YAML takes ' ~ value ~ ' for: in YAML write a dot and the sign of the exponent, 1000.0 or 1.0e+3' if is_text_to_yaml else '' -%}
         {%- do polars_ec.refuse(name ~ '=' ~ polars_ec.shown(value) ~ ' is not a number: ' ~ way_out ~ of_yaml) -%}
     {%- endif -%}
     {{ return(value | float) }}

@@ -82,3 +82,15 @@
 {% macro most_weight() %}{{ return(adapter.dispatch('most_weight', 'polars_ec')()) }}{% endmacro %}
 {% macro default__most_weight() %}{{ return(1e300) }}{% endmacro %}
 {% macro postgres__most_weight() %}{{ return(1e50) }}{% endmacro %}
+
+{# What has a WITH clause worked out once, where the warehouse would put its text in place of its name. #}
+{% macro sql_materialized() %}{{ return(adapter.dispatch('sql_materialized', 'polars_ec')()) }}{% endmacro %}
+{% macro default__sql_materialized() %}{{ return('') }}{% endmacro %}
+{% macro duckdb__sql_materialized() %}{{ return('MATERIALIZED ') }}{% endmacro %}
+{% macro postgres__sql_materialized() %}{{ return('MATERIALIZED ') }}{% endmacro %}
+{% macro redshift__sql_materialized() %}{{ return('') }}{% endmacro %}
+
+{# Whether the query of limits, of some fifty levels, is planned in seconds. #}
+{% macro has_limits() %}{{ return(adapter.dispatch('has_limits', 'polars_ec')()) }}{% endmacro %}
+{% macro default__has_limits() %}{{ return(true) }}{% endmacro %}
+{% macro spark__has_limits() %}{{ return(false) }}{% endmacro %}

@@ -2,20 +2,12 @@
    last division rounds. #}
 {% macro natural_log(x) %}
     {%- set unit = 10 ** 40 -%}
-    {#- x is 2^twos * above / below, and the fraction is near 1. -#}
-    {%- set ratio = (x | float).as_integer_ratio() -%}
-    {%- set number = namespace(above=ratio[0], below=ratio[1], twos=0) -%}
-    {%- for _ in range(1100) -%}
-        {%- if 3 * number.above > 4 * number.below -%}
-            {%- set number.below = 2 * number.below -%}
-            {%- set number.twos = number.twos + 1 -%}
-        {%- elif 3 * number.above < 2 * number.below -%}
-            {%- set number.above = 2 * number.above -%}
-            {%- set number.twos = number.twos - 1 -%}
-        {%- endif -%}
-    {%- endfor -%}
-    {%- set of_rest = polars_ec.area_tangent(unit * (number.above - number.below) // (number.above + number.below), unit) -%}
-    {{ return((2 * of_rest + 2 * number.twos * polars_ec.area_tangent(unit // 3, unit)) / unit) }}
+    {#- x is 2^twos * above / below, and the fraction is from 1/2 to 2. -#}
+    {%- set above, below = (x | float).as_integer_ratio() -%}
+    {%- set twos = above.bit_length() - below.bit_length() -%}
+    {%- set above, below = above * 2 ** [-twos, 0] | max, below * 2 ** [twos, 0] | max -%}
+    {%- set of_rest = polars_ec.area_tangent(unit * (above - below) // (above + below), unit) -%}
+    {{ return((2 * of_rest + 2 * twos * polars_ec.area_tangent(unit // 3, unit)) / unit) }}
 {% endmacro %}
 
 {# y + y^3 / 3 + y^5 / 5 + ..., y from -1/2 to 1/2. #}

@@ -10,10 +10,10 @@
     {{ return('SELECT\n    ' ~ texts | join(',\n    ') ~ '\nFROM ' ~ source) }}
 {% endmacro %}
 
-{# The query whose SELECTs, by their names, end with `last`. #}
-{% macro with_levels(levels, last) %}
+{# The query whose SELECTs, by their names, end with `last`; those in `once` are worked out once where the warehouse can be told so. #}
+{% macro with_levels(levels, last, once) %}
     {%- set texts = [] -%}
-    {%- for name, text in levels.items() -%}{%- do texts.append(name ~ ' AS (\n' ~ text ~ '\n)') -%}{%- endfor -%}
+    {%- for name, text in levels.items() -%}{%- do texts.append(name ~ ' AS ' ~ (polars_ec.sql_materialized() if name in once else '') ~ '(\n' ~ text ~ '\n)') -%}{%- endfor -%}
     {{ return('WITH ' ~ texts | join(', ') ~ '\n' ~ last) }}
 {% endmacro %}
 
@@ -61,11 +61,14 @@
 
 {# What no name begins with in the caller's texts. #}
 {% macro free_prefix(texts) %}
-    {%- set found = namespace(prefix='ec_') -%}
-    {%- for i in range(1, 1000) -%}
-        {%- if modules.re.search('(?i)\\b' ~ found.prefix, texts) -%}
-            {%- set found.prefix = 'ec' ~ i ~ '_' -%}
-        {%- endif -%}
+    {%- for prefix in polars_ec.prefixes() if not modules.re.search('(?i)\\b' ~ prefix, texts) -%}
+        {{ return(prefix) }}
     {%- endfor -%}
-    {{ return(found.prefix) }}
+    {%- do polars_ec.refuse('names in the arguments begin with each of ' ~ polars_ec.prefixes() | join(', ') ~ ', and the names of the query need one of these: give the columns other names') -%}
+{% endmacro %}
+
+{% macro prefixes() %}
+    {%- set all = ['ec_'] -%}
+    {%- for i in range(1, 10) -%}{%- do all.append('ec' ~ i ~ '_') -%}{%- endfor -%}
+    {{ return(all) }}
 {% endmacro %}

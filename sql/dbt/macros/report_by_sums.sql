@@ -1,17 +1,8 @@
 {# By sums and formulas in plain SQL: the text of polars_ec.report_query. #}
 {% macro default__report(request) %}
-    {%- if request.interval is not none or request.total -%}
-        {#- A model that is for DuckDB alone, and disabled elsewhere, is parsed elsewhere too: hence the error when it is compiled. -#}
-        {%- if execute -%}
-            {%- if request.total -%}
-                {%- do polars_ec.refuse('total=true: a row over all groups is for DuckDB with the macros: leave it out, and make a second report without by') -%}
-            {%- endif -%}
-            {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': intervals are for DuckDB with the macros: leave it out, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
-        {%- endif -%}
-        {{ return('SELECT NULL') }}
-    {%- endif -%}
+    {#- A model that is for DuckDB alone, and disabled elsewhere, is parsed elsewhere too: hence errors only when it is compiled. -#}
+    {%- if execute -%}{%- do polars_ec.check_plain(request) -%}{%- endif -%}
     {%- set least, most = polars_ec.least_factor(), polars_ec.most_weight() -%}
-    {%- if least is not none -%}{%- do polars_ec.check_range(request, least, most) -%}{%- endif -%}
     {%- set parts = polars_ec.report_parts() -%}
     {%- set texts = request.texts | list -%}
     {%- set weighted = '_weighted' if request.weight is not none else '' -%}
@@ -30,6 +21,7 @@
     {%- if request.weight is not none -%}{%- do values.update({'weight': polars_ec.text_token(request.weight, texts)}) -%}{%- endif -%}
     {%- if request.shares is not none -%}{%- do values.update({'share_0': request.shares[0], 'share_1': request.shares[1]}) -%}{%- endif -%}
     {%- if least is not none -%}{%- do values.update({'least_factor': least}) -%}{%- endif -%}
+    {%- if request.interval is not none -%}{%- do values.update({'min_rows': (request.min_rows or 0) | string}) -%}{%- endif -%}
 
     {%- set levels = {} -%}
     {%- set source = namespace(name=polars_ec.text_token(polars_ec.relation_text(request.relation), texts)) -%}
@@ -52,11 +44,35 @@
     {%- for name in request['keys'] -%}
         {%- do result.update({polars_ec.text_token(polars_ec.sql_name(name), texts): 'ec_key_' ~ loop.index0}) -%}
     {%- endfor -%}
-    {%- for name in request.columns -%}
-        {%- do result.update({polars_ec.sql_name(name): polars_ec.formula_of(name, parts, request)}) -%}
-    {%- endfor -%}
-    {%- set query = polars_ec.with_levels(levels, polars_ec.select_columns(result, 'ec_means')) -%}
+    {%- set limits = {} -%}
+    {%- if request.interval is none -%}
+        {%- for name in request.columns -%}
+            {%- do result.update({polars_ec.sql_name(name): polars_ec.formula_of(name, parts, request)}) -%}
+        {%- endfor -%}
+    {%- else -%}
+        {%- set shown, formulas = polars_ec.shown_columns(request, parts), {} -%}
+        {%- for column in shown.values() -%}{%- do formulas.update({column[0]: column[1]}) -%}{%- endfor -%}
+        {%- do limits.update(polars_ec.limit_levels(request, formulas, keys, 'ec_means', least)) -%}
+        {%- do result.update(polars_ec.limited_columns(request, shown)) -%}
+    {%- endif -%}
+    {%- set all_levels = polars_ec.merged([levels, limits]) -%}
+    {%- set query = polars_ec.with_levels(all_levels, polars_ec.select_columns(result, all_levels | last), limits) -%}
     {{ return(polars_ec.written_query(query, values, texts)) }}
+{% endmacro %}
+
+{# What other SQL has not. #}
+{% macro check_plain(request) %}
+    {%- if request.total -%}
+        {%- do polars_ec.refuse('total=true: a row over all groups is for DuckDB with the macros: leave it out, and make a second report without by') -%}
+    {%- endif -%}
+    {%- set or_sketch = ', or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python' -%}
+    {%- if request.cluster is not none -%}
+        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals of rows in clusters are for DuckDB with the macros: leave it out if rows are independent' ~ or_sketch) -%}
+    {%- endif -%}
+    {%- if request.interval is not none and not polars_ec.has_limits() -%}
+        {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': ' ~ adapter.type() ~ ' plans the query of intervals for minutes: leave it out' ~ or_sketch) -%}
+    {%- endif -%}
+    {%- if polars_ec.least_factor() is not none -%}{%- do polars_ec.check_range(request, polars_ec.least_factor(), polars_ec.most_weight()) -%}{%- endif -%}
 {% endmacro %}
 
 {# The text of a column of the result. #}
@@ -77,16 +93,17 @@
     {%- for name in request.metrics if name in losses -%}{%- do asked.append(losses[name]) -%}{%- endfor -%}
     {%- set needed = {} -%}
     {%- for name, sql in columns.items() -%}
-        {%- if modules.re.fullmatch('ec_(sum_)?log_loss(_[01])?|ec_infinite_[01]', name) -%}
+        {%- if modules.re.fullmatch('ec_(sum_)?log_loss[12]?(_[01])?|ec_infinite_[01]', name) -%}
             {%- set is_needed = 'log_loss' in asked -%}
-        {%- elif modules.re.fullmatch('ec_(sum_)?brier_[01]', name) -%}
+        {%- elif modules.re.fullmatch('ec_(sum_)?brier[12]?_[01]', name) -%}
             {%- set is_needed = 'brier' in asked -%}
         {%- elif name == 'ec_error' -%}
             {%- set is_needed = asked | length > 0 -%}
         {%- else -%}
             {%- set is_needed = name not in ['ec_q0', 'ec_q1'] or request.shares is not none -%}
         {%- endif -%}
-        {%- if is_needed -%}{%- do needed.update({name: sql}) -%}{%- endif -%}
+        {%- set is_of_limits = modules.re.fullmatch('ec_sum_[a-z_]+[12]_[01]|ec_sq_[a-z]+|ec_(all|squares)_[01]', name) -%}
+        {%- if is_needed and (not is_of_limits or request.interval is not none) -%}{%- do needed.update({name: sql}) -%}{%- endif -%}
     {%- endfor -%}
     {{ return(needed) }}
 {% endmacro %}

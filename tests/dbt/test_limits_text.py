@@ -1,0 +1,70 @@
+"""Limits by the dbt macros in plain SQL: the text is that of ec.report_query, and the numbers are those of Polars."""
+
+from __future__ import annotations
+
+from typing import Any, get_args
+
+import duckdb
+import pytest
+
+import polars_ec as ec
+from polars_ec.dialects import WarehouseDialect
+from polars_ec.intervals.quantiles import normal_quantile
+from tests.support.dbt_calls import macro_call, shape
+from tests.support.dbt_text import CompileError, package
+from tests.support.report_queries import WITH_LIMITS, ReportCase, check, make_log
+from tests.support.slow import mostly_slow
+
+DIALECTS = [dialect for dialect in get_args(WarehouseDialect) if dialect not in ("spark", "databricks")]
+EVERY = [(case, dialect) for case in WITH_LIMITS for dialect in DIALECTS]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("case", "dialect"), EVERY, ids=lambda value: getattr(value, "name", value))
+def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) -> None:
+    assert shape(macro_call(case, dialect), dialect) == shape(case.query(dialect), dialect)
+
+
+@pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, ["trino"]))
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metrics": ["recall"], "interval": 0.95},
+        pytest.param(
+            {"metrics": ["nec", "tp", "nbs"], "interval": 0.5, "prior": 0.1, "weight": "w"}, marks=pytest.mark.slow
+        ),
+        pytest.param({"metrics": ["tn"], "interval": 0.9, "min_rows": 7}, marks=pytest.mark.slow),
+        # Normal quantiles of 0 and infinity.
+        pytest.param({"metrics": ["recall"], "interval": 1e-17}, marks=pytest.mark.slow),
+        pytest.param({"metrics": ["recall"], "interval": 1 - 2**-53}, marks=pytest.mark.slow),
+    ],
+)
+def test_texts_of_other_calls(options: dict[str, Any], dialect: str) -> None:
+    text = package(dialect).report("log", "p", "y", by=["segment"], **options)
+    assert shape(text, dialect) == shape(
+        ec.report_query("log", "p", "y", by=["segment"], dialect=dialect, **options), dialect
+    )
+
+
+@pytest.mark.parametrize("case", mostly_slow(WITH_LIMITS, WITH_LIMITS[6:7]), ids=lambda case: case.name)
+def test_plain_sql_in_duckdb(case: ReportCase) -> None:
+    log = make_log()
+    check(case, log, duckdb.sql(macro_call(case, "duckdb")).pl())
+
+
+def test_normal_quantiles_are_those_of_python() -> None:
+    """In the middle, beyond, and far out."""
+    for p in (0.500001, 0.6, 0.9, 0.925, 0.95, 0.975, 0.995, 0.9999999, 1 - 2**-36, 1 - 2**-40, 1 - 2**-53):
+        assert package("duckdb").normal_quantile(p) == pytest.approx(float(normal_quantile(p)), rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize(
+    ("dialect", "wrong", "message"),
+    [
+        ("trino", {"cluster": "user"}, r"cluster=user: intervals of rows in clusters .* evaluate\(interval=...\)"),
+        ("databricks", {}, r"interval=0.95: databricks plans the query of intervals for minutes"),
+    ],
+)
+def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], message: str) -> None:
+    with pytest.raises(CompileError, match=message):
+        package(dialect).report("log", "p", "y", **{"interval": 0.95, **wrong})
