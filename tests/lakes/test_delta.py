@@ -294,14 +294,15 @@ def test_sketches_of_a_table(place, tmp_path):
     path = place(table)
     assert ": 1 sketched, 0 unchanged; 200 rows" in invoke("sketch", path, *args).stdout
     (record,) = SketchFolder(out).records().values()
-    assert (record.input, record.tag) == (str(path), f"{DeltaTable(table).metadata().id}/0")
+    assert record.input == str(path)
+    assert record.tag.startswith(f"{DeltaTable(table).metadata().id}/0/")
     assert ": 0 sketched, 1 unchanged; 200 rows" in invoke("sketch", path, *args).stdout
     write_deltalake(table, SECOND, mode="append")
     place(table)
     assert ": 1 sketched, 0 unchanged; 300 rows" in invoke("sketch", path, *args).stdout
     same(loaded(out), LOG.ec.sketch("p", "y", by="g", exact=True).frame)
     (record,) = SketchFolder(out).records().values()
-    assert record.tag.endswith("/1")
+    assert record.tag.split("/")[1] == "1"
 
 
 def test_a_table_that_has_vanished(tmp_path):
