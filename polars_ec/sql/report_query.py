@@ -18,7 +18,6 @@ from polars_ec.intervals.arguments import parse_level
 from polars_ec.priors import Prior
 from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
-from polars_ec.sql.report_sums import ReportQuery
 from polars_ec.sql.score_kinds import DECISIONS_TAKEN, KINDS, Kind, log_odds_kind
 from polars_ec.typing import ScoreType
 
@@ -148,6 +147,9 @@ def report_query(
     │ b       ┆ 1   ┆ null ┆ null         ┆ null      ┆ null               ┆ 0         ┆ 1         │
     └─────────┴─────┴──────┴──────────────┴───────────┴────────────────────┴───────────┴───────────┘
     """
+    # What limits are made of needs NumPy, which is not loaded with the package.
+    from polars_ec.sql.report_sums import ReportQuery
+
     writer = Writer(dialect)
     given = {"cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
     options = parse_options({**given, "score_type": score_type, "pos_label": pos_label, "classes": classes})
