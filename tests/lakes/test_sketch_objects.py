@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+import time
+
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -51,6 +55,22 @@ def test_the_folder_adds_up_to_the_sketch_of_all_rows(log, tmp_path, scheme):
     of_sketches = typed_report(out, *BY, "--metrics", "nec,nbs")
     of_rows = typed_report(log.url("log", scheme), *READ, *BY, "--metrics", "nec,nbs")
     assert_frame_equal(of_sketches.select("g", "n", "nec", "nbs"), of_rows.select("g", "n", "nec", "nbs"), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("sketches_before", [1, 4])
+def test_a_job_that_is_killed_goes_on(bucket, tmp_path, sketches_before):
+    n, out = 12, tmp_path / "out"
+    for i in range(n):
+        bucket.put(f"log/part-{i:02}.parquet", content(tmp_path, LOG.gather_every(n, i)))
+    command = [sys.executable, "-m", "polars_ec", "sketch", bucket.url("log"), "--out", str(out), *ARGS]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as job:
+        while job.poll() is None and len([*out.glob("*.parquet")]) < sketches_before:
+            time.sleep(0.001)
+        job.kill()
+    left = len(SketchFolder(out).records())
+    assert sketches_before <= left < n
+    assert sketch(bucket.url("log"), out).stdout == f"{out}: {n - left} sketched, {left} unchanged; {LOG.height} rows\n"
+    adds_up_to(out, LOG)
 
 
 def test_the_manifest_has_the_address_and_the_tag(log, tmp_path):
