@@ -118,7 +118,8 @@ def test_reports_of_reports_and_qualified_names(connection: duckdb.DuckDBPyConne
         connection.execute(f"CREATE OR REPLACE TEMP TABLE kept AS FROM {source}")
         for calls in (macros.report, macros.sketch):
             found, wanted = (
-                connection.sql(calls(table, score, "n > 1", by={"key": "n"})).fetchall() for table in (source, "kept")
+                sorted(connection.sql(calls(table, score, "n > 1", by={"key": "n"})).fetchall(), key=repr)
+                for table in (source, "kept")
             )
             assert found == wanted
             assert found
