@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 from deltalake import DeltaTable, convert_to_deltalake
 from polars.testing import assert_frame_equal
-from pyiceberg.catalog.sql import SqlCatalog
 
 import polars_ec as ec
 from polars_ec.cli.files import find
@@ -20,7 +19,7 @@ from polars_ec.cli.manifest import METADATA_KEY, Record
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.support.cli import READ, fails, invoke, process, quiet_report, sketch
 from tests.support.delta_tables import added, commit, deletion_vector, metadata, protocol
-from tests.support.iceberg_tables import add_iceberg_deletes
+from tests.support.iceberg_tables import add_iceberg_deletes, folder_of, make_catalog, properties_in
 
 LOG = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.3], "y": [1, 0, 0, 1], "s": ["a", "a/b", "a*b", None]})
 LEFT = LOG.filter(pl.col("p") < 0.8)
@@ -49,9 +48,7 @@ def lake(tmp_path):
 
 @pytest.fixture
 def catalog(tmp_path):
-    (tmp_path / "wh").mkdir()
-    made = SqlCatalog("c", uri=f"sqlite:///{tmp_path}/c.db", warehouse=f"file://{tmp_path}/wh")
-    made.create_namespace("n")
+    made = make_catalog("c", properties_in(tmp_path))
     yield made
     made.close()
 
@@ -61,10 +58,6 @@ def iceberg(catalog, name, *logs):
     for log in logs:
         table.append(log.to_arrow())
     return table
-
-
-def folder_of(table):
-    return table.location().removeprefix("file://")
 
 
 # Delta -------------------------------------------------------------------------------------------------------------------
@@ -179,7 +172,7 @@ def test_which_metadata_is_the_last(catalog, tmp_path):
     table = iceberg(catalog, "t", LOG)
     first = table.metadata_location.removeprefix("file://")
     table.append(LOG.to_arrow())
-    metadata = tmp_path / "wh" / "n" / "t" / "metadata"
+    metadata = tmp_path / "warehouse" / "n" / "t" / "metadata"
     hint = metadata / "version-hint.text"
     hint.write_text("1")
     same_report(quiet_report(folder_of(table), *GROUPED), LOG, LOG)  # of a writer that has died before it wrote 2
@@ -195,7 +188,7 @@ def test_which_metadata_is_the_last(catalog, tmp_path):
 @pytest.mark.slow
 def test_a_table_of_a_catalog(catalog, tmp_path, monkeypatch):
     iceberg(catalog, "t", LOG, LOG).delete("p > 0.8")
-    monkeypatch.setenv("PYICEBERG_CATALOG__C__URI", f"sqlite:///{tmp_path}/c.db")
+    monkeypatch.setenv("PYICEBERG_CATALOG__C__URI", f"sqlite:///{tmp_path}/catalog.db")
     command = (*READ, "--format", "csv", "--metrics", "nec")
     done = process("report", "iceberg:c.n.t", *command)
     assert (done.returncode, done.stderr) == (0, "")

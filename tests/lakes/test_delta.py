@@ -173,7 +173,7 @@ def test_another_commit_while_it_is_read(tmp_path, monkeypatch):
 # What readers must be able to do ------------------------------------------------------------------------------------------
 
 
-def right_or_refused(path, log, tmp_path, *words):
+def right_or_refused(path, log, tmp_path):
     """Never wrong: the report of these rows, or one line that names the table."""
     result = invoke("report", path, *READ, *BY, "--out", tmp_path / "table.parquet")
     if result.exit_code == 0:

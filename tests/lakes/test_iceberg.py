@@ -8,7 +8,6 @@ import warnings
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
-from pyiceberg.catalog.sql import SqlCatalog
 from pyiceberg.types import DoubleType, StringType
 
 import polars_ec as ec
@@ -17,6 +16,7 @@ from polars_ec.cli.sketch_folder import SketchFolder
 from tests.lakes.conftest import KEY, SECRET
 from tests.lakes.logs import BY, LOG, is_report_of, make_log, write
 from tests.support.cli import READ, fails, invoke, process, typed_report
+from tests.support.iceberg_tables import folder_of, make_catalog, properties_in
 from tests.support.sketch_jobs import loaded, same
 
 pytestmark = pytest.mark.lake
@@ -29,8 +29,7 @@ OTHERS = make_log(seed=5).select("p", "y", "g")
 @pytest.fixture(params=["local", "s3"])
 def catalog(request, tmp_path, monkeypatch):
     """A catalog whose tables are on this machine or in a store; the command knows it by the name `tests`."""
-    properties = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
-    (tmp_path / "warehouse").mkdir()
+    properties = properties_in(tmp_path)
     if request.param == "s3":
         bucket = request.getfixturevalue("bucket")
         properties |= {
@@ -43,8 +42,7 @@ def catalog(request, tmp_path, monkeypatch):
     for name, value in {"type": "sql", **properties}.items():
         variable = name.upper().replace(".", "__").replace("-", "_")
         monkeypatch.setenv(f"PYICEBERG_CATALOG__TESTS__{variable}", value)
-    made = SqlCatalog("tests", **properties)
-    made.create_namespace("n")
+    made = make_catalog("tests", properties)
     yield made
     made.close()
     gc.collect()
@@ -58,14 +56,10 @@ def append(table, log):
     table.append(log.to_arrow().cast(table.schema().as_arrow()))
 
 
-def folder(table):
-    return table.location().removeprefix("file://")
-
-
 def is_everywhere(table, log):
     """By its folder and by its metadata."""
     metadata = table.metadata_location.removeprefix("file://")
-    for path in (folder(table), metadata):
+    for path in (folder_of(table), metadata):
         is_report_of(log, path)
 
 
@@ -122,7 +116,7 @@ def test_columns_that_are_new_renamed_and_wider(catalog):
     append(table, SECOND.select(label="y", p="p", g="g"))
     old = FIRST.select("y", "p", g=pl.lit(None, pl.String)).cast({"p": pl.Float32}).cast({"p": pl.Float64})
     expected = ec.report(pl.concat([old, SECOND.select("y", "p", "g")]), "p", "y", by="g")
-    table_now = typed_report(folder(table), "--score", "p", "--label", "label", *BY)
+    table_now = typed_report(folder_of(table), "--score", "p", "--label", "label", *BY)
     assert_frame_equal(table_now, expected, rel_tol=1e-12)
 
 
@@ -137,7 +131,7 @@ def test_another_commit_while_it_is_read(catalog, monkeypatch):
         return found
 
     monkeypatch.setattr(answers, "open_log", opened)
-    is_report_of(LOG, folder(table))
+    is_report_of(LOG, folder_of(table))
 
 
 def test_by_its_catalog(catalog, tmp_path):
@@ -158,13 +152,13 @@ def test_by_its_catalog(catalog, tmp_path):
 
 
 def test_a_table_without_rows(catalog):
-    assert typed_report(folder(create(catalog)), *READ, *BY).height == 0
+    assert typed_report(folder_of(create(catalog)), *READ, *BY).height == 0
 
 
 def test_files_within_a_table(catalog):
     table = create(catalog)
     append(table, ROWS)
-    path = folder(table)
+    path = folder_of(table)
     fails(1, "report", f"{path}/data/*.parquet", *READ, words=[path])
 
 
@@ -173,17 +167,15 @@ def test_a_folder_of_tables(catalog):
         table = create(catalog, name=f"t{i}")
         append(table, OTHERS)
         table.overwrite(ROWS.gather_every(2, i).to_arrow().cast(table.schema().as_arrow()))
-    is_report_of(LOG, folder(table).rsplit("/", 1)[0])
+    is_report_of(LOG, folder_of(table).rsplit("/", 1)[0])
 
 
 def test_a_file_that_is_gone(tmp_path):
-    catalog = SqlCatalog("tests", uri=f"sqlite:///{tmp_path}/catalog.db", warehouse=f"file://{tmp_path}/warehouse")
-    (tmp_path / "warehouse").mkdir()
-    catalog.create_namespace("n")
+    catalog = make_catalog("tests", properties_in(tmp_path))
     table = create(catalog)
     append(table, ROWS)
     next((tmp_path / "warehouse").rglob("*.parquet")).unlink()
-    fails(1, "report", folder(table), *READ, words=[folder(table)])
+    fails(1, "report", folder_of(table), *READ, words=[folder_of(table)])
     catalog.close()
 
 
@@ -205,7 +197,7 @@ def test_sketches_of_a_table(catalog, tmp_path):
     table, out = create(catalog), tmp_path / "out"
     args = ("--out", out, *READ, *BY, "--exact")
     append(table, FIRST)
-    path = folder(table)
+    path = folder_of(table)
     assert ": 1 sketched, 0 unchanged; 200 rows" in invoke("sketch", path, *args).stdout
     (record,) = SketchFolder(out).records().values()
     assert record.input == path

@@ -7,11 +7,11 @@ import shlex
 
 import pytest
 from deltalake import write_deltalake
-from pyiceberg.catalog.sql import SqlCatalog
 
 from tests.lakes.conftest import Bucket
 from tests.lakes.logs import LOG, months
 from tests.support.cli import ROOT, invoke, process, typed
+from tests.support.iceberg_tables import make_catalog, properties_in
 
 pytestmark = pytest.mark.lake
 
@@ -33,11 +33,10 @@ def lake(environment, tmp_path, monkeypatch):
     bucket.put_folder(months(tmp_path / "files", ".parquet", flights), "log/")
     write_deltalake(tmp_path / "tables" / "flights", flights)
     bucket.put_folder(tmp_path / "tables", "tables/")
-    properties = {"uri": f"sqlite:///{tmp_path}/catalog.db", "warehouse": f"file://{tmp_path}/warehouse"}
+    properties = properties_in(tmp_path)
     for name, value in {"type": "sql", **properties}.items():
         monkeypatch.setenv(f"PYICEBERG_CATALOG__PROD__{name.upper()}", value)
-    catalog = SqlCatalog("prod", **properties)
-    catalog.create_namespace("scores")
+    catalog = make_catalog("prod", properties, "scores")
     location = f"file://{tmp_path}/warehouse/flights"
     table = catalog.create_table("scores.flights", schema=flights.to_arrow().schema, location=location)
     table.append(flights.to_arrow().cast(table.schema().as_arrow()))

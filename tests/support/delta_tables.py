@@ -35,7 +35,7 @@ def metadata(log: pl.DataFrame, configuration: dict[str, str] | None = None, **p
     fields = [
         {
             "name": name,
-            "type": _TYPES[type(dtype) if not isinstance(dtype, type) else dtype],
+            "type": _TYPES[dtype],
             "nullable": True,
             "metadata": {"delta.columnMapping.id": i, "delta.columnMapping.physicalName": physical[name]}
             if name in physical

@@ -8,12 +8,30 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 from pyiceberg import manifest as m
-from pyiceberg.table import update
+from pyiceberg.catalog.sql import SqlCatalog
+from pyiceberg.table import Table, update
 from pyiceberg.table.snapshots import Operation, Snapshot, Summary
 from pyiceberg.typedef import Record
 
 # The numbers that the format gives to the columns of a file of deleted positions.
 _PATH, _POSITION = 2147483546, 2147483545
+
+
+def properties_in(folder: Path) -> dict[str, str]:
+    """What says that a catalog and its tables are files in this folder."""
+    return {"uri": f"sqlite:///{folder}/catalog.db", "warehouse": f"file://{folder}/warehouse"}
+
+
+def make_catalog(name: str, properties: dict[str, str], namespace: str = "n") -> SqlCatalog:
+    """A catalog without tables."""
+    made = SqlCatalog(name, **properties)
+    made.create_namespace(namespace)
+    return made
+
+
+def folder_of(table: Table) -> str:
+    """Where a table is, as the command is told."""
+    return table.location().removeprefix("file://")
 
 
 class _DeletesWriter(m.ManifestWriterV2):
@@ -29,7 +47,7 @@ class _DeletesWriter(m.ManifestWriterV2):
 
 def add_iceberg_deletes(table, *, by_position):
     """Delete the first row of an Iceberg table of one file: by its position, or by the value 0.9 of its first column."""
-    folder = table.location().removeprefix("file://")
+    folder = folder_of(table)
     file, (data,) = f"{folder}/data/deletes.parquet", [task.file.file_path for task in table.scan().plan_files()]
     fields = {"file_path": (pa.string(), _PATH, data), "pos": (pa.int64(), _POSITION, 0)}
     if not by_position:
