@@ -18,25 +18,25 @@ def find_objects(url: str) -> Found:
     """The objects and tables that an address, a pattern or a prefix means; UsageError if there is nothing there."""
     bucket, key = split(url)
     here = None if glob.has_magic(bucket) else head(url)
-    if here is not None and (here.size or not any(True for _ in listed(url))):
-        found = Found([here])
-        fixed = url.rsplit("/", 1)[0]
-    elif glob.has_magic(key):
+    # What has no content and others below it only stands for a folder.
+    objects = list(listed(url)) if here is not None and not here.size else []
+    if objects:
+        here = None
+    if here is None and glob.has_magic(key):
         return _matches(url)
-    else:
-        fixed = url.rstrip("/")
-        found = Found()
+    fixed = url.rstrip("/") if here is None else url.rsplit("/", 1)[0]
     around = table_around_address(fixed)
     if around is not None:
         root, kind = around
         return Found([opened(root, kind)]) if root == fixed and here is None else inside(root)
-    if here is None:
-        objects = list(listed(url))
-        if not objects:
-            raise NoMatchError(f"{url}: no such object, and none below it", fixed)
-        found = _below(fixed, objects, roots_among(o.url for o in objects))
-        if not found.files and not found.problems:
-            raise EmptyFolderError(f"{url}: no data files below it ({', '.join(SUFFIXES)})", fixed)
+    if here is not None:
+        return Found([here])
+    objects = objects or list(listed(url))
+    if not objects:
+        raise NoMatchError(f"{url}: no such object, and none below it", fixed)
+    found = _below(fixed, objects, roots_among(o.url for o in objects))
+    if not found.files and not found.problems:
+        raise EmptyFolderError(f"{url}: no data files below it ({', '.join(SUFFIXES)})", fixed)
     return found
 
 

@@ -94,6 +94,11 @@ def test_what_only_stands_for_a_folder_is_no_part(bucket, tmp_path):
     bucket.put("log/deep/a.parquet", write(LOG, tmp_path / "a.parquet").read_bytes())
     is_report_of(LOG, bucket.url("log"))
     is_report_of(LOG, bucket.url("log/*"))
+    # And of the very name that is asked for.
+    bucket.put("log", b"")
+    bucket.put("log/deep", b"")
+    for key in ("log", "log/", "log/deep", "log/*"):
+        is_report_of(LOG, bucket.url(key))
 
 
 @pytest.mark.parametrize(
