@@ -17,7 +17,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from polars.exceptions import PolarsError
@@ -173,8 +173,8 @@ class SketchFolder:
         except OSError as error:
             raise DataError(f"{file} cannot be removed: {error.strerror}") from None
 
-    def undone(self) -> dict[str, str]:
-        """What the last job left undone: input, and why. A job that was killed had not crossed out what it did."""
+    def undone(self, but: Collection[str] = ()) -> dict[str, str]:
+        """What the last job left undone but these: input, and why. A job that was killed had not crossed out what it did."""
         file = self.path / _UNDONE
         try:
             if status(file) is None:
@@ -188,6 +188,7 @@ class SketchFolder:
             raise DataError(f"{file} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
             raise DataError(f"{file} is damaged ({error}): remove it and run the job again") from None
+        found = {source: why for source, why in found.items() if source not in but}
         listed = (record for record in self.records().values() if record.input in found)
         settled = {record.input for record in listed if record.is_current()}
         # What was no sketch, and has been removed since.

@@ -137,7 +137,7 @@ class _Run:
             todo = self._without_new(todo)
         # What this run is not about and an earlier one left, if it is still there; bad sketches were just looked at.
         known = {*inputs, *(str(folder.path / name) for name in [*self.entries, *self.bad])}
-        earlier = {s: why for s, why in folder.undone().items() if s not in known and is_there(s)}
+        earlier = {s: why for s, why in folder.undone(known).items() if is_there(s)}
         waiting = {task.source: "has not been read yet" for task in todo}
         held = dict.fromkeys(outcome.waiting, "waits until it is settled what became of the inputs that have vanished")
         # Before anything changes: a report at any moment from here on says that the folder is not up to date.

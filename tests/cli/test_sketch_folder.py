@@ -14,6 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.cli.manifest import Record
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.support.cli import ROOT, invoke, report
 from tests.support.sketch_jobs import (
@@ -236,6 +237,17 @@ def test_messages_of_sketches_that_cannot_be_opened(logs, out, monkeypatch, numb
 
 
 # What the sketches hold ----------------------------------------------------------------------------------------------------
+
+
+def test_of_what_is_undone_no_input_is_looked_at_that_a_run_is_about(logs, out, monkeypatch):
+    """It was looked at when the run began, and in a store each look takes its time."""
+    folder, inputs = SketchFolder(out), [str(file) for file in sorted(logs.iterdir())]
+    folder.leave_undone(dict.fromkeys(inputs, "has not been read yet"))
+    assert folder.undone() == {}
+    looked_at = []
+    monkeypatch.setattr(Record, "is_current", lambda record: looked_at.append(record.input))
+    assert folder.undone(inputs[1:]) == {inputs[0]: "has not been read yet"}
+    assert looked_at == inputs[:1]
 
 
 @pytest.mark.parametrize(
