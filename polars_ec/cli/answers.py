@@ -10,7 +10,7 @@ from polars.exceptions import PanicException
 
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.asked import Asked, Delivery
-from polars_ec.cli.databases import PREFIX, Database, redacted
+from polars_ec.cli.databases import PREFIX, Database
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.exit_codes import TRIPPED
 from polars_ec.cli.gates import Gates, Names
@@ -18,6 +18,7 @@ from polars_ec.cli.logs import DifferingFilesError, open_log
 from polars_ec.cli.output import SHOWN_ROWS, Format, above, encode, is_on_terminal, terminal_width, write
 from polars_ec.cli.periods import check_period
 from polars_ec.cli.questions import Answer, Question
+from polars_ec.cli.redaction import redacted
 from polars_ec.cli.request import Request
 from polars_ec.cli.rows_answer import answer_from_duckdb, answer_from_files
 from polars_ec.cli.sketch_answer import RollUp, answer_from_sketches

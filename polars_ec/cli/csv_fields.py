@@ -24,7 +24,6 @@ class RaggedRow:
 
 def first_ragged_row(file: str, n_fields: int) -> RaggedRow | None:
     """By counting separators outside quotes, which takes a fraction of the time of reading the file."""
-    # Objects are reached by the environment alone, as by all that reads them here.
     lines = pl.scan_lines(
         file, name=_LINE, glob=False, row_index_name=_NUMBER, row_index_offset=1, credential_provider=None
     )

@@ -15,6 +15,7 @@ from polars.exceptions import PanicException, PolarsError
 from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.places import status
+from polars_ec.cli.redaction import redacted
 from polars_ec.cli.terminal import panics_unseen
 from polars_ec.dialects import quoted, quoted_text
 
@@ -28,19 +29,8 @@ _TYPED = re.compile(r"(?P<database>.+)::(?P<table>.+?)", re.DOTALL)
 # As DuckDB has it: one letter is a drive of Windows.
 _TYPE = re.compile(r"(?P<type>[A-Za-z0-9_]{2,}):")
 _MOTHERDUCK = ("md", "motherduck")
-# What carries a password: a setting of a connection string or of a URL, and the user's part of a URL.
-_SECRET = re.compile(
-    r"((?:password|passwd|pwd|secret|token|sig|signature|\w*_(?:password|secret|token|key))\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)",
-    re.I,
-)
-_USER = re.compile(r"(://[^\s/:@]*:)\S*@")
 _NOT_INSTALLED = re.compile(r'Install it first using "INSTALL (\w+)"|requires the extension (\w+) to be loaded')
 _UNKNOWN = re.compile(r'Extension "[^"]*?([^"/\\]+)\.duckdb_extension" not found')
-
-
-def redacted(text: str) -> str:
-    """The text of a message, stars in place of passwords."""
-    return _USER.sub(r"\1***@", _SECRET.sub(r"\1***", text))
 
 
 @dataclass(frozen=True)
@@ -178,7 +168,7 @@ def refusals_as_data_errors() -> Iterator[None]:
     except duckdb.PermissionException as error:
         raise DataError(
             "this view, or table of a lake, reads files outside its database, which could be any on this machine, and may not: "
-            f"make it a table of the database ({first_line(error)})"
+            f"make it a table of the database ({redacted(first_line(error))})"
         ) from error
     except (duckdb.Error, PolarsError, PanicException) as error:
         raise DataError(f"DuckDB: {redacted(first_line(error))}") from error

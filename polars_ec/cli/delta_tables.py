@@ -13,7 +13,8 @@ import polars as pl
 
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.file_kinds import FileKind
-from polars_ec.cli.objects import is_address, why
+from polars_ec.cli.objects import is_address
+from polars_ec.cli.redaction import why
 from polars_ec.cli.terminal import panics_unseen
 
 # Functions import it where they need it: it is an extra.
@@ -49,19 +50,20 @@ def open_delta(path: str, shown: str) -> tuple[DeltaTable, str]:
         with panics_unseen():
             table = DeltaTable(path)
             _check_paths(table, path, shown)
-            _check_partitions(table, path, shown)
+            files = pl.DataFrame(table.get_add_actions())
+            _check_partitions(table, files, path, shown)
             pl.scan_delta(table).collect_schema()
-            return table, f"{table.metadata().id}/{table.version()}/{_digest(table)}"
+            return table, f"{table.metadata().id}/{table.version()}/{_digest(files)}"
     except (DataError, KeyboardInterrupt, SystemExit):
         raise
     except BaseException as error:  # a panic of deltalake is not an Exception to Python
         raise DataError(f"{shown} cannot be read as a Delta table: {why(error)}") from error
 
 
-def _digest(table: DeltaTable) -> str:
+def _digest(files: pl.DataFrame) -> str:
     """What tells a version from another of the same number, as there is where a copy of the table was restored and written to."""
-    files = pl.DataFrame(table.get_add_actions()).select("path", "size_bytes", "modification_time").rows()
-    return hashlib.sha256(repr(sorted(files)).encode()).hexdigest()[:20]
+    rows = files.select("path", "size_bytes", "modification_time").rows()
+    return hashlib.sha256(repr(sorted(rows)).encode()).hexdigest()[:20]
 
 
 def _check_paths(table: DeltaTable, path: str, shown: str) -> None:
@@ -77,7 +79,7 @@ def _check_paths(table: DeltaTable, path: str, shown: str) -> None:
             raise DataError(f"{shown}: Polars would not see which rows of this Delta table are deleted: purge them")
 
 
-def _check_partitions(table: DeltaTable, path: str, shown: str) -> None:
+def _check_partitions(table: DeltaTable, files: pl.DataFrame, path: str, shown: str) -> None:
     """Polars takes the values of partition columns from the names of all folders, and the log is what has them."""
     columns = table.metadata().partition_columns
     if not columns:
@@ -87,10 +89,9 @@ def _check_partitions(table: DeltaTable, path: str, shown: str) -> None:
         raise DataError(
             f"{shown}: Polars takes the folder {named} above this Delta table for one of its partitions: rename it"
         )
-    added = pl.DataFrame(table.get_add_actions(flatten=True))
-    folders = [_in_folders(unquote(file)) for file in added["path"]]
+    folders = [_in_folders(unquote(file)) for file in files["path"]]
     if any([name for name, _ in named] != columns for named in folders) or any(
-        _differ([named[i][1] for named in folders], added[f"partition.{column}"])
+        _differ([named[i][1] for named in folders], files["partition"].struct.field(column))
         for i, column in enumerate(columns if folders else [])
     ):
         raise DataError(

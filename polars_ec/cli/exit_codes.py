@@ -14,8 +14,9 @@ from typing import Annotated, ParamSpec
 import typer
 from polars.exceptions import PanicException
 
+from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.objects import why, without_queries
+from polars_ec.cli.redaction import without_secrets
 from polars_ec.cli.terminal import tell
 
 P = ParamSpec("P")
@@ -49,7 +50,7 @@ def one_line_errors(command: Callable[P, None]) -> Callable[P, None]:
 def told(error: BaseException, debug: bool) -> int:
     """Say in one line what went wrong, and return the exit code."""
     if debug and sys.stderr is not None:
-        sys.stderr.write(without_queries("".join(traceback.format_exception(error))))
+        sys.stderr.write(without_secrets("".join(traceback.format_exception(error))))
     if isinstance(error, KeyboardInterrupt):
         return _INTERRUPTED
     if isinstance(error, BrokenPipeError):
@@ -60,7 +61,7 @@ def told(error: BaseException, debug: bool) -> int:
     elif isinstance(error, OSError) and error.strerror:
         tell(error.strerror if error.filename is None else f"{error.filename}: {error.strerror}")
     else:
-        what = f"{type(error).__name__}: {why(error)}"
+        what = f"{type(error).__name__}: {without_secrets(first_line(error))}"
         tell(f"unexpected error: {what}" + ("" if debug else f" (the same command with {_DEBUG} shows where)"))
     _forget_stdout()
     return WRONG_USE if isinstance(error, UsageError) else FAILED

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import polars as pl
-
-from polars_ec.cli.objects import StoredObject
 
 # Types of columns are guessed from this many rows of text, so that integers at the top do not hide floats further down.
 _INFERENCE_ROWS = 10_000
@@ -44,19 +42,15 @@ def path_for_polars(file: object) -> str:
     return os.path.join(".", file) if isinstance(file, Path) and not file.is_absolute() else str(file)
 
 
-def access(files: Iterable[object]) -> dict[str, Any]:
-    """How Polars gets at objects: by the environment alone, as obstore does, and not by what else it finds."""
-    return {"credential_provider": None} if any(isinstance(file, StoredObject) for file in files) else {}
-
-
+# Without a credential provider Polars gets at objects by the environment alone, as obstore does, and not by what else it finds.
 def _scan_parquet(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
     paths = [path_for_polars(file) for file in files]
-    return pl.scan_parquet(paths, hive_partitioning=hive, glob=False, **access(files))
+    return pl.scan_parquet(paths, hive_partitioning=hive, glob=False, credential_provider=None)
 
 
 def _scan_ipc(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
     paths = [path_for_polars(file) for file in files]
-    return pl.scan_ipc(paths, hive_partitioning=hive, glob=False, **access(files))
+    return pl.scan_ipc(paths, hive_partitioning=hive, glob=False, credential_provider=None)
 
 
 def _scan_csv(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
@@ -65,14 +59,14 @@ def _scan_csv(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataT
         infer_schema_length=_INFERENCE_ROWS,
         schema_overrides=dtypes,
         glob=False,
-        **access(files),
+        credential_provider=None,
     )
 
 
 def _scan_ndjson(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
     # This reader takes every name for a pattern.
     names = ["".join(f"[{c}]" if c in PATTERN else c for c in path_for_polars(file)) for file in files]
-    return pl.scan_ndjson(names, infer_schema_length=_INFERENCE_ROWS, schema_overrides=dtypes, **access(files))
+    return pl.scan_ndjson(names, infer_schema_length=_INFERENCE_ROWS, schema_overrides=dtypes, credential_provider=None)
 
 
 CSV = FileKind("CSV", (".csv", ".csv.gz"), None, _scan_csv)

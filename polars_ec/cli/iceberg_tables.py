@@ -12,7 +12,8 @@ import polars as pl
 
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.file_kinds import FileKind
-from polars_ec.cli.objects import beginning, head, is_address, names_in, why
+from polars_ec.cli.objects import beginning, head, is_address, names_in
+from polars_ec.cli.redaction import why
 from polars_ec.cli.terminal import panics_unseen
 
 # Functions import it where they need it: it is an extra.
@@ -112,8 +113,8 @@ def _of_catalog(path: str, shown: str) -> Table:
 def _newest(folder: str, shown: str) -> str:
     """The metadata of the last commit: nothing but the version in its name says which that is."""
     below = f"{folder.rstrip('/')}/{METADATA}"
-    names = metadata_names(below)
-    packed = metadata_names(below, _OLD_GZIP)
+    both = metadata_names(below, (METADATA_SUFFIX, _OLD_GZIP))
+    names, packed = ([name for name in both if name.endswith(suffix)] for suffix in (METADATA_SUFFIX, _OLD_GZIP))
     if packed:
         raise DataError(
             f"{shown}: pyiceberg does not read metadata by the name {packed[-1]}: rename it, ....gz{METADATA_SUFFIX}"
@@ -136,13 +137,13 @@ def _newest(folder: str, shown: str) -> str:
     return f"{below}/{newest[0]}"
 
 
-def metadata_names(folder: str, suffix: str = METADATA_SUFFIX) -> list[str]:
+def metadata_names(folder: str, suffixes: str | tuple[str, ...] = METADATA_SUFFIX) -> list[str]:
     """The metadata files in a folder `metadata`."""
     try:
         names = names_in(folder) if is_address(folder) else os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
         return []
-    return sorted(name for name in names if name.endswith(suffix))
+    return sorted(name for name in names if name.endswith(suffixes))
 
 
 def _hint(file: str) -> str | None:

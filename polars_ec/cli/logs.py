@@ -14,12 +14,12 @@ from polars.exceptions import PanicException, PolarsError
 from polars_ec.cli.column_types import common_type
 from polars_ec.cli.csv_fields import first_ragged_row
 from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.file_kinds import CSV, FileKind, access, path_for_polars
+from polars_ec.cli.file_kinds import CSV, FileKind, path_for_polars
 from polars_ec.cli.files import check_names_and_magic, distinct, find, kind_of, no_longer
 from polars_ec.cli.found import Found
 from polars_ec.cli.hive_partitions import differs_from_folder, is_partitioned, partition, scan
-from polars_ec.cli.objects import why
 from polars_ec.cli.places import Place
+from polars_ec.cli.redaction import why
 from polars_ec.cli.terminal import panics_unseen
 
 T = TypeVar("T")
@@ -176,7 +176,8 @@ class Log:
             path = path_for_polars(file)
             try:
                 with panics_unseen():
-                    n_fields = len(pl.scan_csv(path, infer_schema=False, glob=False, **access([file])).collect_schema())
+                    texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
+                    n_fields = len(texts.collect_schema())
                     ragged = first_ragged_row(path, n_fields)
             except READ_ERRORS as error:
                 return DataError(f"{file} cannot be read as CSV: {why(error)}")
@@ -247,7 +248,7 @@ def _is_header_alone(file: Place) -> bool:
     try:
         with panics_unseen():
             path = path_for_polars(file)
-            first = pl.scan_csv(path, infer_schema=False, n_rows=1, glob=False, **access([file]))
+            first = pl.scan_csv(path, infer_schema=False, n_rows=1, glob=False, credential_provider=None)
             return first.collect().height == 0
     except READ_ERRORS:
         return False  # whoever reads it will say why

@@ -14,8 +14,8 @@ from functools import lru_cache, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from polars_ec.cells.parquet import first_line
 from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.redaction import why, without_queries
 from polars_ec.cli.terminal import panics_unseen
 
 # Functions import it where they need it: it is an extra.
@@ -27,10 +27,7 @@ _ADDRESS = re.compile(r"(?P<bucket>(?P<scheme>s3|gs|az)://[^/@]+)(?:/(?P<key>.*)
 _OTHER_ADDRESS = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 # What pathlib makes of an address.
 _COLLAPSED = re.compile(r"(?P<scheme>s3|gs|az):/+")
-# Queries may be signed, and hold what nobody else should read.
-_QUERY = re.compile(r"(\b[a-zA-Z][a-zA-Z0-9+.-]*://[^\s?]*)\?\S+")
 _SIGNED = re.compile(r"\?(?:.*&)?(?:sig|sv|token|AWSAccessKeyId|X-Amz-\w+|X-Goog-\w+)[-\w]*=", re.IGNORECASE)
-_USER = re.compile(r"(://)[^/@\s]*@")
 # Who waits for an answer gets one within a minute, whatever the store does.
 _PATIENCE = {"connect_timeout": "5s", "timeout": "30s"}
 # How many objects are asked for at a time.
@@ -118,16 +115,6 @@ def split(url: str) -> tuple[str, str]:
     return match["bucket"], match["key"] or ""
 
 
-def without_queries(text: str) -> str:
-    """The text without users, passwords and what follows the `?` in the addresses in it."""
-    return _USER.sub(r"\1", _QUERY.sub(r"\1", text))
-
-
-def why(error: BaseException) -> str:
-    """The first line of what went wrong, for people: no query of an address is in it."""
-    return without_queries(first_line(error))
-
-
 def head(url: str) -> StoredObject | None:
     """The object at this address, None if there is none; DataError if one cannot tell."""
     import_obstore(url)
@@ -187,11 +174,13 @@ def beginning(found: StoredObject, length: int) -> bytes:
 
 def beginnings(found: Sequence[StoredObject], length: int) -> Iterator[bytes]:
     """Their first bytes, asked for many at a time; FileNotFoundError at the first that is there no longer."""
-    import asyncio  # which takes long to load
-
     # A store that does not answer is asked once.
     for one in found[:1]:
         yield beginning(one, length)
+    if len(found) < 2:
+        return
+    import asyncio  # which takes long to load
+
     with panics_unseen():
         answers = asyncio.run(_answers(found[1:], length))
     for one, answer in zip(found[1:], answers, strict=True):

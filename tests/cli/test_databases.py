@@ -8,8 +8,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cli.databases import Database, redacted
-from polars_ec.cli.errors import UsageError
+from polars_ec.cli.databases import Database
+from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli.exit_codes import told
+from polars_ec.cli.redaction import redacted
 from tests.support.cli import READ, fails, typed_report
 
 LOG = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.4, 0.7, 0.1], "y": [1, 0, 0, 1, 1, 0], "g": ["a", "b"] * 3})
@@ -145,6 +147,19 @@ def test_passwords_are_not_in_messages(folder, text):
     assert "hunter2" not in redacted(text)
     for args in ([f"duckdb:{text}::log"], [f"duckdb:{text}"], [f"duckdb:{text}::log", "log.csv"]):
         assert "hunter2" not in fails(2, "report", *args, *READ)
+
+
+@pytest.mark.parametrize("text", SECRETS)
+def test_passwords_are_in_no_traceback_and_no_unexpected_error(text, capsys):
+    """Errors that DuckDB's were made of are in tracebacks as DuckDB has them."""
+    message = f"cannot open {text}"
+    refused = DataError("DuckDB: refused")
+    refused.__cause__ = duckdb.IOException(message)
+    for error in (refused, RuntimeError(message)):
+        assert told(error, debug=True) == 1
+    shown = capsys.readouterr().err
+    assert "cannot open" in shown
+    assert "hunter2" not in shown
 
 
 def test_the_rest_of_a_message_stays():

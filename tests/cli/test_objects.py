@@ -14,7 +14,8 @@ from polars_ec.cli import found, lake_tables, objects
 from polars_ec.cli.errors import DataError, UsageError
 from polars_ec.cli.files import check_names_and_magic, find, kind_of
 from polars_ec.cli.iceberg_tables import metadata_names
-from polars_ec.cli.objects import DeniedError, StoredObject, head, without_queries
+from polars_ec.cli.objects import DeniedError, StoredObject, head
+from polars_ec.cli.redaction import without_queries
 from tests.support.cli import READ, fails
 
 TREE = [
