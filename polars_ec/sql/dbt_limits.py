@@ -7,7 +7,6 @@ from typing import Any
 from polars_ec.costs import CostMatrix
 from polars_ec.dialects import Writer
 from polars_ec.intervals.quantiles import WICHURA, normal_quantile
-from polars_ec.intervals.scales import scale_of
 from polars_ec.sql.report_limits import BOUNDS_OF_SQUARES, BOUNDS_OF_SUMS, KINK, Limited, ReportLimits
 from polars_ec.sql.t_quantile import TAIL
 
@@ -52,7 +51,7 @@ def parts_of_limits(names: list[str], costs: CostMatrix, writer: Writer) -> dict
         "known": plain.known,
         "halves": plain.halves,
         "families": families,
-        "scales": {name: "identity" if name == KINK else scale_of(name) for name in families},
+        "scales": {metric.name: metric.scale for metric in plain.metrics},
         "moments": {family: plain.moments_of(family) for family in dict.fromkeys(families.values())},
         "within_sums": bounded.within("ec_token_x", BOUNDS_OF_SUMS),
         "within_squares": bounded.within("ec_token_x", BOUNDS_OF_SQUARES),
@@ -70,5 +69,5 @@ def parts_of_limits(names: list[str], costs: CostMatrix, writer: Writer) -> dict
         "settled": plain.settled,
         "ends": dict(plain.of_ends),
         "tail": TAIL,
-        "normal_quantile": {name: [list(part) for part in parts] for name, parts in WICHURA.items()},
+        "normal_quantile": WICHURA,
     }

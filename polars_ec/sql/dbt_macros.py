@@ -73,7 +73,7 @@ def _tokens_of(part: Any) -> Any:
 
     if isinstance(part, Mapping):
         return {name: _tokens_of(of) for name, of in part.items()}
-    return _with_tokens(sqlglot.parse_one(part).sql())
+    return with_tokens(sqlglot.parse_one(part).sql())
 
 
 def levels_of(query: str) -> dict[str, dict[str, str]]:
@@ -83,12 +83,13 @@ def levels_of(query: str) -> dict[str, dict[str, str]]:
     parsed = sqlglot.parse_one(query)
     selects = {cte.alias: cte.this for cte in parsed.find_all(sqlglot.exp.CTE)} | {"": parsed}
     return {
-        level: {column.alias_or_name: _with_tokens(column.unalias().sql()) for column in select.selects}
+        level: {column.alias_or_name: with_tokens(column.unalias().sql()) for column in select.selects}
         for level, select in selects.items()
     }
 
 
-def _with_tokens(sql: str) -> str:
+def with_tokens(sql: str) -> str:
+    """Portable SQL with tokens where the warehouses differ: see written_query in macros/query.sql."""
     sql = sql.replace("CAST('Infinity' AS DOUBLE)", "$infinity$")
     sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
     sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from polars_ec.cells.grid import RESERVED, SKETCH_SCORE_TYPES, Grid
+from polars_ec.sql.dbt_macros import with_tokens
 from polars_ec.sql.score_kinds import KINDS, Kind
 
 FILE = Path(__file__).parents[2] / "sql" / "dbt" / "macros" / "sketch_parts.sql"
@@ -20,9 +21,7 @@ _HEADER = (
     "{# Made by `make sql` from polars_ec/sql/score_kinds.py. #}\n\n"
     "{# What the sketch makes of each kind of score: conditions, and columns of the levels of its query. #}\n"
 )
-# Tokens that stand for what the warehouses write differently: see written_query in macros/query.sql.
-_LARGEST = f"${sys.float_info.max!r}$"
-_TYPES = {"AS INT)": "AS $int$)", "AS DOUBLE)": "AS $double$)"}
+_LARGEST = repr(sys.float_info.max)
 
 
 @dataclass(frozen=True)
@@ -71,7 +70,7 @@ def _macro(name: str, arguments: str, part: Callable[[Kind], str]) -> str:
     resolution: Any = _OfResolution(1)
     assert KINDS["llr"] is KINDS["log_odds"]
     posterior, raw, log_odds = (
-        _with_types(part(KINDS[score_type](resolution, _LARGEST))) for score_type in ("posterior", "raw", "log_odds")
+        with_tokens(part(KINDS[score_type](resolution, _LARGEST))) for score_type in ("posterior", "raw", "log_odds")
     )
     return (
         f"\n{{% macro {name}({arguments}) -%}}\n"
@@ -84,12 +83,6 @@ def _macro(name: str, arguments: str, part: Callable[[Kind], str]) -> str:
 
 def _columns(columns: Mapping[str, str]) -> str:
     return ", ".join(name if sql == name else f"{sql} AS {name}" for name, sql in columns.items())
-
-
-def _with_types(text: str) -> str:
-    for portable, dispatched in _TYPES.items():
-        text = text.replace(portable, dispatched)
-    return text
 
 
 if __name__ == "__main__":

@@ -52,6 +52,11 @@ class Limited:
             return "constant"
         return SCORING_RULES[self.name].loss if self.name in SCORING_RULES else "decisions"
 
+    @property
+    def scale(self) -> str:
+        """The scale on which its limits are symmetric."""
+        return "identity" if self.name == KINK else scale_of(self.name)
+
 
 @dataclass(frozen=True)
 class ReportLimits:
@@ -145,8 +150,7 @@ class ReportLimits:
     def _table_of_metrics(self) -> str:
         rows = [
             f"SELECT {i} AS ec_metric, '{metric.name}' AS ec_name, '{metric.family}' AS ec_family, "
-            f"'{'identity' if metric.name == KINK else scale_of(metric.name)}' AS ec_scale, "
-            f"{int(metric.at_prior)} AS ec_at_prior, {int(metric.family == 'decisions')} AS ec_u"
+            f"'{metric.scale}' AS ec_scale, {int(metric.at_prior)} AS ec_at_prior, {int(metric.family == 'decisions')} AS ec_u"
             for i, metric in enumerate(self.metrics)
         ]
         return " UNION ALL ".join(rows)

@@ -10,10 +10,10 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from tests.support.database import database
+from tests.support.dbt_calls import macro_call
 from tests.support.dbt_text import package
 from tests.support.report_queries import ALL, CASES, ReportCase, check, make_log
 from tests.support.slow import mostly_slow
-from tests.support.warehouse_cases import MONTH
 
 QUICK = [case for case in CASES if case.name in ("month", "classes", "llr", "decision")]
 SCORES = [
@@ -54,14 +54,7 @@ def text(table: str, score: str, label: str, **arguments: Any) -> str:
 
 @pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
 def test_reports(case: ReportCase, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> None:
-    arguments, table = dict(case.arguments), "log"
-    if case.segment is not None:
-        table = f"(SELECT * FROM log WHERE segment = '{case.segment}')"
-    if "month" in case.keys:
-        arguments["by"] = {"segment": "segment", "month": MONTH}
-    if isinstance(arguments.get("prior"), dict):
-        arguments["prior"] = list(arguments["prior"].values())
-    query = text(table, case.score, case.label, **arguments)
+    query = macro_call(case, "duckdb", macros_of_duckdb=True)
     check(case, log, connection.sql(f"SELECT * FROM ({query}) AS report").pl())
 
 

@@ -14,7 +14,7 @@ from tests.support.warehouse_cases import MONTH, MONTH_IN
 READ_AS = {"datafusion": "duckdb"}
 
 
-def macro_call(case: ReportCase, dialect: str, table: str = "log") -> str:
+def macro_call(case: ReportCase, dialect: str, table: str = "log", *, macros_of_duckdb: bool = False) -> str:
     """The text of the macro for a call of report_query."""
     arguments = dict(case.arguments)
     if case.segment is not None:
@@ -23,7 +23,7 @@ def macro_call(case: ReportCase, dialect: str, table: str = "log") -> str:
         arguments["by"] = {"segment": "segment", "month": MONTH_IN.get(dialect, MONTH)}
     if isinstance(arguments.get("prior"), dict):
         arguments["prior"] = list(arguments["prior"].values())
-    return package(dialect).report(table, case.score, case.label, **arguments)
+    return package(dialect, macros_of_duckdb=macros_of_duckdb).report(table, case.score, case.label, **arguments)
 
 
 def shape(query: str, dialect: str) -> exp.Expression:

@@ -49,6 +49,12 @@
     {{ return([shares[0] | float, shares[1] | float]) }}
 {% endmacro %}
 
+{% macro check_relation(relation) %}
+    {%- if relation is none or not relation | string | trim -%}
+        {%- do polars_ec.refuse('relation=' ~ polars_ec.shown(relation) ~ " is no table: pass ref('...') or source('...', '...')") -%}
+    {%- endif -%}
+{% endmacro %}
+
 {# A name or an expression of the caller, as it stands in a query: in parentheses where it is no plain column. #}
 {% macro checked_expression(name, sql) %}
     {%- if sql is not string or not sql.strip() -%}
@@ -124,7 +130,7 @@
         {%- elif name == 'bayes_risk' and threshold is not none -%}
             {%- do polars_ec.refuse(holds ~ 'is of Bayes decisions: leave out threshold, or take expected_cost') -%}
         {%- endif -%}
-        {%- if metrics[:loop.index0] | select('eq', name) | list -%}
+        {%- if name in metrics[:loop.index0] -%}
             {%- do polars_ec.refuse("metrics has '" ~ name ~ "' twice") -%}
         {%- endif -%}
     {%- endfor -%}
@@ -170,8 +176,7 @@
 {% macro label_literal(name, value, texts) %}
     {%- if value is boolean -%}{{ return('TRUE' if value else 'FALSE') }}{%- endif -%}
     {%- if value is string -%}
-        {%- do texts.append(polars_ec.sql_string(value)) -%}
-        {{ return('$text ' ~ (texts | length - 1) ~ '$') }}
+        {{ return(polars_ec.text_token(polars_ec.sql_string(value), texts)) }}
     {%- endif -%}
     {%- if value is integer -%}{{ return(value | string) }}{%- endif -%}
     {%- if value is float and value - value == 0 -%}{{ return('$' ~ value ~ '$') }}{%- endif -%}

@@ -72,3 +72,9 @@
     {%- for i in range(1, 10) -%}{%- do all.append('ec' ~ i ~ '_') -%}{%- endfor -%}
     {{ return(all) }}
 {% endmacro %}
+
+{# Whether the score of a usable row is above a threshold that is below infinity. #}
+{% macro exceeds(threshold) %}
+    {%- set largest = polars_ec.largest_number() -%}
+    {{ return('ec_used >= -$' ~ largest ~ '$' if threshold < -largest else 'ec_used > $' ~ threshold ~ '$') }}
+{% endmacro %}

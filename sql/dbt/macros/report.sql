@@ -18,9 +18,7 @@
     {%- if score_type not in ['posterior', 'log_odds', 'llr', 'decision'] -%}
         {%- do polars_ec.refuse('score_type=' ~ polars_ec.shown(score_type) ~ ' is none of posterior, log_odds, llr, decision') -%}
     {%- endif -%}
-    {%- if relation is none or not relation | string | trim -%}
-        {%- do polars_ec.refuse('relation=' ~ polars_ec.shown(relation) ~ " is no table: pass ref('...') or source('...', '...')") -%}
-    {%- endif -%}
+    {%- do polars_ec.check_relation(relation) -%}
     {%- if threshold is not none -%}
         {%- set threshold = polars_ec.checked_number('threshold', threshold, 'pass a number without quotes; a threshold of each row is for the macros of DuckDB') -%}
         {%- if score_type == 'decision' -%}

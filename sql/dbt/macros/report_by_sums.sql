@@ -21,7 +21,7 @@
     {%- if request.weight is not none -%}{%- do values.update({'weight': polars_ec.text_token(request.weight, texts)}) -%}{%- endif -%}
     {%- if request.shares is not none -%}{%- do values.update({'share_0': request.shares[0], 'share_1': request.shares[1]}) -%}{%- endif -%}
     {%- if least is not none -%}{%- do values.update({'least_factor': least}) -%}{%- endif -%}
-    {%- if request.interval is not none -%}{%- do values.update({'min_rows': (request.min_rows or 0) | string}) -%}{%- endif -%}
+    {%- if request.interval is not none -%}{%- do values.update(polars_ec.numbers_of_level(request.interval)) -%}{%- do values.update({'min_rows': (request.min_rows or 0) | string}) -%}{%- endif -%}
 
     {%- set levels = {} -%}
     {%- set source = namespace(name=polars_ec.text_token(polars_ec.relation_text(request.relation), texts)) -%}
@@ -52,8 +52,9 @@
     {%- else -%}
         {%- set shown, formulas = polars_ec.shown_columns(request, parts), {} -%}
         {%- for column in shown.values() -%}{%- do formulas.update({column[0]: column[1]}) -%}{%- endfor -%}
-        {%- do limits.update(polars_ec.limit_levels(request, formulas, keys, 'ec_means', least)) -%}
-        {%- do result.update(polars_ec.limited_columns(request, shown)) -%}
+        {%- set metrics = polars_ec.limited_metrics(request, shown) -%}
+        {%- do limits.update(polars_ec.limit_levels(request, metrics, formulas, keys, 'ec_means', least)) -%}
+        {%- do result.update(polars_ec.limited_columns(request, metrics, shown)) -%}
     {%- endif -%}
     {%- set all_levels = polars_ec.merged([levels, limits]) -%}
     {%- set query = polars_ec.with_levels(all_levels, polars_ec.select_columns(result, all_levels | last), limits) -%}
@@ -117,11 +118,7 @@
 {# The log-odds of a row, made of its score. #}
 {% macro log_odds_of(request) %}
     {%- if request.score_type != 'llr' or request.shares is none -%}{{ return('ec_score') }}{%- endif -%}
-    {%- set shift = polars_ec.prior_log_odds(request.shares) -%}
-    {%- set largest = polars_ec.largest_number() -%}
-    {%- if shift > largest -%}{{ return('(ec_score + $infinity$)') }}{%- endif -%}
-    {%- if shift < -largest -%}{{ return('(ec_score + -$infinity$)') }}{%- endif -%}
-    {{ return('(ec_score + $' ~ shift ~ '$)') }}
+    {{ return('(ec_score + ' ~ polars_ec.any_number(polars_ec.prior_log_odds(request.shares)) ~ ')') }}
 {% endmacro %}
 
 {# Whether a usable row is decided for the positive class. #}
@@ -129,9 +126,8 @@
     {%- if request.score_type == 'decision' -%}{{ return('ec_used = 1') }}{%- endif -%}
     {%- set threshold = request.threshold -%}
     {%- if threshold is none -%}{%- set threshold = polars_ec.bayes_threshold(request) -%}{%- endif -%}
-    {%- set largest = polars_ec.largest_number() -%}
-    {%- if threshold != threshold or threshold > largest -%}{{ return('FALSE') }}{%- endif -%}
-    {{ return('ec_used >= -$largest$' if threshold < -largest else 'ec_used > $' ~ threshold ~ '$') }}
+    {%- if threshold != threshold or threshold > polars_ec.largest_number() -%}{{ return('FALSE') }}{%- endif -%}
+    {{ return(polars_ec.exceeds(threshold)) }}
 {% endmacro %}
 
 {# The threshold of Bayes decisions, on the scale of the score. #}

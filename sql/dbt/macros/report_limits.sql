@@ -2,13 +2,9 @@
    there. The formulas are in formulas.sql. #}
 
 {# The levels after `source`, by their names; `shown` are the formulas of a group's columns by their names within the query. #}
-{% macro limit_levels(request, shown, keys, source, least) %}
+{% macro limit_levels(request, metrics, shown, keys, source, least) %}
     {%- set parts = polars_ec.limit_parts() -%}
-    {%- set all = {'*': '*'} -%}
-    {%- set levels = {
-        'ec_rows_of_class': polars_ec.select_columns(polars_ec.merged([all, shown, parts.known]), source),
-        'ec_halves': polars_ec.select_columns(polars_ec.merged([all, parts.halves]), 'ec_rows_of_class')} -%}
-    {%- set metrics = polars_ec.limited_metrics(request) -%}
+    {%- set levels = polars_ec.adding_levels({'ec_rows_of_class': polars_ec.merged([shown, parts.known]), 'ec_halves': parts.halves}, source) -%}
     {%- if not metrics -%}{{ return(levels) }}{%- endif -%}
     {%- set taken = polars_ec.as_they_are(shown | list + ['ec_small']) -%}
     {%- set groups = polars_ec.merged([keys, {'ec_metric': 'ec_metric'}, taken]) -%}
@@ -18,16 +14,16 @@
     {%- do levels.update({
         'ec_metrics': polars_ec.limited_table(metrics, parts),
         'ec_moments': polars_ec.select_columns(moments, 'ec_halves CROSS JOIN ec_metrics'),
-        'ec_stencil': parts.stencil,
-        'ec_changed': polars_ec.select_columns(polars_ec.merged([all, parts.changed]), 'ec_moments CROSS JOIN ec_stencil')}) -%}
+        'ec_stencil': parts.stencil}) -%}
 
     {%- set values = [] -%}
     {%- for name in metrics | map(attribute='name') | unique -%}{%- do values.append("WHEN ec_name = '" ~ name ~ "' THEN " ~ parts['values'][name]) -%}{%- endfor -%}
     {%- set added = {
+        'ec_changed': parts.changed,
         'ec_rates': parts['rates' ~ ('_stated' if stated else '')],
         'ec_metric_values': {'ec_at_step': 'CASE ' ~ values | join(' ') ~ ' END'},
         'ec_numbers': parts['numbers' ~ ('_from_least' if least is not none else '')]} -%}
-    {%- do levels.update(polars_ec.adding_levels(added, 'ec_changed')) -%}
+    {%- do levels.update(polars_ec.adding_levels(added, 'ec_moments CROSS JOIN ec_stencil')) -%}
     {%- set by_metric = '\nGROUP BY ' ~ groups | join(', ') ~ ', ec_value' -%}
     {%- set kept = polars_ec.merged([groups, {'ec_value': 'ec_value'}]) -%}
     {%- do levels.update({'ec_slopes': polars_ec.select_columns(polars_ec.merged([kept, parts.slopes]), 'ec_numbers') ~ by_metric}) -%}
@@ -77,8 +73,8 @@
 {% macro is_of_limits(name) %}{{ return(name in ['small', 'nec_kinked'] or name.endswith('_ci_low') or name.endswith('_ci_high')) }}{% endmacro %}
 
 {# What has limits, in the order of the columns, and where NEC has its kink. #}
-{% macro limited_metrics(request) %}
-    {%- set metrics, shown = [], polars_ec.shown_columns(request, polars_ec.report_parts()) -%}
+{% macro limited_metrics(request, shown) %}
+    {%- set metrics = [] -%}
     {%- for column in request.columns if column.endswith('_ci_low') -%}
         {%- set value = column.removesuffix('_ci_low') -%}
         {%- do metrics.append({
@@ -92,10 +88,10 @@
 {% endmacro %}
 
 {# The columns of the report by the names that they have in it. #}
-{% macro limited_columns(request, shown) %}
+{% macro limited_columns(request, metrics, shown) %}
     {%- set columns = {} -%}
     {%- for name, column in shown.items() -%}{%- do columns.update({name: column[0]}) -%}{%- endfor -%}
-    {%- for metric in polars_ec.limited_metrics(request) if not metric.is_kink -%}
+    {%- for metric in metrics if not metric.is_kink -%}
         {%- do columns.update({metric.value ~ '_ci_low': 'ec_low_' ~ loop.index0, metric.value ~ '_ci_high': 'ec_high_' ~ loop.index0}) -%}
     {%- endfor -%}
     {%- if 'nec_kinked' in request.columns -%}
@@ -141,23 +137,17 @@
     {{ return(moments) }}
 {% endmacro %}
 
+{# What the formulas of t have of the level. #}
+{% macro numbers_of_level(level) %}
+    {%- set p = 0.5 + level / 2 -%}
+    {{ return({'normal': polars_ec.normal_quantile(p), 'beyond': 1 - p, 'mass': p - 0.5}) }}
+{% endmacro %}
+
 {# The levels that make ec_t, the quantile of t, of the degrees of freedom. #}
 {% macro levels_of_t(level, parts) %}
-    {%- set p = 0.5 + level / 2 -%}
-    {%- set normal = polars_ec.normal_quantile(p) -%}
-    {%- if normal == 0 or p == 1 -%}{{ return({'ec_t_end': {'ec_t': '$0.0$' if normal == 0 else '$infinity$'}}) }}{%- endif -%}
-    {%- set numbers = {'normal': normal, 'beyond': 1 - p, 'mass': p - 0.5} -%}
-    {%- set levels = {} -%}
-    {%- for name, columns in parts['t_tail' if 1 - p < parts.tail else 't_middle'].items() -%}
-        {%- set texts = {} -%}
-        {%- for column, sql in columns.items() -%}
-            {%- set text = namespace(sql=sql) -%}
-            {%- for token, number in numbers.items() -%}{%- set text.sql = text.sql.replace('$' ~ token ~ '$', '$' ~ number ~ '$') -%}{%- endfor -%}
-            {%- do texts.update({column: text.sql}) -%}
-        {%- endfor -%}
-        {%- do levels.update({name: texts}) -%}
-    {%- endfor -%}
-    {{ return(levels) }}
+    {%- set beyond = 1 - (0.5 + level / 2) -%}
+    {%- if beyond == 0.5 or beyond == 0 -%}{{ return({'ec_t_end': {'ec_t': '$infinity$' if beyond == 0 else '$0.0$'}}) }}{%- endif -%}
+    {{ return(parts['t_tail' if beyond < parts.tail else 't_middle']) }}
 {% endmacro %}
 
 {# The quantile of the normal distribution at p from 1/2 to 1; at 1 none. #}

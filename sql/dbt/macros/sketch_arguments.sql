@@ -5,9 +5,7 @@
     {%- if score_type not in ['posterior', 'log_odds', 'llr', 'raw'] -%}
         {%- do polars_ec.refuse('score_type=' ~ polars_ec.shown(score_type) ~ ' cannot be sketched: pass one of posterior, log_odds, llr, raw') -%}
     {%- endif -%}
-    {%- if relation is none or not relation | string | trim -%}
-        {%- do polars_ec.refuse('relation=' ~ polars_ec.shown(relation) ~ " is no table: pass ref('...') or source('...', '...')") -%}
-    {%- endif -%}
+    {%- do polars_ec.check_relation(relation) -%}
     {%- for name, value, least, most in [('resolution', resolution, 1, 4096), ('buckets', buckets, 5, 1000)] -%}
         {%- if polars_ec.checked_count(name, value, least, most) is none -%}
             {%- do polars_ec.refuse(name ~ ' is none: leave it out, or pass a whole number from ' ~ least ~ ' to ' ~ most) -%}

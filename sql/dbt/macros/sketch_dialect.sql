@@ -44,9 +44,7 @@
     {%- set ranks = [] -%}
     {%- for threshold in thresholds -%}
         {%- if threshold <= polars_ec.largest_number() -%}
-            {%- set is_above = 'ec_used > $' ~ threshold ~ '$' if threshold >= -polars_ec.largest_number()
-                else 'ec_used >= -$' ~ polars_ec.largest_number() ~ '$' -%}
-            {%- do ranks.append('WHEN ' ~ is_above ~ ' THEN ' ~ loop.index ~ ' ') -%}
+            {%- do ranks.append('WHEN ' ~ polars_ec.exceeds(threshold) ~ ' THEN ' ~ loop.index ~ ' ') -%}
         {%- endif -%}
     {%- endfor -%}
     {{ return('CASE ' ~ ranks | reverse | join ~ 'WHEN ec_class >= 0 THEN 0 END') }}
