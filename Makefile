@@ -4,7 +4,8 @@ PYTHON ?= python3
 export PYTHONDONTWRITEBYTECODE :=
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
-PYTHONS := 3.11 3.12 3.13
+PYTHONS := 3.11 3.12 3.13 3.14
+NEWEST = $(lastword $(foreach version,$(PYTHONS),$(shell python$(version) -c '' 2> /dev/null && echo $(version))))
 NUMERIC := tests/metrics tests/cells tests/calibration tests/papers tests/intervals \
 	$(wildcard tests/test_intervals*.py tests/test_compare*.py tests/test_bootstrap.py)
 KILLS ?= 100
@@ -12,14 +13,14 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
+.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
 
 demo: .venv/demo
-	$(VENV)/bin/polars-ec demo
+	$(VENV)/bin/python -m examples.demo
 
 # Every table and figure of the papers beside what is printed; their figures and all numbers go to papers-output/.
 papers: .venv/demo
-	$(VENV)/bin/polars-ec papers --out papers-output
+	$(VENV)/bin/python -m examples.papers --out papers-output
 
 test: .venv/test
 	$(VENV)/bin/python -m pytest -n 2 --dist worksteal
@@ -28,7 +29,7 @@ test: .venv/test
 # often intervals hold.
 test-all: test test-slow papers coverage
 test-slow: .venv/test
-	$(VENV)/bin/python -m pytest -n 2 -m slow
+	$(VENV)/bin/python -m pytest -n 2 --dist worksteal -m slow
 
 # How often intervals hold the truth, in 1,000 simulated groups a point.
 coverage: .venv/test
@@ -55,16 +56,21 @@ test-pythons: $(PYTHONS:%=test-python%)
 test-python%: .venv-%/test
 	.venv-$*/bin/python -m pytest -n 2
 
+# The tests of numbers, and the types, with the newest version of Python that the machine has and the newest NumPy.
+test-newest: .venv-$(NEWEST)/test
+	.venv-$(NEWEST)/bin/python -m pytest -n 2 $(NUMERIC)
+	.venv-$(NEWEST)/bin/mypy
+
 .venv-3.%/test: pyproject.toml
 	python3.$* -m venv .venv-3.$*
-	.venv-3.$*/bin/python -m pip install --quiet --editable ".[test]"
+	.venv-3.$*/bin/python -m pip install --quiet --editable ".[dev]"
 	touch $@
 
 # The property tests on other random logs each time, and more of them; flipped bits; and jobs that are killed.
 FUZZED := metrics/test_properties metrics/test_digits cells/test_sketches cells/test_sketch_files cells/test_curves \
 	sql/test_properties sql/test_calibration cli/test_inputs cli/test_time_zones cli/test_sketch_kills
 fuzz: .venv/test
-	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 $(FUZZED:%=tests/%.py)
+	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 -m "slow or not slow" $(FUZZED:%=tests/%.py)
 
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test
@@ -104,13 +110,13 @@ pictures: .venv/docs demo
 # The one-file bundle that any DuckDB client can load, from the files of the families and the signatures of the functions; and the
 # formulas of the dbt package, from the queries for warehouses.
 sql: .venv/test
-	$(VENV)/bin/python -m polars_ec.sql.overloads
-	$(VENV)/bin/python -m polars_ec.sql.dbt_macros
-	$(VENV)/bin/python -m polars_ec.sql.dbt_sketch_parts
+	$(VENV)/bin/python -m sql.generate.overloads
+	$(VENV)/bin/python -m sql.generate.dbt_macros
+	$(VENV)/bin/python -m sql.generate.dbt_sketch_parts
 
 # The libraries that draw the charts of pages, from vl-convert; see the licences beside them.
 vega: .venv/test
-	$(VENV)/bin/python -m polars_ec.plotting.vega
+	$(VENV)/bin/python -c "import lzma, pathlib, polars_ec.plot.files as f; pathlib.Path('polars_ec/plot/assets/vega.js.xz').write_bytes(lzma.compress(f.bundle().encode(), preset=9))"
 
 .venv/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -4,15 +4,19 @@
 a method there, and a DuckDB macro (`ec.register(connection)`), with one spelling.
 """
 
-from polars_ec import namespaces as namespaces
 from polars_ec import plot as plot
 from polars_ec import spark as spark
+from polars_ec.api import namespaces as namespaces
+from polars_ec.api.comparisons import compare
+from polars_ec.api.drifts import drift
+from polars_ec.api.planning import rows_needed
+from polars_ec.api.reports import report
+from polars_ec.api.sketches import Sketch, equivalent_cost, merge, sketch
+from polars_ec.api.validation import validate
+from polars_ec.api.windows import Windows
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
-from polars_ec.comparisons import compare
-from polars_ec.costs import CostMatrix
-from polars_ec.drifting.windows import Windows
-from polars_ec.drifts import drift
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.metrics.averages import (
     f1_of_averages,
@@ -66,16 +70,11 @@ from polars_ec.metrics.rows import (
     shift_prior,
 )
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cllr, cross_entropy, epsr, nbs, nce
-from polars_ec.pages import report_page
-from polars_ec.planning import rows_needed
-from polars_ec.reports import report
-from polars_ec.rows.folds import bucket, fold, stratified_fold
-from polars_ec.sketches import Sketch, merge
-from polars_ec.sketching import equivalent_cost, sketch
+from polars_ec.page.report_page import report_page
+from polars_ec.scores.folds import bucket, fold, stratified_fold
 from polars_ec.sql.macros import register
 from polars_ec.sql.report_query import report_query
 from polars_ec.sql.sketch_query import sketch_query
-from polars_ec.validation import validate
 from polars_ec.version import __version__ as __version__
 
 __all__ = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from polars_ec.cli.main import main
+from polars_ec_command import main
 
 if __name__ == "__main__":
     main()

@@ -8,33 +8,26 @@ from typing import Any, NoReturn
 
 import polars as pl
 
-from polars_ec.arguments import Options, did_you_mean, parse_options
-from polars_ec.cells.cells import SCORE, TARGET
-from polars_ec.cells.grid import (
-    BUCKET,
-    RESERVED,
-    Grid,
-    SketchScoreType,
-    checked_resolution,
-    checked_score_type,
-    sorted_thresholds,
-)
-from polars_ec.cells.make import check_prior, declared
-from polars_ec.class_names import ClassNames
-from polars_ec.costs import CostMatrix, Costs
-from polars_ec.inputs import is_instance
-from polars_ec.priors import Prior
-from polars_ec.rows.folds import BUCKETS
-from polars_ec.rows.read import check_names
-from polars_ec.signatures import checked_keywords
-from polars_ec.sketches import Sketch
+from polars_ec.api.sketches import Sketch
+from polars_ec.arguments.classes import ClassNames, Prior
+from polars_ec.arguments.costs import CostMatrix, Costs
+from polars_ec.arguments.inputs import is_instance
+from polars_ec.arguments.keywords import Options, did_you_mean, parse_options
+from polars_ec.arguments.scales import parse_sketch_score_type
+from polars_ec.arguments.signatures import checked_keywords
+from polars_ec.numerics import np
+from polars_ec.scores.folds import BUCKETS
+from polars_ec.scores.read import check_names
+from polars_ec.sketches.arguments import check_prior, parse_operating_point
+from polars_ec.sketches.cells import SCORE, TARGET
+from polars_ec.sketches.grid import BUCKET, RESERVED, Grid, SketchScoreType, checked_resolution, sorted_thresholds
 from polars_ec.sql.sketch_query import sketch_query
 
 __all__ = ["sketch"]
 
 
 def __dir__() -> list[str]:
-    """What is for users, for completion."""
+    """Names for completion."""
     return [*__all__]
 
 
@@ -93,7 +86,7 @@ def sketch(
         Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, whose Bayes threshold is
         meant. The one that the options describe is declared in any case.
     score_type
-        "posterior" (of the positive class), "log_odds" or "llr" (natural logarithms), or "raw", any number.
+        What the scores are, one number a row, as for `polars_ec.sketch`. Default "posterior", of the positive class.
     weight
         Weights, finite and not negative: a row of weight w counts as w rows. Default None: 1 each.
     pos_label
@@ -139,14 +132,14 @@ def sketch(
     """
     _check_frame(frame)
     checked = parse_options({"pos_label": pos_label, "classes": classes})
-    kind = checked_score_type(score_type)
-    check_prior(prior, kind)
-    log = _Log.of(frame, score, label, by, weight, cluster)
+    scale = parse_sketch_score_type(score_type)
+    check_prior(prior, scale)
+    log = _SparkLog.of(frame, score, label, by, weight, cluster)
     names = log.class_names(checked)
     of_point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
-    point, numbers = declared(thresholds, kind, of_point, names)
+    point, numbers = parse_operating_point(thresholds, scale, of_point, names)
     resolution = checked_resolution(resolution)
-    grid = Grid(kind, resolution, sorted_thresholds(numbers), names)
+    grid = Grid(scale.name, resolution, sorted_thresholds(numbers), names)
     of_coarse = {BUCKET, *grid.coarse.columns} if log.clusters is not None else set()
     check_names(map(pl.col, log.keys), {*grid.columns, *of_coarse, *RESERVED, SCORE, TARGET}, "a sketch")
     query = sketch_query(
@@ -154,7 +147,7 @@ def sketch(
         "score",
         log.class_of_label(checked),
         by=[*(f"key_{i}" for i in range(len(log.keys))), *(["model"] if log.several else [])],
-        score_type=kind,
+        score_type=score_type,
         resolution=resolution,
         thresholds=grid.thresholds,
         weight="weight" if log.weighted else None,
@@ -166,7 +159,7 @@ def sketch(
     made = frame.sparkSession.sql(query.replace(_LOG, "{log}"), log=log.rows(checked)).toArrow()
     read = Sketch.from_arrow(
         made,
-        score_type=kind,
+        score_type=score_type,
         resolution=resolution,
         thresholds=grid.thresholds,
         weighted=log.weighted,
@@ -194,7 +187,7 @@ def _check_frame(frame: Any) -> None:
 
 
 @dataclass(frozen=True)
-class _Log:
+class _SparkLog:
     """The columns that were asked for, under names that need no quotes, with the types and the names that Spark has for them."""
 
     frame: Any
@@ -205,7 +198,7 @@ class _Log:
     clusters: str | None
 
     @classmethod
-    def of(cls, frame: Any, score: Any, label: Any, by: Any, weight: Any, cluster: Any) -> _Log:
+    def of(cls, frame: Any, score: Any, label: Any, by: Any, weight: Any, cluster: Any) -> _SparkLog:
         scores, keys = _listed(score), _listed(by)
         if not scores:
             raise ValueError("score= names no column")
@@ -241,18 +234,18 @@ class _Log:
 
     @property
     def several(self) -> bool:
-        """Whether there is more than one model, each of which then has the row once."""
+        """True if there are several models, each of which then has the row once."""
         return len(self.models) > 1
 
     @property
     def table(self) -> str:
-        """What stands after FROM."""
+        """SQL of the table, for FROM."""
         of_models = ", ".join(f"CAST(score_{i} AS DOUBLE)" for i in range(len(self.models)))
         view = f"LATERAL VIEW POSEXPLODE(ARRAY({of_models})) models AS model, score"
         return f"(SELECT * FROM {_LOG} {view})" if self.several else f"(SELECT *, score_0 AS score FROM {_LOG})"
 
     def class_names(self, options: Options) -> ClassNames:
-        """What the classes are called; TypeError and ValueError for values that such a label does not have."""
+        """The names of the classes; TypeError and ValueError for values that such a label does not have."""
         name, dtype = self.label
         stated = options.classes if options.pos_label is None else (options.pos_label,)
         if stated is not None:
@@ -308,7 +301,6 @@ class _Log:
 
 
 def _listed(columns: Any) -> list[Any]:
-    """One column or several."""
     return [*columns] if isinstance(columns, list | tuple) else [columns]
 
 
@@ -330,7 +322,6 @@ def _column(frame: Any, column: Any, what: str) -> Any:
 
 
 def _check_type(what: str, field: Any) -> None:
-    """TypeError for a column of a type that has no such use."""
     name, dtype, shown = field.name, field.dataType.typeName(), field.dataType.simpleString()
     if what in ("score", "weight") and dtype not in (*_NUMBERS, "void"):
         _refuse(what, name, dtype, shown)
@@ -377,9 +368,4 @@ def _check_value(what: str, value: Any, name: str, dtype: str) -> None:
 
 def _comparable(value: Any, dtype: str) -> Any:
     """A value that is compared with labels of this type: floats of 32 bits are compared as those of 64."""
-    if dtype != "float":
-        return value
-    # Imported here, for it is needed for nothing else.
-    import numpy as np
-
-    return float(np.float32(value))
+    return float(np.float32(value)) if dtype == "float" else value

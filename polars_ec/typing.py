@@ -50,18 +50,12 @@ FrameLike: TypeAlias = "pl.LazyFrame | NotLazy"
 """A log: a frame of Polars, or of another library."""
 
 ScoreType: TypeAlias = Literal[
-    "posterior",
-    "log_odds",
-    "llr",
-    "decision",
-    "posteriors",
-    "log_posteriors",
-    "log_likelihoods",
+    "posterior", "percent", "log_odds", "llr", "decision", "posteriors", "log_posteriors", "log_likelihoods"
 ]
-"""What the scores are. One number a row (posterior or log-odds of the positive class, log-likelihood ratio, index of
-the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
+"""What the scores are. One number a row (posterior, the same times 100, or log-odds of the positive class, log-likelihood ratio,
+index of the decision taken) or a vector of K a row (posteriors, their natural logs, log-likelihoods of the classes)."""
 
-RankingScoreType: TypeAlias = Literal["posterior", "log_odds", "llr", "raw"]
+RankingScoreType: TypeAlias = Literal["posterior", "percent", "log_odds", "llr", "raw"]
 """What the scores are whose order is judged: one number a row, "raw" being any real number."""
 
 ScoringRule: TypeAlias = Literal["cross_entropy", "brier"]

@@ -10,12 +10,13 @@
 CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior)) - ln(ec._p0(prior)) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN score ELSE ec._sigmoid(ec._moved(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN score WHEN score_type = 'percent' THEN score / 100 ELSE ec._sigmoid(ec._moved(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN greatest(score, 1 - score)
+         WHEN score_type = 'percent' THEN greatest(score / 100, 1 - score / 100)
          ELSE 1 / (1 + exp(-abs(ec._moved(score, score_type, prior)))) END;
 CREATE OR REPLACE MACRO ec._is_larger(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN score > 0.5 ELSE ec._moved(score, score_type, prior) > 0 END;
+    CASE WHEN score_type = 'posterior' THEN score > 0.5 WHEN score_type = 'percent' THEN score > 50 ELSE ec._moved(score, score_type, prior) > 0 END;
 
 -- The same of a list; there are no likelihoods where no prior is stated.
 CREATE OR REPLACE MACRO ec._whole(score, value) AS CASE WHEN list_count(score) = len(score) THEN value END;
@@ -162,7 +163,8 @@ COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a sh
 
 -- A score of either shape as lists over the classes: posteriors q, and losses l = -ln q.
 CREATE OR REPLACE MACRO ec._by_class(score, score_type) AS {
-    'q': [CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-score) END, ec._posterior(score, score_type, NULL)],
+    'q': [CASE WHEN score_type = 'posterior' THEN 1 - score WHEN score_type = 'percent' THEN 1 - score / 100 ELSE ec._sigmoid(-score) END,
+          ec._posterior(score, score_type, NULL)],
     'l': [ec._log_loss0(score, score_type, NULL), ec._log_loss1(score, score_type, NULL)]};
 CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
     'q': ec._given_posteriors(score, score_type, NULL),

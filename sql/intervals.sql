@@ -1,5 +1,5 @@
 -- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
--- The statistics are those of polars_ec/intervals, which says why they are right: moments and spread, gradient, scales, limits,
+-- The statistics are those of polars_ec/inference, which says why they are right: moments and spread, gradient, scales, limits,
 -- estimates. All of it is of a table of sums, in which each formula stands once: a row for each group, metric and changed sum.
 
 -- Metrics asked for ---------------------------------------------------------------------------------------------------

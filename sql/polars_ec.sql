@@ -60,6 +60,7 @@ CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
 -- NaN compares as greatest, and yet comparisons and isnan() do not find it in a Parquet file: what holds of the least and the largest
 -- number there DuckDB takes for granted, and these pass over NaN. isfinite() and isinf() are asked row by row.
 CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0 AND isfinite(x);
+CREATE OR REPLACE MACRO ec._percent_ok(x) AS x BETWEEN 0e0 AND 100e0 AND isfinite(x);
 CREATE OR REPLACE MACRO ec._not_nan(x) AS isfinite(x) OR isinf(x);
 
 -- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
@@ -230,17 +231,18 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
     error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
                    || 'To decide at a threshold of their own, say ''log_odds'''
-          ELSE format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
+          ELSE format('ec: unknown score_type ''{}'': posterior, percent, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
+         WHEN score_type = 'percent' THEN ec._percent_ok(score)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score) AND isfinite(score)
          ELSE ec._not_nan(score) END;
 CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
-    CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
+    CASE WHEN score_type IN ('posterior', 'percent', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
-         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
+         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''percent'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
@@ -276,7 +278,7 @@ CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
 (matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
          WHEN score_type = 'decision' THEN ec._has_costs(matrix)
-         WHEN score_type IN ('log_odds', 'llr')
+         WHEN score_type IN ('percent', 'log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
          ELSE ec._unknown_type(score_type) END;
@@ -329,14 +331,18 @@ CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
          ELSE score END;
 CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ln(score) + ec._minus_log1m(score)
+         WHEN score_type = 'percent' THEN ln(score / 100) + ec._minus_log1m(score / 100)
          ELSE ec._given_log_odds(score, score_type, prior) END;
 
 CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score
+         WHEN score_type = 'percent' THEN score / 100
          ELSE ec._sigmoid(ec._given_log_odds(score, score_type, prior)) END;
 -- One minus it, as accurate.
 CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN 1 - score
+         WHEN score_type = 'percent' THEN 1 - score / 100
+         ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
 
 -- An LLR that its prior contradicts, an infinite one against a prior of 0, has no log-odds: such a score is wrong, NaN. Lists:
 -- likelihoods of 0 wherever the prior is not.
@@ -361,10 +367,15 @@ CREATE OR REPLACE MACRO ec._log_quotient(x, y) AS
 -- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
 -- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that never holds
 -- (inf), or below minus the threshold (see ec._reversed), or always: below NaN, which compares as greatest.
+-- The largest percent whose posterior is no more than p, so that decisions are those of posteriors.
+CREATE OR REPLACE MACRO ec._percent_at(p) AS
+    invoke(lambda _t, _p: CASE WHEN _t / 100 > _p THEN nextafter(_t, 0e0)
+                               WHEN nextafter(_t, 100e0) / 100 <= _p THEN nextafter(_t, 100e0) ELSE _t END, p * 100, p);
 CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
-         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
+         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn)
+                                   WHEN score_type = 'percent' THEN ec._percent_at(fp / (fp + fn)) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
 -- Of posteriors under cost_fn and cost_fp, a threshold that is given or theirs.
 CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
     CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
@@ -468,18 +479,21 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 
 CREATE OR REPLACE MACRO ec._log_loss1(score, score_type "NULL", prior) AS -ln(score),
 (score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN -ln(score) WHEN score_type = 'percent' THEN -ln(score / 100) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._log_loss0(score, score_type "NULL", prior) AS ec._minus_log1m(score),
 (score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ec._minus_log1m(score)
+         WHEN score_type = 'percent' THEN ec._minus_log1m(score / 100)
          ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._brier1(score, score_type "NULL", prior) AS (1 - score) * (1 - score),
 (score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
+         WHEN score_type = 'percent' THEN (1 - score / 100) * (1 - score / 100)
          ELSE pow(ec._sigmoid(-ec._given_log_odds(score, score_type, prior)), 2) END;
 CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * score,
 (score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score * score
+         WHEN score_type = 'percent' THEN (score / 100) * (score / 100)
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
 CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type "NULL", prior) AS -ln(score[y + 1]),
@@ -553,6 +567,7 @@ CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
                    THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
+                             WHEN score_type = 'percent' THEN CASE WHEN _y = 1 THEN -ln(_z / 100) ELSE ec._minus_log1m(_z / 100) END
                              ELSE ec._softplus(CASE WHEN _y = 1 THEN -_z ELSE _z END) END END,
                ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
@@ -570,6 +585,7 @@ CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
                    THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN 1 - _z ELSE _z END
+                                 WHEN score_type = 'percent' THEN CASE WHEN _y = 1 THEN 1 - _z / 100 ELSE _z / 100 END
                                  ELSE ec._sigmoid(CASE WHEN _y = 1 THEN -_z ELSE _z END) END, 2) END,
                ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
@@ -586,7 +602,8 @@ COMMENT ON MACRO ec.row_brier IS 'Mean over the classes of each row''s squared e
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
-                                   THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
+                                   THEN CASE WHEN score_type = 'posterior' THEN _z WHEN score_type = 'percent' THEN _z / 100
+                                             ELSE ec._sigmoid(_z) END END,
                ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
     CASE WHEN ec._list_losses_ok(prior, score_type) THEN
@@ -602,7 +619,8 @@ COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positiv
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
-                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
+                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z)
+                                             WHEN score_type = 'percent' THEN ln(_z / 100) + ec._minus_log1m(_z / 100) ELSE _z END END,
                ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
@@ -640,6 +658,7 @@ CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
         ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
             WHEN NOT (_ok AND ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
             WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
+            WHEN score_type = 'percent' THEN 100 * ec._scaled(_s / 100, _t[2] / _f[2], _t[1] / _f[1])
             ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
         score, ec._prior_pair(from_), ec._prior_pair("to"), ec._comes_from(list_min(ec._prior_pair(from_)), from_))) END;
 -- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.
@@ -1938,13 +1957,18 @@ CREATE OR REPLACE MACRO ec._raw_bin(x, resolution) AS
          WHEN abs(x) = CAST('inf' AS DOUBLE) THEN sign(x) * (1492 * resolution + 2)
          ELSE sign(x) * (floor(resolution * ln(abs(x))) + 746 * resolution + 1) END;
 
+CREATE OR REPLACE MACRO ec._bin_of_share(share, resolution) AS
+    CASE WHEN share = 0 THEN -64 * resolution - 2 WHEN share = 1 THEN 64 * resolution + 1
+         ELSE ec._log_odds_bin(ln(share) - ln(1 - share), resolution) END;
+
 -- The bin of a usable score. (NULL must be asked for: least and greatest pass over it.)
 CREATE OR REPLACE MACRO ec._bin(score, score_type, resolution) AS
     CAST(CASE WHEN score IS NULL THEN NULL
               WHEN score_type = 'raw' THEN ec._raw_bin(score, resolution)
-              WHEN score = CASE WHEN score_type = 'posterior' THEN 0 ELSE CAST('-inf' AS DOUBLE) END THEN -64 * resolution - 2
-              WHEN score = CASE WHEN score_type = 'posterior' THEN 1 ELSE CAST('inf' AS DOUBLE) END THEN 64 * resolution + 1
-              WHEN score_type = 'posterior' THEN ec._log_odds_bin(ln(score) - ln(1 - score), resolution)
+              WHEN score_type = 'percent' THEN ec._bin_of_share(score / 100, resolution)
+              WHEN score_type = 'posterior' THEN ec._bin_of_share(score, resolution)
+              WHEN score = CAST('-inf' AS DOUBLE) THEN -64 * resolution - 2
+              WHEN score = CAST('inf' AS DOUBLE) THEN 64 * resolution + 1
               ELSE ec._log_odds_bin(score, resolution) END AS INTEGER);
 
 CREATE OR REPLACE MACRO ec._top_bin(score_type, resolution) AS
@@ -1980,15 +2004,15 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 -- What kind of score a bin is made of: an LLR is binned like log-odds.
 CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
-         WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
-         ELSE error(format('ec: score_type ''{}'' is not one of posterior, log_odds, llr, raw. Other arguments need their names, such as '
+         WHEN score_type IN ('posterior', 'percent', 'log_odds', 'raw') THEN score_type
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, percent, log_odds, llr, raw. Other arguments need their names, such as '
                            || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
 -- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
 CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS
     CASE WHEN ec._missing(score, label, weight) THEN NULL
-         WHEN ec._usable(score, label, NULL, CASE WHEN score_type = 'posterior' THEN 'posterior' ELSE 'log_odds' END, weight)
+         WHEN ec._usable(score, label, NULL, CASE WHEN score_type IN ('posterior', 'percent') THEN score_type ELSE 'log_odds' END, weight)
          THEN CAST(ec._y(label) AS TINYINT) ELSE CAST(-1 AS TINYINT) END;
 
 CREATE OR REPLACE MACRO ec._thresholds(thresholds) AS
@@ -2720,12 +2744,13 @@ COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score:
 CREATE OR REPLACE MACRO ec._moved(score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS score + CASE WHEN score_type = 'llr' THEN ln(ec._p1(prior)) - ln(ec._p0(prior)) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._q(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN score ELSE ec._sigmoid(ec._moved(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN score WHEN score_type = 'percent' THEN score / 100 ELSE ec._sigmoid(ec._moved(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._larger_q(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN greatest(score, 1 - score)
+         WHEN score_type = 'percent' THEN greatest(score / 100, 1 - score / 100)
          ELSE 1 / (1 + exp(-abs(ec._moved(score, score_type, prior)))) END;
 CREATE OR REPLACE MACRO ec._is_larger(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN score > 0.5 ELSE ec._moved(score, score_type, prior) > 0 END;
+    CASE WHEN score_type = 'posterior' THEN score > 0.5 WHEN score_type = 'percent' THEN score > 50 ELSE ec._moved(score, score_type, prior) > 0 END;
 
 -- The same of a list; there are no likelihoods where no prior is stated.
 CREATE OR REPLACE MACRO ec._whole(score, value) AS CASE WHEN list_count(score) = len(score) THEN value END;
@@ -2872,7 +2897,8 @@ COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a sh
 
 -- A score of either shape as lists over the classes: posteriors q, and losses l = -ln q.
 CREATE OR REPLACE MACRO ec._by_class(score, score_type) AS {
-    'q': [CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-score) END, ec._posterior(score, score_type, NULL)],
+    'q': [CASE WHEN score_type = 'posterior' THEN 1 - score WHEN score_type = 'percent' THEN 1 - score / 100 ELSE ec._sigmoid(-score) END,
+          ec._posterior(score, score_type, NULL)],
     'l': [ec._log_loss0(score, score_type, NULL), ec._log_loss1(score, score_type, NULL)]};
 CREATE OR REPLACE MACRO ec._vector_by_class(score, score_type) AS {
     'q': ec._given_posteriors(score, score_type, NULL),
@@ -2976,7 +3002,7 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
 -- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
--- The algorithm is that of polars_ec/intervals/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
+-- The algorithm is that of polars_ec/inference/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
 
 -- Wichura 1988, algorithm AS 241 (PPND16).
 CREATE OR REPLACE MACRO ec._normal_in_the_middle(r) AS
@@ -3076,7 +3102,7 @@ CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
 COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z that a share p of it is below; infinite at 0 and 1, NaN beyond';
 COMMENT ON MACRO ec.t_quantile IS 'Quantile of t with df degrees of freedom, a real number: the t that a share p of it is below; fewer than 1 count as 1, infinity is normal, none is NaN';
 -- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
--- The statistics are those of polars_ec/intervals, which says why they are right: moments and spread, gradient, scales, limits,
+-- The statistics are those of polars_ec/inference, which says why they are right: moments and spread, gradient, scales, limits,
 -- estimates. All of it is of a table of sums, in which each formula stands once: a row for each group, metric and changed sum.
 
 -- Metrics asked for ---------------------------------------------------------------------------------------------------

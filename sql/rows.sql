@@ -51,6 +51,7 @@ CREATE OR REPLACE MACRO ec._number_is(condition, number, message) AS
 -- NaN compares as greatest, and yet comparisons and isnan() do not find it in a Parquet file: what holds of the least and the largest
 -- number there DuckDB takes for granted, and these pass over NaN. isfinite() and isinf() are asked row by row.
 CREATE OR REPLACE MACRO ec._share_ok(x) AS x BETWEEN 0e0 AND 1e0 AND isfinite(x);
+CREATE OR REPLACE MACRO ec._percent_ok(x) AS x BETWEEN 0e0 AND 100e0 AND isfinite(x);
 CREATE OR REPLACE MACRO ec._not_nan(x) AS isfinite(x) OR isinf(x);
 
 -- -ln(1 - q) to full accuracy (DuckDB has no log1p): what 1 - q lost by rounding, at most half a unit in the last place of 1, is
@@ -221,17 +222,18 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
     error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
                    || 'To decide at a threshold of their own, say ''log_odds'''
-          ELSE format('ec: unknown score_type ''{}'': posterior, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
+          ELSE format('ec: unknown score_type ''{}'': posterior, percent, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
                  || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
+         WHEN score_type = 'percent' THEN ec._percent_ok(score)
          WHEN score_type = 'decision' THEN score BETWEEN 0 AND decisions - 1 AND score = floor(score) AND isfinite(score)
          ELSE ec._not_nan(score) END;
 CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
-    CASE WHEN score_type IN ('posterior', 'log_odds', 'llr', 'decision') THEN true
+    CASE WHEN score_type IN ('posterior', 'percent', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
-         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''log_odds'', ''llr'' or ''decision''',
+         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''percent'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
@@ -267,7 +269,7 @@ CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
 (matrix, score_type) AS
     CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
          WHEN score_type = 'decision' THEN ec._has_costs(matrix)
-         WHEN score_type IN ('log_odds', 'llr')
+         WHEN score_type IN ('percent', 'log_odds', 'llr')
          THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
          ELSE ec._unknown_type(score_type) END;
@@ -320,14 +322,18 @@ CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
          ELSE score END;
 CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ln(score) + ec._minus_log1m(score)
+         WHEN score_type = 'percent' THEN ln(score / 100) + ec._minus_log1m(score / 100)
          ELSE ec._given_log_odds(score, score_type, prior) END;
 
 CREATE OR REPLACE MACRO ec._posterior(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score
+         WHEN score_type = 'percent' THEN score / 100
          ELSE ec._sigmoid(ec._given_log_odds(score, score_type, prior)) END;
 -- One minus it, as accurate.
 CREATE OR REPLACE MACRO ec._q0(score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN 1 - score ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN 1 - score
+         WHEN score_type = 'percent' THEN 1 - score / 100
+         ELSE ec._sigmoid(-ec._given_log_odds(score, score_type, prior)) END;
 
 -- An LLR that its prior contradicts, an infinite one against a prior of 0, has no log-odds: such a score is wrong, NaN. Lists:
 -- likelihoods of 0 wherever the prior is not.
@@ -352,10 +358,15 @@ CREATE OR REPLACE MACRO ec._log_quotient(x, y) AS
 -- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
 -- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that never holds
 -- (inf), or below minus the threshold (see ec._reversed), or always: below NaN, which compares as greatest.
+-- The largest percent whose posterior is no more than p, so that decisions are those of posteriors.
+CREATE OR REPLACE MACRO ec._percent_at(p) AS
+    invoke(lambda _t, _p: CASE WHEN _t / 100 > _p THEN nextafter(_t, 0e0)
+                               WHEN nextafter(_t, 100e0) / 100 <= _p THEN nextafter(_t, 100e0) ELSE _t END, p * 100, p);
 CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
-         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
+         ELSE sign(fp + fn) * CASE WHEN score_type = 'posterior' THEN fp / (fp + fn)
+                                   WHEN score_type = 'percent' THEN ec._percent_at(fp / (fp + fn)) ELSE ec._log_quotient(abs(fp), abs(fn)) END END;
 -- Of posteriors under cost_fn and cost_fp, a threshold that is given or theirs.
 CREATE OR REPLACE MACRO ec._posterior_threshold(threshold "NULL", cost_fn, cost_fp) AS
     CASE WHEN CAST(cost_fp AS DOUBLE) + CAST(cost_fn AS DOUBLE) < CAST('inf' AS DOUBLE)
@@ -459,18 +470,21 @@ CREATE OR REPLACE MACRO ec._pair_type(score_type) AS
 
 CREATE OR REPLACE MACRO ec._log_loss1(score, score_type "NULL", prior) AS -ln(score),
 (score, score_type, prior) AS
-    CASE WHEN score_type = 'posterior' THEN -ln(score) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
+    CASE WHEN score_type = 'posterior' THEN -ln(score) WHEN score_type = 'percent' THEN -ln(score / 100) ELSE ec._softplus(-ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._log_loss0(score, score_type "NULL", prior) AS ec._minus_log1m(score),
 (score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ec._minus_log1m(score)
+         WHEN score_type = 'percent' THEN ec._minus_log1m(score / 100)
          ELSE ec._softplus(ec._given_log_odds(score, score_type, prior)) END;
 CREATE OR REPLACE MACRO ec._brier1(score, score_type "NULL", prior) AS (1 - score) * (1 - score),
 (score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN (1 - score) * (1 - score)
+         WHEN score_type = 'percent' THEN (1 - score / 100) * (1 - score / 100)
          ELSE pow(ec._sigmoid(-ec._given_log_odds(score, score_type, prior)), 2) END;
 CREATE OR REPLACE MACRO ec._brier0(score, score_type "NULL", prior) AS score * score,
 (score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN score * score
+         WHEN score_type = 'percent' THEN (score / 100) * (score / 100)
          ELSE pow(ec._sigmoid(ec._given_log_odds(score, score_type, prior)), 2) END;
 
 CREATE OR REPLACE MACRO ec._vector_log_loss(score, y, score_type "NULL", prior) AS -ln(score[y + 1]),
@@ -534,6 +548,7 @@ CREATE OR REPLACE MACRO ec._row_log_loss(score, label, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
                    THEN CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN -ln(_z) ELSE ec._minus_log1m(_z) END
+                             WHEN score_type = 'percent' THEN CASE WHEN _y = 1 THEN -ln(_z / 100) ELSE ec._minus_log1m(_z / 100) END
                              ELSE ec._softplus(CASE WHEN _y = 1 THEN -_z ELSE _z END) END END,
                ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_log_loss_vector(score, label, score_type, prior) AS
@@ -550,6 +565,7 @@ CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _y, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type) AND _y BETWEEN 0 AND 1
                    THEN pow(CASE WHEN score_type = 'posterior' THEN CASE WHEN _y = 1 THEN 1 - _z ELSE _z END
+                                 WHEN score_type = 'percent' THEN CASE WHEN _y = 1 THEN 1 - _z / 100 ELSE _z / 100 END
                                  ELSE ec._sigmoid(CASE WHEN _y = 1 THEN -_z ELSE _z END) END, 2) END,
                ec._with_shift(score, score_type, prior), ec._class(label), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_brier_vector(score, label, score_type, prior) AS
@@ -565,7 +581,8 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type, prior) AS
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
-                                   THEN CASE WHEN score_type = 'posterior' THEN _z ELSE ec._sigmoid(_z) END END,
+                                   THEN CASE WHEN score_type = 'posterior' THEN _z WHEN score_type = 'percent' THEN _z / 100
+                                             ELSE ec._sigmoid(_z) END END,
                ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec._row_posterior_vector(score, score_type, prior) AS
     CASE WHEN ec._list_losses_ok(prior, score_type) THEN
@@ -580,7 +597,8 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type, prior) AS
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
         invoke(lambda _z, _p: CASE WHEN ec._pair_ok(_p) AND ec._number_fits(_z, 2, score_type)
-                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z) ELSE _z END END,
+                                   THEN CASE WHEN score_type = 'posterior' THEN ln(_z) + ec._minus_log1m(_z)
+                                             WHEN score_type = 'percent' THEN ln(_z / 100) + ec._minus_log1m(_z / 100) ELSE _z END END,
                ec._with_shift(score, score_type, prior), ec._prior_pair(prior)) END;
 CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type, prior) AS
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
@@ -616,6 +634,7 @@ CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
         ec._unless_nan(invoke(lambda _s, _f, _t, _ok: CASE
             WHEN NOT (_ok AND ec._number_fits(_s, 2, score_type) AND ec._pair_ok(_f) AND ec._pair_ok(_t)) THEN NULL
             WHEN score_type = 'log_odds' THEN _s + (ec._pair_log_odds(_t) - ec._pair_log_odds(_f))
+            WHEN score_type = 'percent' THEN 100 * ec._scaled(_s / 100, _t[2] / _f[2], _t[1] / _f[1])
             ELSE ec._scaled(_s, _t[2] / _f[2], _t[1] / _f[1]) END,
         score, ec._prior_pair(from_), ec._prior_pair("to"), ec._comes_from(list_min(ec._prior_pair(from_)), from_))) END;
 -- The same of K classes, with [] for 'uniform': it is a constant factor on either side, which the normalisation removes.

@@ -17,13 +17,18 @@ CREATE OR REPLACE MACRO ec._raw_bin(x, resolution) AS
          WHEN abs(x) = CAST('inf' AS DOUBLE) THEN sign(x) * (1492 * resolution + 2)
          ELSE sign(x) * (floor(resolution * ln(abs(x))) + 746 * resolution + 1) END;
 
+CREATE OR REPLACE MACRO ec._bin_of_share(share, resolution) AS
+    CASE WHEN share = 0 THEN -64 * resolution - 2 WHEN share = 1 THEN 64 * resolution + 1
+         ELSE ec._log_odds_bin(ln(share) - ln(1 - share), resolution) END;
+
 -- The bin of a usable score. (NULL must be asked for: least and greatest pass over it.)
 CREATE OR REPLACE MACRO ec._bin(score, score_type, resolution) AS
     CAST(CASE WHEN score IS NULL THEN NULL
               WHEN score_type = 'raw' THEN ec._raw_bin(score, resolution)
-              WHEN score = CASE WHEN score_type = 'posterior' THEN 0 ELSE CAST('-inf' AS DOUBLE) END THEN -64 * resolution - 2
-              WHEN score = CASE WHEN score_type = 'posterior' THEN 1 ELSE CAST('inf' AS DOUBLE) END THEN 64 * resolution + 1
-              WHEN score_type = 'posterior' THEN ec._log_odds_bin(ln(score) - ln(1 - score), resolution)
+              WHEN score_type = 'percent' THEN ec._bin_of_share(score / 100, resolution)
+              WHEN score_type = 'posterior' THEN ec._bin_of_share(score, resolution)
+              WHEN score = CAST('-inf' AS DOUBLE) THEN -64 * resolution - 2
+              WHEN score = CAST('inf' AS DOUBLE) THEN 64 * resolution + 1
               ELSE ec._log_odds_bin(score, resolution) END AS INTEGER);
 
 CREATE OR REPLACE MACRO ec._top_bin(score_type, resolution) AS
@@ -59,15 +64,15 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 -- What kind of score a bin is made of: an LLR is binned like log-odds.
 CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
-         WHEN score_type IN ('posterior', 'log_odds', 'raw') THEN score_type
-         ELSE error(format('ec: score_type ''{}'' is not one of posterior, log_odds, llr, raw. Other arguments need their names, such as '
+         WHEN score_type IN ('posterior', 'percent', 'log_odds', 'raw') THEN score_type
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, percent, log_odds, llr, raw. Other arguments need their names, such as '
                            || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
 -- 0, 1, -1 for a wrong row, NULL for one with a part missing. Labels and weights are checked as everywhere else.
 CREATE OR REPLACE MACRO ec._ranked_class(score, label, score_type, weight) AS
     CASE WHEN ec._missing(score, label, weight) THEN NULL
-         WHEN ec._usable(score, label, NULL, CASE WHEN score_type = 'posterior' THEN 'posterior' ELSE 'log_odds' END, weight)
+         WHEN ec._usable(score, label, NULL, CASE WHEN score_type IN ('posterior', 'percent') THEN score_type ELSE 'log_odds' END, weight)
          THEN CAST(ec._y(label) AS TINYINT) ELSE CAST(-1 AS TINYINT) END;
 
 CREATE OR REPLACE MACRO ec._thresholds(thresholds) AS

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import duckdb
@@ -26,6 +27,30 @@ if "PYTEST_XDIST_WORKER" in os.environ and "POLARS_MAX_THREADS" not in os.enviro
 
 # Expressions are many small objects, of which few are in circles.
 gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave the cases that a mark `quick` does not name to `make test-slow`; UsageError where it names none."""
+    named: dict[str, bool] = {}
+    for item in items:
+        mark = item.get_closest_marker("quick")
+        if mark is not None:
+            test, _, case = item.nodeid.removesuffix("]").partition("[")
+            is_quick = any(fnmatchcase(case, pattern) for pattern in mark.args)
+            named[test] = named.get(test, False) or is_quick
+            if not is_quick:
+                item.add_marker(pytest.mark.slow)
+    # Single cases may be run by their names.
+    if not all(named.values()) and not any("[" in argument for argument in config.args):
+        raise pytest.UsageError(f"marks `quick` that name no case: {[test for test in named if not named[test]]}")
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Say how much processor time the tests took: of this process, and of the workers and all others that it waited for."""
+    user, system, children_user, children_system, _ = os.times()
+    seconds = user + system + children_user + children_system
+    terminalreporter.write_line(f"processor time: {seconds:.0f} s, workers included")
 
 
 @pytest.fixture(scope="module")
@@ -54,4 +79,3 @@ def macros_at_hand(file_of_macros: Path, monkeypatch: pytest.MonkeyPatch) -> Non
         create(connection)
 
     monkeypatch.setattr(ec, "register", register)
-    monkeypatch.setattr("polars_ec.cli.sql_report.register", register)

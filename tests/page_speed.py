@@ -10,7 +10,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from polars_ec.page.render import render
+from polars_ec.page.layout import render
 from tests.support.pages import chromium, contents_of, group_names, simulated
 
 _ROUNDS = 5

@@ -77,12 +77,7 @@ FAULTS = [
         "largest * others)",
         ("tests/papers/test_posteriors.py::test_naive_posteriors",),
     ),
-    Fault(
-        "cllr in nats",
-        "/ math.log(2))",
-        ")",
-        ("tests/metrics/test_golden.py::test_made_cllr",),
-    ),
+    Fault("cllr in nats", "/ math.log(2))", ")", ("tests/metrics/test_golden.py::test_made_cllr",)),
     Fault(
         "a fold among the rows that its calibrator is trained on",
         "others[fold] += after",
@@ -163,8 +158,8 @@ FAULTS = [
     ),
     Fault(
         "a pair is taken for two logs in a row",
-        "of_clusters(weight, influence[0] - influence[1], weight",
-        "of_clusters(weight, influence[0] + influence[1], weight",
+        "cluster_influence(weight, sums[0] - sums[1], weight",
+        "cluster_influence(weight, sums[0] + sums[1], weight",
         ("tests/test_compare.py::test_pairs_against_a_bootstrap",),
     ),
     Fault(
@@ -181,8 +176,8 @@ FAULTS = [
     ),
     Fault(
         "clusters on both sides of a difference count as if it were a sum",
-        "((side.shared - other.shared) ** 2)",
-        "((side.shared + other.shared) ** 2)",
+        "((self.shared - other.shared) ** 2)",
+        "((self.shared + other.shared) ** 2)",
         ("tests/test_drift_sketch.py::test_limits_of_windows_that_share_days_are_those_of_a_bootstrap",),
     ),
     Fault(
@@ -243,7 +238,7 @@ FAULTS = [
         "a page names groups as if each were the only one",
         "wrong = (1 - level) * number / n_groups",
         "wrong = 1 - level",
-        ("tests/page/test_costly.py::test_groups_are_those_of_benjamini_and_hochberg",),
+        ("tests/page/test_significance.py::test_groups_are_those_of_benjamini_and_hochberg",),
     ),
 ]
 

@@ -49,15 +49,7 @@ def test_each_target_is_met_or_missed_or_not_measured(monkeypatch: pytest.Monkey
     monkeypatch.setattr("tests.benchmarks.targets.TARGETS", targets)
     half = replace(RUN, seconds=1.0, cpu_seconds=1.0)
     lines = judged(["one"], {"one": [RUN, RUN, replace(RUN, seconds=9.0)], "other": [half, half, half]})
-    assert [line.split(":")[0] for line in lines] == [
-        "met",
-        "missed",
-        "met",
-        "missed",
-        "met",
-        "missed",
-        "not measured",
-    ]
+    assert [line.split(":")[0] for line in lines] == ["met", "missed", "met", "missed", "met", "missed", "not measured"]
     assert lines[0] == ("met: twice (one): at most 2 x the time of (other): 2 x (processor time 3 x; rounds 2, 2, 9)")
     assert judged(["other"], {}) == []
     assert lines[5] == "missed: megabytes (one): at most 399 MB of the peak memory: 400 MB (rounds 400, 400, 400)"

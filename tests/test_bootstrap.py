@@ -100,6 +100,7 @@ def test_limits_of_clusters_are_those_of_buckets_drawn_one_by_one():
     assert widths[0] > 1.1 * widths[1]
 
 
+@pytest.mark.slow
 def test_limits_of_many_classes_are_those_of_rows_drawn_one_by_one():
     rng = np.random.default_rng(5)
     label, scores = rng.integers(0, 4, 300), rng.normal(size=(300, 4))
@@ -183,6 +184,7 @@ def test_limits_of_areas_are_those_of_rows_drawn_one_by_one():
     assert_near(sketch.evaluate("auc_roc", **BOOTSTRAP, replicates=3000), expected, rel=0.06)
 
 
+@pytest.mark.quick("bca-user", "bootstrap-None")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("method", ["bootstrap", "bca"])
 def test_limits_hang_on_the_seed_and_the_rows_of_the_group_alone(method, cluster):
@@ -272,6 +274,7 @@ def test_a_threshold_that_cuts_cells_leaves_room_for_them():
     assert of_cut["recall_low"].item() < of_exact["recall"].item() < of_cut["recall_high"].item()
 
 
+@pytest.mark.slow
 def test_calibrators_are_trained_anew_by_group_and_seed(monkeypatch):
     frame = log(800).with_columns(row=pl.int_range(pl.len()))
     sketch = frame.ec.sketch("x", "y", by="s", score_type="log_odds", folds=5, fold_by="row")
@@ -285,7 +288,7 @@ def test_calibrators_are_trained_anew_by_group_and_seed(monkeypatch):
             assert_frame_equal(alone, both.filter(pl.col("s") == 1))
     whole = sketch.calibration_loss(**asked)
     with monkeypatch.context() as patch:
-        patch.setattr("polars_ec.cells.replicates._MOST", 1000)
+        patch.setattr("polars_ec.sketches.moments._MOST", 1000)
         assert_frame_equal(sketch.calibration_loss(**asked), whole)
     seeds = [sketch.calibration_loss(**asked, seed=seed)["rcl_ci_low"].to_list() for seed in (0, 1)]
     assert seeds[0] != seeds[1]
@@ -310,7 +313,7 @@ def test_the_pass_of_a_drawn_report_streams():
     lazy = log().lazy().ec.report("x", "y", by="s", score_type="log_odds", **BOOTSTRAP)
     assert isinstance(lazy, pl.LazyFrame)
     plan = lazy.explain(engine="streaming")
-    assert "__ec_drawn" in plan
+    assert "__ec_resampled" in plan
     assert plan.count("PROJECT") == 1
 
 

@@ -12,7 +12,7 @@ from polars.testing import assert_frame_equal
 from scipy import optimize, stats
 
 import polars_ec as ec
-from polars_ec.comparing.differences import adjusted
+from polars_ec.inference.estimator import adjusted
 from tests.support.cases import mostly_slow
 
 METRICS = ["nec", "nce", "nbs", "precision", "f1", "recall"]
@@ -114,6 +114,7 @@ def test_paired_loss_is_the_sum_of_squared_influences(metric: str, prior: float 
     assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(found["difference"]) / error, df), rel=1e-6)
 
 
+@pytest.mark.quick("None-None", "w-user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("weight", [None, "w"])
 def test_pairs_against_a_bootstrap(cluster: str | None, weight: str | None) -> None:
@@ -134,6 +135,7 @@ def test_pairs_against_a_bootstrap(cluster: str | None, weight: str | None) -> N
     assert found["difference"].to_numpy() == pytest.approx(battery(y, b, whole) - battery(y, a, whole), rel=1e-9)
 
 
+@pytest.mark.quick("rest-user", "total-None", "1-user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("reference", ["rest", "total", 1])
 def test_groups_against_a_bootstrap(cluster: str | None, reference: object) -> None:

@@ -12,8 +12,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.comparing.groups import with_best
-from polars_ec.comparing.sides import Parts
+from polars_ec.inference.confidence import VarianceComponents
+from polars_ec.inference.estimator import with_best
 from tests.support.cases import mostly_slow
 
 
@@ -228,12 +228,14 @@ def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> No
     rng = np.random.default_rng(14)
     for truth in ([0.0] * 6, [0.0, 0.1, 0.1, 0.3, 0.3, 1.0]):
         n_groups, error, inside = len(truth), 0.2, 0
-        parts = Parts(None, np.full(n_groups, error**2), np.full(n_groups, 30.0))
+        parts = VarianceComponents(None, np.full(n_groups, error**2), np.full(n_groups, 30.0))
         for _ in range(100):
             noise = error * rng.standard_normal(n_groups)
             # Variances of 30 degrees of freedom.
             own = error**2 * rng.chisquare(30, n_groups) / 30
-            found = with_best(np.array(truth) + noise, Parts(None, own, parts.df), lower_is_better=True, level=0.95)
+            found = with_best(
+                np.array(truth) + noise, VarianceComponents(None, own, parts.df), lower_is_better=True, level=0.95
+            )
             gaps = np.array(truth) - min(truth)
             inside += bool(((found.low <= gaps) & (gaps <= found.high)).all())
             assert ((found.low >= 0) & (found.low <= found.difference) & (found.difference <= found.high)).all()
@@ -316,6 +318,7 @@ def test_a_rate_of_one_in_a_small_group_is_no_discovery(reference: str) -> None:
         assert (of_few["p_value"] > 0.05).all()
 
 
+@pytest.mark.quick("None-rest", "row-best", "None-0")
 @pytest.mark.parametrize("reference", ["rest", "total", "best", 0])
 @pytest.mark.parametrize("cluster", [None, "row"])
 def test_losses_that_are_all_alike_are_no_discovery(reference: object, cluster: str | None) -> None:

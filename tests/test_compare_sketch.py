@@ -41,6 +41,7 @@ def same(found: pl.DataFrame, rows: pl.DataFrame, tolerance: float) -> None:
         assert np.abs(found[name].to_numpy() - rows[name].to_numpy()).max() < tolerance * of_width.max()
 
 
+@pytest.mark.quick("rest-user")
 @pytest.mark.parametrize(
     ("reference", "cluster"),
     mostly_slow(product(["rest", "total", "best", "y"], [None, "user"]), [("rest", "user"), ("best", None)]),
@@ -64,6 +65,7 @@ def test_as_many_groups_as_there_are_sums_are_no_other_groups(number: int) -> No
     )
 
 
+@pytest.mark.quick("options0")
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}])
 def test_models_of_a_sketch_differ_as_those_of_the_rows(options: dict[str, Any]) -> None:
     sketch = LOG.ec.sketch(["a", "b"], "y", by="group", cluster="user", **options)

@@ -61,6 +61,7 @@ def plain(reference: Any, min_rows: int, weight: str | None, best: dict[str, str
     return small
 
 
+@pytest.mark.quick("q-*", "rest-w-*", "best-w-*")
 @pytest.mark.parametrize(
     ("weight", "min_rows"), mostly_slow(product([None, "w"], [None, 130]), [(None, None), ("w", 130)])
 )

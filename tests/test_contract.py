@@ -11,8 +11,8 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
-from polars_ec.sql.overloads import FILES, bundle
+from polars_ec.api.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
+from sql.generate.overloads import FILES, bundle
 from tests.support.cases import CASES, DIVERGENCES, MACROS, METRICS, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 from tests.support.macro_calls import APPROXIMATE
 

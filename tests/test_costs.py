@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from polars_ec import CostMatrix
-from tests.support.doors import DOORS, evaluate
+from tests.support.doors import QUICK_DOORS, evaluate
 
 MATRICES = st.integers(2, 6).flatmap(
     lambda k: st.integers(1, 6).flatmap(
@@ -155,7 +155,8 @@ def test_mean_bayes_cost_over_all_operating_points_is_the_log_loss() -> None:
     assert total == pytest.approx(-np.log(q[h]), rel=0.02)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("function")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_costs_of_right_decisions_count_in_the_nec(door: str) -> None:
     log = pl.DataFrame({"score": [0.9, 0.4, 0.7, 0.1, 0.2], "label": [1, 1, 0, 0, 0]})
     costs = CostMatrix([[1, 4], [2, 1.5]])

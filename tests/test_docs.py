@@ -85,6 +85,7 @@ def test_first_example_in_sql(file_of_macros) -> None:
     assert str(connection.sql(query)).rstrip() == printed.rstrip()
 
 
+@pytest.mark.quick("docs/[dg]*.md", "docs/intervals.md", "docs/lakes.md", "docs/metrics.md", "docs/s[kp]*.md")
 @pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")])
 def test_python_blocks(page: str, first_example, macros_at_hand) -> None:
     text = "\n".join(blocks(page, "python"))
@@ -154,6 +155,7 @@ def test_the_query_for_the_macros(name: str, file_of_macros: Path) -> None:
     assert parameters == ["score", "label", "p_t", "prior", "threshold", "score_type", "weight"]
 
 
+@pytest.mark.slow
 def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_hand) -> None:
     """Every line with `polars-ec` in a block works, one after the other, in a folder that has such files."""
     monkeypatch.chdir(tmp_path)
@@ -188,8 +190,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
 def test_options_exist() -> None:
     """Every option of the command that a text names."""
     help_texts = "".join(
-        invoke(*command, "--help").output
-        for command in ([], ["report"], ["compare"], ["drift"], ["sketch"], ["papers"])
+        invoke(*command, "--help").output for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
     )
     named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"] + PAGES["docs/gates.md"]))
     assert len(named) > 8

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.drifting.changes import most_strata, numbered_strata
-from polars_ec.drifting.pieces import _bounds
+from polars_ec.comparisons.drift import _bounds, most_strata, numbered_strata
 from tests.support.cases import mostly_slow
 
 FACTORS = ("mix", "prior", "likelihood")
@@ -144,8 +143,7 @@ def of_rows(table: pl.DataFrame, prior: float | None = None) -> dict[str, float]
 
 
 @pytest.mark.parametrize(
-    ("mix", "weight", "prior"),
-    mostly_slow(product([None, "place"], [None, "w"], [None, 0.2]), [("place", "w", 0.2)]),
+    ("mix", "weight", "prior"), mostly_slow(product([None, "place"], [None, "w"], [None, 0.2]), [("place", "w", 0.2)])
 )
 def test_parts_are_those_of_rows_that_count_as_shares_say(
     mix: str | None, weight: str | None, prior: float | None
@@ -206,6 +204,7 @@ def test_costs_of_each_row() -> None:
     check(found.filter(month=2), account(log.filter(month=2), log.filter(month=1), "place", metrics))
 
 
+@pytest.mark.quick("user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 def test_differences_and_their_limits_are_those_of_compare(cluster: str | None) -> None:
     options: dict[str, Any] = {"metrics": list(METRICS), "prior": 0.3, "cluster": cluster, "weight": "w"}
@@ -223,6 +222,7 @@ def test_differences_and_their_limits_are_those_of_compare(cluster: str | None) 
         assert (row["n"], row["n_reference"]) == (sizes[row["group"], row["day"]], sizes[row["group"], april])
 
 
+@pytest.mark.quick("None", "previous")
 @pytest.mark.parametrize("reference", [None, "previous", 2])
 def test_each_period_is_compared_with_its_reference(reference: Any) -> None:
     log = LOG.filter((pl.col("group") == "a") | (pl.col("month") != 2))
@@ -263,6 +263,7 @@ def test_streaming_eager_and_other_libraries_agree() -> None:
         assert_frame_equal(ec.drift(other, "p", "y", **call), eager, rel_tol=1e-9)
 
 
+@pytest.mark.quick("user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 def test_parts_do_not_hang_on_the_order_of_rows_nor_on_how_often_all_are_there(cluster: str | None) -> None:
     call: dict[str, Any] = {"period": "month", "mix": "place", "metrics": ["nec", "nce", "f1"], "cluster": cluster}
@@ -343,6 +344,7 @@ def check_parts(rows: list[tuple[Any, ...]], metrics: tuple[str, ...], mix: Any,
                 assert low is None
 
 
+@pytest.mark.quick("previous")
 @pytest.mark.parametrize("reference", [None, "previous", 2])
 def test_groups_are_taken_apart_where_memory_asks_for_it(reference: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     log = pl.concat([LOG, LOG.with_columns(group=pl.lit("c")).filter(month=2)])
@@ -354,8 +356,8 @@ def test_groups_are_taken_apart_where_memory_asks_for_it(reference: Any, monkeyp
         "metrics": ["nec", "nce"],
     }
     whole = log.ec.drift("p", "y", reference=reference, **call)
-    monkeypatch.setattr("polars_ec.drifting.pieces._MOST_AT_ONCE", 1)
-    monkeypatch.setattr("polars_ec.drifting.parts._BLOCK", 1)
+    monkeypatch.setattr("polars_ec.comparisons.drift._MOST_AT_ONCE", 1)
+    monkeypatch.setattr("polars_ec.inference.decomposition._BLOCK", 1)
     assert_frame_equal(log.ec.drift("p", "y", reference=reference, **call), whole, rel_tol=1e-9, abs_tol=1e-10)
 
 

@@ -130,6 +130,7 @@ def test_empty_logs_single_periods_and_rows_without_one() -> None:
     assert previous.select("t", "reference").unique().rows() == [(3, "2")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score", "options"),
     [

@@ -84,6 +84,7 @@ def parts(reference: np.ndarray, period: np.ndarray) -> dict[str, np.ndarray]:
     return found
 
 
+@pytest.mark.quick("3-user")
 @pytest.mark.parametrize(("strata", "cluster"), mostly_slow(product([1, 3], [None, "user"]), [(1, None), (3, "user")]))
 def test_limits_against_a_bootstrap(strata: int, cluster: str | None) -> None:
     users = 150
@@ -162,6 +163,7 @@ def covered(found: pl.DataFrame, factor: str) -> float:
 MOVES = {"prior": {"more": 0.6}, "likelihood": {"worse": 0.4}}
 
 
+@pytest.mark.quick("likelihood-user")
 @pytest.mark.parametrize(
     ("moves", "cluster"),
     mostly_slow([(m, c) for m in MOVES for c in (None, "user")], [("prior", None), ("likelihood", "user")]),
@@ -183,6 +185,7 @@ def test_what_does_not_move_is_inside_as_often_as_stated(moves: str, cluster: st
             assert covered(of_metric, moves) < 0.5, metric
 
 
+@pytest.mark.slow
 def test_limits_are_as_wide_as_parts_vary_where_strata_are_small() -> None:
     log = made_log(7, 400, 300, 30, alike=0, worse=0.3, more=0.2)
     found = log.ec.drift("p", "y", period="t", by="group", mix="place", metrics=["error_rate", "nce"])
@@ -195,6 +198,7 @@ def test_limits_are_as_wide_as_parts_vary_where_strata_are_small() -> None:
             assert 0.93 < ratio < 1.4, (metric, factor)
 
 
+@pytest.mark.quick("user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 def test_strata_that_tell_too_little_have_no_limits(cluster: str | None) -> None:
     log = made_log(8, 1, 400, 3)
@@ -217,6 +221,7 @@ def test_strata_that_tell_too_little_have_no_limits(cluster: str | None) -> None
         assert [found[f"{factor}_ci_high"] for factor in FACTORS] == [None] * 3
 
 
+@pytest.mark.quick("*user*")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("few", ["period", "reference"])
 def test_few_rows_of_a_stratum_do_not_tell_of_many(few: str, cluster: str | None) -> None:
@@ -286,6 +291,7 @@ def test_rates_of_0_have_limits() -> None:
     assert same_loss["likelihood"].to_list() == pytest.approx([0.0], abs=1e-14)
 
 
+@pytest.mark.quick("u-*")
 @pytest.mark.parametrize("mix", [[], ["c"]])
 @pytest.mark.parametrize("cluster", [None, "u"])
 def test_losses_that_are_all_alike_have_no_limits(mix: list[str], cluster: str | None) -> None:

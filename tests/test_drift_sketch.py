@@ -13,8 +13,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import blocks
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches import cells as cells_module
 from tests.support.cases import mostly_slow
 
 METRICS = ["expected_cost", "nec", "nce", "brier", "precision", "f1", "mcc"]
@@ -62,6 +62,7 @@ def of_rows(log: pl.DataFrame, *metrics: str, **options: Any) -> pl.DataFrame:
     return log.ec.drift("p", "y", metrics=list(metrics), **options)
 
 
+@pytest.mark.quick("options4-*", "options9-*")
 @pytest.mark.parametrize(
     ("options", "reference", "mix"),
     mostly_slow(
@@ -79,6 +80,7 @@ def test_an_exact_sketch_drifts_as_its_rows(options: dict[str, Any], reference: 
     assert found["small"].n_unique() == 2
 
 
+@pytest.mark.quick("options1")
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}])
 def test_clusters_of_a_sketch_have_the_limits_of_those_of_the_rows(options: dict[str, Any]) -> None:
     keyed = {"cluster": pl.when(pl.col("user") > 20).then("user").alias("user"), **options}
@@ -96,6 +98,7 @@ def test_bins_hide_little_of_limits() -> None:
     same(sketch.drift(*METRICS, period="week", mix="country"), rows, 0.005)
 
 
+@pytest.mark.quick("mix1")
 @pytest.mark.parametrize("mix", [[], ["country"]])
 def test_at_a_stated_prior_class_shares_are_a_part_through_the_mix_alone(mix: list[str]) -> None:
     sketch = LOG.ec.sketch("p", "y", by=["week", *mix], cost_fn=3, exact=True)
@@ -227,7 +230,7 @@ def test_groups_are_taken_apart_some_after_the_others(monkeypatch: pytest.Monkey
     sketch = LOG.ec.sketch("p", "y", by=["week", "segment", "country"], cluster="user", resolution=8)
     calls = [{}, {"reference": "previous"}, {"mix": "country"}, {"prior": "overall"}]
     whole = [sketch.drift("nec", "nce", period="week", **call) for call in calls]
-    monkeypatch.setattr(blocks, "_MOST", 1000)
+    monkeypatch.setattr(cells_module, "_MOST_OF_BLOCK", 1000)
     for found, call in zip(whole, calls, strict=True):
         assert_frame_equal(sketch.drift("nec", "nce", period="week", **call), found)
 
@@ -236,6 +239,7 @@ def window(log: pl.DataFrame, last: date, periods: int) -> pl.DataFrame:
     return log.filter(pl.col("day").is_between(last - timedelta(periods - 1), last)).with_columns(day=pl.lit(last))
 
 
+@pytest.mark.quick("options1-3")
 @pytest.mark.parametrize(("options", "apart"), [({}, 9), ({"cluster": "user"}, 3)])
 def test_windows_drift_as_the_rows_of_their_days(options: dict[str, Any], apart: int) -> None:
     """Two windows are two periods of rows, of which some are in both: clusters then say which."""
@@ -295,6 +299,7 @@ def test_windows_that_share_days_have_limits_where_clusters_say_what_is_shared()
     assert limits(cluster=alone) == {apart: apart >= 6 for apart in days}
 
 
+@pytest.mark.quick("day")
 @pytest.mark.parametrize("cluster", ["user", "day"])
 def test_limits_of_windows_that_share_days_are_those_of_a_bootstrap(cluster: str) -> None:
     """Clusters drawn anew as a whole, for both windows at once, as they are in both."""

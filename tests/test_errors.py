@@ -56,11 +56,7 @@ def test_bad_options_fail_at_the_call(options: dict, message: str) -> None:
 WHEN_RESOLVED = [
     (("p", "text", {}), TypeError, "label 'text' is String.*pos_label"),
     (("p", "number", {}), TypeError, "label 'number' is Float64.*pos_label.*are score and label swapped"),
-    (
-        ("enum", "enum", {"score_type": "decision"}),
-        TypeError,
-        r"pass pos_label=, or classes=\[...\] in class order",
-    ),
+    (("enum", "enum", {"score_type": "decision"}), TypeError, r"pass pos_label=, or classes=\[...\] in class order"),
     (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*not a category of label 'enum'"),
     (("p", "text", {"pos_label": 1}), TypeError, "pos_label holds 1"),
     (("p", "y", {"pos_label": True}), TypeError, "pos_label holds True"),
@@ -269,10 +265,7 @@ def test_all_null_columns_are_missing() -> None:
             lambda: LOG.collect().ec.sketch("p", "y").cost_curve(["nec"]),
             r"\['nec'\] is not a metric of decisions: did you mean nec\?",
         ),
-        (
-            lambda: LOG.ec.sketch(frame=LOG, score="p", label="y"),
-            r"sketch\(\): multiple values for argument 'frame'",
-        ),
+        (lambda: LOG.ec.sketch(frame=LOG, score="p", label="y"), r"sketch\(\): multiple values for argument 'frame'"),
         (
             lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", sensitivty=0.9),
             r"equivalent_cost\(\) has no keyword sensitivty=: did you mean sensitivity\?",
@@ -297,10 +290,7 @@ def test_all_null_columns_are_missing() -> None:
             lambda: LOG.ec.sketch("p", "y", prior=0.2),
             r"prior=0.2 says where LLRs and log-likelihoods decide, .* pass prior= to evaluate\(\)",
         ),
-        (
-            lambda: LOG.ec.sketch("p", "y", thresholds=0.5),
-            r"thresholds=0.5 is not a sequence: pass a list",
-        ),
+        (lambda: LOG.ec.sketch("p", "y", thresholds=0.5), r"thresholds=0.5 is not a sequence: pass a list"),
         (lambda: ec.merge(LOG.collect().ec.sketch("p", "y")), r"merge\(\) takes a list of sketches, and this is one"),
         (lambda: ec.nec("p", "y", classes=5), r"classes=5 must list at least two different label values"),
         (lambda: ec.nec("p", "y", classes={"a", "b"}), r"classes=.* must list at least two .*in class order"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import runpy
 import subprocess
 import sys
@@ -51,6 +52,12 @@ SLOW = ("sketch_resolution", "daily_sketches")
 
 def test_every_example_is_run():
     assert {path.stem for path in EXAMPLES.glob("*.py")} == set(LINES)
+
+
+def test_the_demo_imports_what_a_user_does():
+    texts = [file.read_text("utf-8") for file in (EXAMPLES / "demo").glob("*.py")]
+    named = {found for text in texts for found in re.findall(r"(?:from|import) (polars_ec[\w.]*)", text)}
+    assert named == {"polars_ec"}
 
 
 @pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in SLOW else n for n in LINES])

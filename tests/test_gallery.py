@@ -7,6 +7,8 @@ import re
 import sys
 from pathlib import Path
 
+import pytest
+
 import polars_ec as ec
 
 ROOT = Path(__file__).parent.parent
@@ -19,6 +21,7 @@ finally:
 PAGE = GALLERY.read_text("utf-8")
 
 
+@pytest.mark.slow
 def test_each_picture_is_made_and_there() -> None:
     made = dict(charts())
     assert set(made) == set(re.findall(r"!\[.{10,}\]\((.*)\)", PAGE))

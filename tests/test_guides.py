@@ -61,6 +61,7 @@ class Runner:
         return printed
 
 
+@pytest.mark.quick("cho*.md", "com*.md", "med*.md", "sql.md")
 @pytest.mark.parametrize("guide", GUIDES)
 def test_what_is_printed(
     guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of_macros: Path, macros_at_hand: None

@@ -13,9 +13,9 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec import docstrings, options
-from polars_ec.namespaces import DataFrameNamespace, LazyFrameNamespace
-from polars_ec.signatures import with_options
+from polars_ec.api.namespaces import DataFrameNamespace, LazyFrameNamespace
+from polars_ec.arguments import options, signatures
+from polars_ec.arguments.signatures import with_options
 from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 
 FUNCTIONS = sorted(name for name in ec.__all__ if inspect.isfunction(getattr(ec, name)))
@@ -133,7 +133,7 @@ def test_counts_and_conversions_say_what_comes_back_and_have_an_example(name: st
 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_each_keyword_of_a_family_is_described_with_its_default(name: str) -> None:
-    described = docstrings.descriptions()[name]
+    described = signatures.descriptions()[name]
     assert set(described) == set(FAMILIES[name].__annotations__)
     for keyword, text in described.items():
         default = options.DEFAULTS[keyword]
@@ -147,10 +147,10 @@ def test_without_source_help_lacks_descriptions_but_nothing_fails(monkeypatch) -
     def getsource(_: object) -> str:
         raise OSError("source code not available")
 
-    monkeypatch.setattr(docstrings, "getsource", getsource)
-    assert docstrings.descriptions.__wrapped__() == {}
+    monkeypatch.setattr(signatures, "getsource", getsource)
+    assert signatures.descriptions.__wrapped__() == {}
     parameters = list(inspect.signature(ec.nec).parameters.values())
-    text = docstrings.completed("Summary.\n\nReturns\n-------\nFloat64, one per group.\n", parameters, {})
+    text = signatures.completed("Summary.\n\nReturns\n-------\nFloat64, one per group.\n", parameters, {})
     assert "cost_fn : float | IntoExpr, default 1.0\ncost_fp : float | IntoExpr, default 1.0\n" in text
 
 
@@ -184,11 +184,7 @@ def test_every_export_is_in_the_typed_api() -> None:
 
 @pytest.mark.parametrize(
     ("column", "names"),
-    [
-        (pl.col("p"), METRICS),
-        (pl.LazyFrame({"p": [0.5]}), FRAME_METHODS),
-        (pl.DataFrame({"p": [0.5]}), FRAME_METHODS),
-    ],
+    [(pl.col("p"), METRICS), (pl.LazyFrame({"p": [0.5]}), FRAME_METHODS), (pl.DataFrame({"p": [0.5]}), FRAME_METHODS)],
     ids=["expression", "lazy", "eager"],
 )
 def test_namespaces_complete(column, names) -> None:

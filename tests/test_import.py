@@ -24,7 +24,7 @@ def test_an_import_hook_that_has_no_source_to_give() -> None:
         "class Finder:\n"
         "    def find_spec(self, name, path=None, target=None):\n"
         "        spec = PathFinder.find_spec(name, path)\n"
-        "        if name == 'polars_ec.options': spec.loader = Loader(spec.loader)\n"
+        "        if name == 'polars_ec.arguments.options': spec.loader = Loader(spec.loader)\n"
         "        return spec\n"
         "sys.meta_path.insert(0, Finder()); import polars_ec; print('the cost of a miss' in polars_ec.nec.__doc__)"
     )

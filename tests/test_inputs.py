@@ -18,8 +18,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.arguments.inputs import as_lazy
 from polars_ec.calibration import rows as calibration_rows
-from polars_ec.inputs import as_lazy
 from tests.support.cases import mostly_slow
 
 N = 60

@@ -7,7 +7,7 @@ import re
 import polars as pl
 import pytest
 
-from polars_ec.intervals.arguments import Request, parse_interval
+from polars_ec.arguments.keywords import Request, parse_interval
 
 
 def test_none_is_asked_for() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 from scipy.special import expit, logit
 
 import polars_ec as ec
-from polars_ec.intervals.gradient import gradient
+from polars_ec.inference.confidence import gradient
 from tests.support.cases import mostly_slow
 from tests.support.influence import Rows, limits_of_clusters, limits_of_rows
 
@@ -56,6 +56,7 @@ def rows_of(group: pl.DataFrame, options: dict[str, Any], prior: float | None) -
     )
 
 
+@pytest.mark.quick("rows-plain", "rows-weighted, prior", "clusters-weighted", "clusters-prior")
 @pytest.mark.parametrize(
     "options",
     [{}, {"weight": "w"}, {"cost_fn": 4.0, "prior": 0.1}, {"weight": "w", "threshold": 0.3, "prior": 0.6}],
@@ -124,6 +125,7 @@ OPTIONS: list[dict[str, Any]] = [
 ]
 
 
+@pytest.mark.quick("prior-weight-cluster", "per_class-prior-cluster")
 @pytest.mark.parametrize(
     "options", mostly_slow(OPTIONS, OPTIONS[::2]), ids=lambda options: "-".join(options) or "plain"
 )
@@ -147,6 +149,7 @@ def test_two_models_have_the_limits_of_each() -> None:
         assert_frame_equal(both.filter(score=score).drop("score"), log.ec.report(score, "y", **options))
 
 
+@pytest.mark.quick("options2")
 @pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"cluster": "day", "weight": "w", "prior": "overall"}])
 def test_the_row_of_all_groups_is_the_report_of_the_log(options: dict[str, Any]) -> None:
     names = [*DECISIONS, *LOSSES, "ece"]

@@ -48,6 +48,7 @@ def standard_error(report: pl.DataFrame, name: str, df: float = np.inf) -> float
 # Many classes.
 
 
+@pytest.mark.quick("options2")
 @pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w", "cluster": "user", "prior": "uniform"}])
 def test_classes_in_columns_and_in_lists_have_the_same_limits(options: dict[str, Any]) -> None:
     """Of three classes decisions are counted in columns, and posteriors are read by the kernel."""
@@ -60,6 +61,7 @@ def test_classes_in_columns_and_in_lists_have_the_same_limits(options: dict[str,
     assert of_decisions.select(LIMITS).null_count().sum_horizontal().item() == 0
 
 
+@pytest.mark.quick("6-*")
 @pytest.mark.parametrize(
     ("n_classes", "options"),
     mostly_slow(
@@ -131,6 +133,7 @@ def drawn_cells(log: pl.DataFrame, n_classes: int, draws: int, seed: int) -> np.
     return drawn.reshape(draws, n_classes, n_classes).astype(float)
 
 
+@pytest.mark.quick("5-0.03")
 @pytest.mark.parametrize(("n_classes", "tolerance"), [(5, 0.03), (20, 0.08)])
 def test_standard_errors_of_classes_are_those_of_rows_drawn_anew(n_classes: int, tolerance: float) -> None:
     """Of 20 classes by leaving out parts: one seed of a hundred parts has a standard error within 7 %, so several are averaged."""
@@ -143,6 +146,7 @@ def test_standard_errors_of_classes_are_those_of_rows_drawn_anew(n_classes: int,
         assert found == pytest.approx(formula(drawn).std(), rel=tolerance), name
 
 
+@pytest.mark.quick("5")
 @pytest.mark.parametrize("n_classes", [5, 20])
 def test_standard_errors_of_clusters_of_classes(n_classes: int) -> None:
     """Of as many buckets as clusters by leaving out one after the other, which is written out here."""
@@ -172,6 +176,7 @@ def test_parts_of_a_group_are_those_that_it_has_alone() -> None:
         assert_frame_equal(shuffled.ec.report("q", "y", by="g", **given), together.filter(g=g), rel_tol=1e-12)
 
 
+@pytest.mark.quick("user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 def test_a_rate_of_1_of_many_classes_has_the_width_of_one_of_few(cluster: str | None) -> None:
     """As far from 1 as a share of which so many rows had no other value, by the binomial distribution, at least."""
@@ -278,12 +283,10 @@ def standard_errors(name: str, draws: int) -> tuple[list[tuple[str, float, float
     return errors, 0.03 if smallest >= 500 else 0.07
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "draws"),
-    [
-        ("pneumoniamnist_resnet50", 1_000),
-        *(pytest.param(name, 20_000, marks=pytest.mark.slow) for name in BINARY),
-    ],
+    [("pneumoniamnist_resnet50", 1_000), *(pytest.param(name, 20_000, marks=pytest.mark.slow) for name in BINARY)],
 )
 def test_standard_errors_of_score_sets(name: str, draws: int) -> None:
     errors, tolerance = standard_errors(name, draws)
@@ -316,6 +319,7 @@ def test_limits_hold_the_truth_where_classes_are_many() -> None:
         assert held > 0.90, name
 
 
+@pytest.mark.quick("0", "3", "30")
 @pytest.mark.parametrize("wrong", [0, 1, 3, 12, 30])
 def test_limits_of_an_accuracy_of_many_classes_are_about_those_of_a_share(wrong: int) -> None:
     """Of ten classes of 30 rows each; where none is wrong, the accuracy is 1 but for rounding."""
@@ -329,6 +333,7 @@ def test_limits_of_an_accuracy_of_many_classes_are_about_those_of_a_share(wrong:
     assert abs(high - exact.high) < 0.005
 
 
+@pytest.mark.quick("clusters")
 @pytest.mark.parametrize("options", [{}, {"cluster": pl.int_range(pl.len()) // 6}], ids=["rows", "clusters"])
 def test_rates_of_1_of_so_many_classes_that_parts_are_left_out(options: dict[str, Any]) -> None:
     """Parts of the rows are all right too, which says nothing of the width; limits are about those of a share all the same."""

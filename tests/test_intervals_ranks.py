@@ -10,17 +10,16 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import ranking_parts
-from polars_ec.cells.grid import Grid
-from polars_ec.cells.ordered import ordered_cells
-from polars_ec.cells.ranking_parts import Ranking
-from polars_ec.cells.ranking_spread import ranking_influence, ranking_limits, ranking_replicates, ranking_spreads
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.intervals.random_parts import dealt_out
-from polars_ec.intervals.ranks import newcombe
+from polars_ec.inference.confidence import random_parts
+from polars_ec.inference.ranking import newcombe
+from polars_ec.sketches import ranking
+from polars_ec.sketches.grid import Grid
+from polars_ec.sketches.ranking import Ranking, ranking_influence, ranking_limits, ranking_replicates, ranking_variances
+from polars_ec.sketches.sums import ordered_cells
 from tests.support import ranking_oracle as oracle
 from tests.support.cases import mostly_slow
 from tests.support.reference import log_of
@@ -69,7 +68,7 @@ def spread(rows, metrics, resolution=64, prior=None, seed=0, **options):
 def spread_of(cells, grid, metrics, arguments=ARGUMENTS, prior=None, seed=0):
     """Variance and degrees of freedom of each metric, by group."""
     ranking = Ranking(cells, grid, metrics, arguments, prior)
-    found, _ = ranking_spreads(ranking, seed)
+    found, _ = ranking_variances(ranking, seed)
     groups = ranking.ranked.group_ids
     return {name: pl.DataFrame({GROUP: groups, "variance": of.variance, "df": of.df}) for name, of in found.items()}
 
@@ -103,6 +102,7 @@ def test_auc_of_independent_rows_is_delong_with_ties():
     assert one(spread(rows, ["auc_roc"], None), "auc_roc") == pytest.approx(expected, rel=1e-12)
 
 
+@pytest.mark.quick("auc_roc-0.03", "average_precision-None")
 @pytest.mark.parametrize("stated", [None, 0.03])
 @pytest.mark.parametrize("metric", ["auc_roc", "average_precision"])
 def test_influence_is_how_the_metric_moves_with_the_weight_of_a_row(metric, stated):
@@ -254,6 +254,7 @@ def test_rows_without_a_key_are_dealt_out_to_all_parts():
     assert of_clusters["weight"].is_between(140, 260).all()
 
 
+@pytest.mark.quick("options2")
 @pytest.mark.parametrize("options", [{}, {"weighted": True}, {"buckets": 20, "resolution": 8}])
 def test_limits_hang_on_the_cells_of_the_group_alone(options):
     rows = log(4000, groups=3)
@@ -314,14 +315,16 @@ def test_the_jackknife_deals_out_weights_as_fewer_rows():
     assert 1.1 < weighted / plain < 2.1
 
 
+@pytest.mark.quick("options1")
 @pytest.mark.parametrize("options", [{}, {"buckets": 20, "resolution": 8}])
 def test_groups_may_be_taken_some_at_a_time(monkeypatch, options):
     rows = log(4000, groups=5)
     expected = limits(rows, **options)
-    monkeypatch.setattr(ranking_parts, "_BLOCK", 300)
+    monkeypatch.setattr(ranking, "_BLOCK", 300)
     assert_frame_equal(limits(rows, **options), expected)
 
 
+@pytest.mark.quick("options0")
 @pytest.mark.parametrize("options", [{}, {"buckets": 100, "resolution": 8}])
 def test_limits_hold_what_many_more_rows_give(options):
     found = limits(log(120 * 600, seed=11, prior=0.25, groups=120), **options)
@@ -337,11 +340,11 @@ def test_limits_hold_what_many_more_rows_give(options):
 
 def test_rows_are_dealt_out_once_each_and_anew_in_every_group():
     rows = np.array([[5, 0], [1000, 40], [5, 0], [1000, 40]])
-    dealt = dealt_out(rows, rows, np.array([0, 2]), 3)
+    dealt = random_parts(rows, rows, np.array([0, 2]), 3)
     assert dealt.shape == (20, 4, 2)
     assert (dealt.sum(axis=0) == rows).all()
     assert (dealt[:, :2] == dealt[:, 2:]).all()
-    assert (dealt != dealt_out(rows, rows, np.array([0, 2]), 4)).any()
+    assert (dealt != random_parts(rows, rows, np.array([0, 2]), 4)).any()
     # 20 parts of 1000 rows: chi-square with 19 degrees of freedom.
     assert 5 < ((dealt[:, 1, 0] - 50) ** 2 / 50).sum() < 45
 
@@ -435,6 +438,7 @@ def test_the_report_has_limits_beside_its_ranking_metrics():
         assert of_score[f"{name}_ci_low"].to_list() == pytest.approx(expected[f"{name}_ci_low"].to_list(), rel=1e-3)
 
 
+@pytest.mark.quick("weight")
 @pytest.mark.parametrize("weight", [None, "weight"])
 def test_the_report_of_clusters_is_that_of_their_buckets(weight):
     rows = log(4000, groups=2, seed=4)
@@ -455,6 +459,7 @@ def test_the_report_of_clusters_is_that_of_their_buckets(weight):
     assert_frame_equal(found.tail(1).select(columns), whole.select(columns))
 
 
+@pytest.mark.quick("options3")
 @pytest.mark.parametrize(
     "options",
     mostly_slow(

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import polars_ec as ec
-from polars_ec.papers.catalogue import PAPERS, asked_for
-from polars_ec.papers.results import Result, result_of
-from polars_ec.plotting.save import encoded
+from examples.papers.catalogue import PAPERS, asked_for
+from examples.papers.paper import Result, result_of
+from polars_ec.plot.files import encoded
 
 ROOT = Path(__file__).parent.parent
 sys.path.insert(0, str(ROOT / "docs" / "website"))

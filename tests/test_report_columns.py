@@ -13,7 +13,7 @@ import polars_ec as ec
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.reporting.choice import METRICS
+from polars_ec.reports.models import METRICS
 
 CLASSES = ["ham", "spam", "fraud"]
 
@@ -90,6 +90,7 @@ def test_ranking_metrics_are_within_their_error() -> None:
             assert 0 <= row[f"{name}_error"] < 0.02
 
 
+@pytest.mark.quick("weight-prior")
 @pytest.mark.parametrize(
     "options",
     [{"threshold": 0.506}, {"weight": "w", "prior": 0.2}, {"score_type": "log_odds", "cost_fn": 3}],
@@ -205,6 +206,7 @@ def test_overall_prior_of_classes() -> None:
     assert_frame_equal(overall, LOG.ec.report("v", "c", by="g", prior=shares), rel_tol=1e-11)
 
 
+@pytest.mark.quick("llr")
 @pytest.mark.parametrize("score_type", ["llr", "log_likelihoods"])
 def test_overall_prior_makes_the_decisions_of_likelihoods(score_type: str) -> None:
     log = GAPS.with_columns(pair=pl.concat_arr(pl.lit(0.0, dtype=pl.Float64), "llr"))
@@ -225,11 +227,7 @@ def test_an_overall_prior_that_cannot_be_counted_makes_no_row_wrong(score_type: 
     if score_type == "log_likelihoods":
         log = log.with_columns(x=pl.concat_arr(pl.lit(0.0, dtype=pl.Float64), "x"))
     table = log.ec.report("x", "y", by="s", total=True, prior="overall", score_type=score_type)
-    assert table.select("n", "n_invalid", "class_prior").rows() == [
-        (2, 0, 0.5),
-        (2, 1, None),
-        (4, 1, None),
-    ]
+    assert table.select("n", "n_invalid", "class_prior").rows() == [(2, 0, 0.5), (2, 1, None), (4, 1, None)]
     for name in ("nec", "nec_at_prior", "nce", "f1", "tp", "fn"):
         assert table[name].null_count() == 3
     if score_type == "llr":
@@ -491,6 +489,7 @@ def test_a_report_of_no_rows_has_its_columns() -> None:
     assert (one["n"], one["nec"], one["auc_roc"]) == (0, None, None)
 
 
+@pytest.mark.quick("struct", "categorical", "decimal")
 @pytest.mark.parametrize(
     "key",
     [

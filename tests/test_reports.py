@@ -29,8 +29,7 @@ def make_log(n: int = 400, seed: int = 0) -> pl.DataFrame:
             "pi": np.full(n, 0.2),
         }
     ).with_columns(
-        y=pl.when(pl.Series(rng.random(n) > 0.05)).then("y"),
-        p=pl.when(pl.Series(rng.random(n) > 0.02)).then("p"),
+        y=pl.when(pl.Series(rng.random(n) > 0.05)).then("y"), p=pl.when(pl.Series(rng.random(n) > 0.02)).then("p")
     )
 
 
@@ -73,6 +72,7 @@ def by_metrics(log: pl.DataFrame, score: str, keys: list, options: dict) -> pl.D
     return table.unnest("confusion") if wide else table
 
 
+@pytest.mark.quick("prior-threshold", "weight-cost_fn", "costs")
 @pytest.mark.parametrize("options", OPTIONS, ids=lambda options: "-".join(options) or "plain")
 def test_report_is_the_metrics(options: dict) -> None:
     keys = ["g", pl.col("ts").dt.truncate("1mo")]
@@ -81,6 +81,7 @@ def test_report_is_the_metrics(options: dict) -> None:
     assert_frame_equal(report, by_metrics(LOG, "p", keys, options), check_column_order=False, rel_tol=1e-11)
 
 
+@pytest.mark.quick("streaming")
 @pytest.mark.parametrize("engine", ["streaming", "in-memory"])
 def test_lazy_and_eager_are_one(engine: str) -> None:
     lazy = LOG.lazy().ec.report("p", "y", by="g", prior=0.3)

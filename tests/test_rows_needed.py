@@ -126,6 +126,7 @@ def test_a_report_without_intervals_is_refused() -> None:
         ec.rows_needed({"n": [1]}, "nec", width=0.1)
 
 
+@pytest.mark.quick("20")
 @pytest.mark.parametrize("of_a_cluster", [None, 20])
 def test_so_many_rows_give_that_width(of_a_cluster: int | None) -> None:
     """On average over 100 pilots and 100 logs with as many rows as the pilots ask for, in clusters as large as theirs."""

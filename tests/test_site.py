@@ -27,7 +27,7 @@ CONFIGURATION = tomllib.loads((WEBSITE / "zensical.toml").read_text("utf-8"))["p
 API = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "api").glob("*.md"))}
 # Public within the package, for its other parts, and of no use to those who call it.
 INNER = {
-    "CostMatrix": {"bayes_threshold_on", "for_classes", "margins", "names_classes", "names_decision"},
+    "CostMatrix": {"for_classes", "margins", "names_classes", "names_decision"},
     "Sketch": {"keys_beside_fold", "on_tables", "operating_point", "weighed"},
     "Calibration": {"fits", "is_affine", "is_of_vectors"},
     "Windows": set(),

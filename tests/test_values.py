@@ -14,8 +14,8 @@ import pytest
 from sklearn.metrics import average_precision_score, brier_score_loss, log_loss, roc_auc_score
 
 import polars_ec as ec
-from polars_ec.options import RowOptions
-from polars_ec.signatures import with_options
+from polars_ec.arguments.options import RowOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.typing import IntoExpr
 from tests.support import ranking_oracle
 from tests.support.cases import CASES, DIVERGENCES, METRICS, ROW_FUNCTIONS, one_of_each_family
@@ -115,6 +115,7 @@ def test_divergences() -> None:
     assert ec.expected_score_divergence(P, reference=s) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.quick("*-nec", "*-n_rows", "*-auc_roc", "*-bayes_decision")
 @pytest.mark.parametrize("name", one_of_each_family(sorted(METRICS)))
 @pytest.mark.parametrize("n", [0, 1, 6])
 def test_whether_a_number_or_a_series_comes_back_does_not_depend_on_the_rows(name: str, n: int) -> None:
@@ -369,10 +370,7 @@ def test_classes_as_scikit_learn_has_them() -> None:
             lambda: ec.report(np.array(P), Y),
             r"report\(\) takes a table and the names of its columns: of arrays make one",
         ),
-        (
-            lambda: ec.report(pl.DataFrame({"p": P, "y": Y}), "p", "y", by=np.array(Y)),
-            r"by= holds values \(ndarray\)",
-        ),
+        (lambda: ec.report(pl.DataFrame({"p": P, "y": Y}), "p", "y", by=np.array(Y)), r"by= holds values \(ndarray\)"),
         (lambda: ec.nec(P), "nec\\(\\): missing a required argument: 'label'"),
         (lambda: ec.nec(P, Y, cost_fm=4), "did you mean cost_fp"),
     ],

@@ -7,10 +7,10 @@ import polars as pl
 import pytest
 
 from polars_ec import report, sketch
-from polars_ec.formulas.directions import lower_is_better
+from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.reporting.choice import METRICS
-from polars_ec.words import TITLES, naive_value, short, unique, unlike
+from polars_ec.output.words import TITLES, naive_value, short, unique, unlike
+from polars_ec.reports.models import METRICS
 
 RNG = np.random.default_rng(5)
 LABEL = RNG.random(2_000) < 0.4

@@ -1,4 +1,4 @@
-"""The pages of docs/papers/, and their figures: what `polars-ec papers` computes, paper by paper. Part of `make pictures`."""
+"""The pages of docs/papers/, and their figures: what `make papers` computes, paper by paper. Part of `make pictures`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from polars_ec.papers.catalogue import PAPERS
-from polars_ec.papers.entries import Paper
-from polars_ec.papers.results import Result, result_of
-from polars_ec.papers.texts import has_text, numbers_text, outcome_text, table_text
+from examples.papers.catalogue import PAPERS
+from examples.papers.paper import Paper, Result, result_of
+from examples.papers.texts import has_text, numbers_text, outcome_text, table_text
 
 DOCS = Path(__file__).parents[1]
 PAGES = DOCS / "papers"
@@ -30,7 +29,7 @@ def page(paper: Paper, results: Sequence[Result]) -> str:
         f"# {markdown(title)}",
         f"What this paper has, computed by `polars_ec`: {outcome_text(results)}.",
         "[How to read this page](../papers.md#how-to-read-them); on the command line it is "
-        f"`polars-ec papers {paper.name}`, and `make pictures` writes it.",
+        f"`python -m examples.papers {paper.name}`, and `make pictures` writes it.",
         *_points(paper.notes),
         "\n".join(
             [
@@ -102,7 +101,7 @@ def _details(result: Result) -> Iterator[str]:
 
 def main() -> None:
     """Write them."""
-    from polars_ec.plotting.save import encoded
+    from polars_ec.plot.files import encoded
 
     for folder in (PAGES, PICTURES):
         folder.mkdir(exist_ok=True)

@@ -1,1 +1,1 @@
-"""Transforms of scores into calibrated posteriors, and what calibration would gain."""
+"""Calibrators fitted to cells, and the loss that calibration would remove."""

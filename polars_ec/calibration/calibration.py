@@ -1,33 +1,369 @@
-"""Fitted calibrators: applied to rows, written as SQL, saved and read."""
+"""Fitted calibrators: their parameters as a table, applied to rows, written as SQL, saved and read."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import datetime
+import math
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_ec.arguments import as_expr
-from polars_ec.calibration.parameters import (
-    AFFINE,
-    CALIBRATORS,
-    REVERSED,
-    STEPPED,
-    STEPS,
-    Parameters,
-    calibrated_posterior,
-)
-from polars_ec.calibration.to_sql import calibration_sql
-from polars_ec.cells.grid import SKETCH_SCORE_TYPES
-from polars_ec.cells.parquet import first_line, read_described, write_described
-from polars_ec.class_names import ClassNames
-from polars_ec.dialects import WarehouseDialect
-from polars_ec.display import as_html, as_line, groups_by
+from polars_ec.arguments.classes import ClassNames
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import Options, as_expr, parse_options
+from polars_ec.arguments.scales import RAW, SCALES, SKETCH_SCORE_TYPES, VECTOR_TYPES, ScoreScale
 from polars_ec.exceptions import SketchError
-from polars_ec.rows.folds import FOLD, HASH_VERSION
-from polars_ec.rows.scores import VECTOR_TYPES
+from polars_ec.numerics import Floats, Integers, np
+from polars_ec.output.dialects import WarehouseDialect, Writer, is_number, quoted
+from polars_ec.output.words import as_html, as_line, first_line, groups_by
+from polars_ec.scores.by_row import RowArguments, per_row
+from polars_ec.scores.folds import FOLD, HASH_VERSION
+from polars_ec.scores.read import join_groups
+from polars_ec.scores.scores import (
+    BinaryScores,
+    ManyScores,
+    Scores,
+    VectorScores,
+    affine_log_odds,
+    bind,
+    log_softmax,
+    sigmoid,
+)
+from polars_ec.sketches.checks import first_fault
+from polars_ec.sketches.files import read_described, write_described
 from polars_ec.typing import IntoExpr
+
+# The parameters of each row, found by its group columns: by expressions alone, which stream and call no Python. The engine has a hash table
+# from strings to numbers that it reads batch by batch: that of an Enum. So keys become strings, these the number of a fit, and this picks
+# the parameters from a list. A join is of frames and not of expressions, and `replace_strict` wants a whole column at once.
+
+_TEXTS = (pl.String, pl.Categorical, pl.Enum)
+
+
+def can_look_up(fits: pl.DataFrame, by: Sequence[str]) -> bool:
+    """True if all keys have a string that is theirs alone."""
+    return not any(fits.schema[name].is_nested() or fits.schema[name] == pl.Object for name in by)
+
+
+def look_up(fits: pl.DataFrame, by: Sequence[str], columns: Sequence[str]) -> list[pl.Expr]:
+    """Look up these columns of each row's fit by the row's values of the columns `by`; null where there is no such fit."""
+    if not by:
+        # One fit, or none.
+        return [pl.lit(fits[name].first(), dtype=fits.schema[name]) for name in columns]
+    fits = fits.unique(by, keep="first", maintain_order=True)
+    if len(by) == 1:
+        # The null group, if there is one, gets the number after those of all strings.
+        fits = fits.sort(pl.col(by[0]).is_null(), maintain_order=True)
+        number = _number_of(fits[by[0]])
+    else:
+        numbers = [_number_of(fits[name].unique(maintain_order=True)) for name in by]
+        joint = pl.concat_str(numbers, separator=" ")
+        number = _position(joint, fits.select(joint).to_series())
+    return [
+        pl.lit(fits[name].to_list(), dtype=pl.List(fits.schema[name])).list.get(number, null_on_oob=True)
+        for name in columns
+    ]
+
+
+def _number_of(values: pl.Series) -> pl.Expr:
+    """The place of a row's value among those that are not null, null being after them; null for a value of no fit."""
+    known = values.drop_nulls()
+
+    def number(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
+        ((column, dtype),) = inputs
+        if not _are_comparable(dtype, values.dtype):
+            raise TypeError(
+                f"the calibration is by {values.name!r}, which is {values.dtype} there and {dtype} here: cast it"
+            )
+        text = _text(column, dtype)
+        place = _position(text, known.to_frame().select(_text(pl.col(values.name), values.dtype)).to_series())
+        return pl.when(text.is_null()).then(pl.lit(len(known), dtype=pl.UInt32)).otherwise(place)
+
+    return pl.pipe_with_dtype([pl.col(values.name)], number)
+
+
+def _position(text: pl.Expr, known: pl.Series) -> pl.Expr:
+    return text.cast(pl.Enum(known), strict=False).to_physical().cast(pl.UInt32)
+
+
+def _are_comparable(one: pl.DataType, other: pl.DataType) -> bool:
+    return (
+        one == other
+        or (one.is_integer() and other.is_integer())
+        or (one.is_float() and other.is_float())
+        or (one in _TEXTS and other in _TEXTS)
+    )
+
+
+def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
+    """A string for each value, another for another value; that of an equal value of a comparable type is the same."""
+    if dtype.is_float():
+        number = column.cast(pl.Float64)
+        # -0.0 is 0.0.
+        return pl.when(number == 0).then(0.0).otherwise(number).cast(pl.String)
+    if dtype == pl.Binary:
+        return column.bin.encode("hex")
+    return (column.to_physical() if dtype.is_temporal() else column).cast(pl.String)
+
+
+# The parameters of fitted calibrators, as a table; and the calibrated scores of rows, by their groups.
+
+Calibrator: TypeAlias = Literal["affine", "temperature", "gaussian", "pav", "histogram"]
+"""`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `gaussian`: those of
+normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the share of positives in
+the bin of the posterior."""
+
+CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
+STEPPED: tuple[Calibrator, ...] = ("pav", "histogram")
+"""Those that are step functions; the others are affine ones."""
+REVERSED = "reversed"
+"""The reason of scores that point the wrong way: there are parameters all the same."""
+
+AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
+STEPS = ("above", "log_odds", "n", "reason")
+PARAMETERS = frozenset({*AFFINE, *STEPS})
+"""Columns of a `Calibration` that no group column can have the name of; nor `fold`, which is for folds."""
+
+# Names while scores are calibrated: no group column is called so.
+FIT = "__fit"
+_X = "__x"
+
+
+@dataclass(frozen=True, repr=False)
+class Parameters:
+    """The data of a `Calibration`."""
+
+    frame: pl.DataFrame
+    calibrator: Calibrator
+    score_type: str
+    classes: ClassNames | None = None
+    prior: float | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the group columns."""
+        return [name for name in self.frame.columns if name not in ("fold", *PARAMETERS)]
+
+    @property
+    def is_affine(self) -> bool:
+        """True if the parameters are `alpha` and `beta`, and not steps."""
+        return self.calibrator not in STEPPED
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """True if a row's score is a vector of K, and not one number."""
+        return isinstance(self.frame.schema.get("beta"), pl.Array)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        beta = self.frame.schema.get("beta")
+        return beta.size if isinstance(beta, pl.Array) else 2
+
+    def fits(self, *, out_of_fold: bool) -> tuple[pl.DataFrame, list[str]]:
+        """The rows of the fits of all rows, or of those that leave a fold out; and the columns that a row finds its fit by."""
+        fold = pl.col(FOLD)
+        if out_of_fold:
+            return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
+        return self.frame.filter(fold.is_null()), self.keys
+
+
+def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
+    """The calibrated posterior of each row: see `Calibration.apply`."""
+    parameters, by = calibration.fits(out_of_fold=out_of_fold)
+    if out_of_fold and parameters.height == 0:
+        raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
+    name = score.meta.output_name()
+    x = per_row(
+        "calibrated", score, _reading(calibration), _reader(calibration, name), classes=calibration.classes
+    ).alias(_X)
+
+    if calibration.is_affine and can_look_up(parameters, by):
+        alpha, beta = look_up(parameters, by, ["alpha", "beta"])
+        return bind([x, alpha, beta], _calibrator(calibration)).alias(f"{name}_calibrated")
+
+    def calibrate(rows: pl.Series) -> pl.Series:
+        table = rows.struct.unnest()
+        if not calibration.is_affine:
+            log_odds = _of_steps(parameters, by, table)
+            return log_odds.to_frame().select(sigmoid(pl.first())).to_series()
+        found = join_groups(table, parameters.select(*by, "alpha", "beta"), by)
+        return found.select(_calibrator(calibration)([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
+
+    dtype = pl.Array(pl.Float64, calibration.n_classes) if calibration.is_of_vectors else pl.Float64()
+    packed = pl.struct([*by, x])
+    return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
+
+
+def _calibrator(calibration: Parameters) -> Callable[[list[pl.Expr]], pl.Expr]:
+
+    def of_vectors(values: list[pl.Expr]) -> pl.Expr:
+        log_posteriors, alpha, beta = values
+        return softmax_affine(log_posteriors, alpha, beta, calibration.n_classes).arr.eval(pl.element().exp())
+
+    def of_numbers(values: list[pl.Expr]) -> pl.Expr:
+        return bind([affine_log_odds(*values)], lambda moved: sigmoid(moved[0]))
+
+    return of_vectors if calibration.is_of_vectors else of_numbers
+
+
+def _reading(calibration: Parameters) -> Options:
+    if calibration.is_of_vectors:
+        return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
+    return parse_options({"score_type": SCALES[calibration.score_type].without_prior.name})
+
+
+def _reader(calibration: Parameters, name: str) -> Callable[[Scores, CostMatrix, RowArguments], pl.Expr]:
+    def read(scores: Scores, _: CostMatrix, __: RowArguments) -> pl.Expr:
+        if isinstance(scores, VectorScores | ManyScores) and not calibration.is_of_vectors:
+            raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
+        if isinstance(scores, VectorScores | ManyScores):
+            if scores.n_classes != calibration.n_classes:
+                raise TypeError(
+                    f"the calibration is of {calibration.n_classes} classes, and {name!r} of {scores.n_classes}"
+                )
+            return scores.of_log_posteriors(pl.concat_arr)
+        assert isinstance(scores, BinaryScores)
+        return scores.log_odds if calibration.is_affine else scores.score
+
+    return read
+
+
+def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_classes: int) -> pl.Expr:
+    """Log posteriors softmax(alpha l + beta), an array; null where there are no parameters."""
+
+    def moved(k: int) -> pl.Expr:
+        log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
+        return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
+
+    scores = bind([moved(k) for k in range(n_classes)], lambda z: log_softmax(z, pl.concat_arr))
+    return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
+
+
+def numbered(parameters: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """A row for each fit, one for each value of the columns `by`: its number `FIT`, and its parameters, of steps those of the first."""
+    return (parameters.unique(by, maintain_order=True) if by else parameters.head(1)).with_row_index(FIT)
+
+
+def with_fit(rows: pl.DataFrame, fits: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+    """Rows with the number of their fit, null where there is none."""
+    if not by:
+        return rows.with_columns(pl.lit(0 if fits.height else None, dtype=pl.get_index_type()).alias(FIT))
+    return join_groups(rows, fits.select(*by, FIT), by)
+
+
+def _of_steps(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame) -> pl.Series:
+    fits = numbered(parameters, by)
+    of_row = with_fit(rows, fits, by)[FIT].cast(pl.Int64).fill_null(-1).to_numpy()
+    value = rows[_X].fill_null(np.nan).to_numpy()
+    return pl.Series(log_odds_of_steps(with_fit(parameters, fits, by), FIT, of_row, value), nan_to_null=True)
+
+
+def log_odds_of_steps(steps: pl.DataFrame, fit: str, of_query: Integers, value: Floats) -> Floats:
+    """The log-odds of each value by the steps of its fit, whose number is in their column `fit`; NaN where there are none."""
+    ordered = steps.drop_nulls("above").sort(fit, "above", maintain_order=True)
+    numbers = ordered[fit].to_numpy().astype(np.int64)
+    at = _find_steps(numbers, ordered["above"].to_numpy(), of_query, value)
+    log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
+    return log_odds
+
+
+def _find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floats) -> Integers:
+    """The last step of the query's number whose threshold is below its value, -1 for none; steps ascend, the first of a number from -inf."""
+    levels = np.unique(above)
+    place = of_step * (len(levels) + 1) + np.searchsorted(levels, above)
+    wanted = of_query * (len(levels) + 1) + np.searchsorted(levels, value)
+    first = np.searchsorted(of_step, np.arange(-1, np.max(of_query, initial=-1) + 1))
+    step = np.maximum(np.searchsorted(place, wanted) - 1, first[of_query + 1])
+    known = (step < len(of_step)) & ~np.isnan(value)
+    known[known] = of_step[step[known]] == of_query[known]
+    return np.where(known, step, -1)
+
+
+# Calibrators as one SQL expression, for warehouses that hold the rows.
+
+# EXP of more than 709 is an error in some engines.
+_EXP_RANGE = 700
+
+
+def calibration_sql(calibration: Parameters, score: str, dialect: WarehouseDialect) -> str:
+    """The calibrated posterior as SQL: see `Calibration.to_sql`."""
+    writer = Writer(dialect)
+    s = f"CAST({writer.expression('score', score)} AS DOUBLE)"
+    keys = calibration.keys
+    parameters, _ = calibration.fits(out_of_fold=False)
+    table = parameters.drop_nulls("alpha" if calibration.is_affine else "log_odds")
+    groups = table.partition_by(keys, maintain_order=True) if keys else [table]
+    values = [_value(writer, s, calibration, group) for group in groups if group.height]
+    if not values:
+        return writer.write("CAST(NULL AS DOUBLE)")
+    if keys:
+        conditions = [" AND ".join(_equals(writer, key, group[key][0]) for key in keys) for group in groups]
+        branches = " ".join(f"WHEN {c} THEN {value}" for c, value in zip(conditions, values, strict=True))
+        values = [f"CASE {branches} END"]
+    scale = SCALES[calibration.score_type]
+    right = scale.valid_sql(s) if scale.is_share else is_number(s)
+    return writer.write(f"CASE WHEN {right}{writer.and_not_nan(s)} THEN {values[0]} END")
+
+
+def _value(writer: Writer, s: str, calibration: Parameters, parameters: pl.DataFrame) -> str:
+    if calibration.is_affine:
+        return _affine(writer, s, SCALES[calibration.score_type], *parameters.select("alpha", "beta").row(0))
+    return _steps(writer, s, parameters["above"].to_list(), parameters["log_odds"].to_list())
+
+
+def _affine(writer: Writer, s: str, scale: ScoreScale, alpha: float, beta: float) -> str:
+    if alpha == 0:
+        return writer.number(_sigmoid(beta))
+    slope, shift = writer.number(alpha), writer.number(beta)
+
+    def calibrated(x: str) -> str:
+        return f"1 / (1 + EXP(-GREATEST(-{_EXP_RANGE}, LEAST({_EXP_RANGE}, {slope} * {x} + {shift}))))"
+
+    if not scale.is_share:
+        return calibrated(s)
+    s = scale.share_sql(s)
+    inner = f"CASE WHEN {s} > 0 AND {s} < 1 THEN {s} END"
+    return f"CASE WHEN {s} = 0 THEN 0e0 WHEN {s} = 1 THEN 1e0 ELSE {calibrated(f'(LN({inner}) - LN(1 - {inner}))')} END"
+
+
+def _steps(writer: Writer, s: str, above: Sequence[float], log_odds: Sequence[float]) -> str:
+    lowest, *others = [writer.number(_sigmoid(z)) for z in log_odds]
+    conditions = [
+        f"WHEN {s} >= {writer.number(-sys.float_info.max)} THEN {q}"
+        if t == -math.inf
+        else f"WHEN {s} > {writer.number(t)} THEN {q}"
+        for t, q in zip(above[1:], others, strict=True)
+    ]
+    return f"CASE {' '.join(conditions[::-1])} ELSE {lowest} END" if conditions else lowest
+
+
+def _sigmoid(z: float) -> float:
+    small = math.exp(-abs(z))
+    return 1 / (1 + small) if z >= 0 else small / (1 + small)
+
+
+def _equals(writer: Writer, key: str, value: Any) -> str:
+    column = quoted(key)
+    if value is None:
+        return f"{column} IS NULL"
+    if isinstance(value, datetime.datetime):
+        return f"{column} = CAST('{value.isoformat(sep=' ')}' AS TIMESTAMP)"
+    if isinstance(value, datetime.date):
+        return f"{column} = CAST('{value.isoformat()}' AS DATE)"
+    if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
+        raise ValueError(
+            f"the group column {key!r} holds {value!r}, which to_sql() cannot write: join the table `frame` to the rows, and "
+            "use ec.affine or its formula"
+        )
+    return f"{column} = {writer.literal(key, value)}"
+
+
+# Fitted calibrators: applied to rows, written as SQL, saved and read.
 
 
 @dataclass(frozen=True, repr=False)
@@ -63,7 +399,6 @@ class Calibration(Parameters):
         return as_html("Calibration", self._facts())
 
     def _facts(self) -> dict[str, str]:
-        """What it holds, in words."""
         fits = self.frame.unique([*self.keys, FOLD])
         whole = fits.filter(pl.col(FOLD).is_null())
         lacking = fits.filter(pl.col("reason").is_not_null(), pl.col("reason") != REVERSED).height
@@ -194,7 +529,7 @@ class Calibration(Parameters):
             raise SketchError(
                 f"{path} is a damaged calibration: its metadata lack or garble {first_line(error)}"
             ) from None
-        made = cls(frame, calibrator, score_type, names, about.get("prior"))  # type: ignore[arg-type]
+        made = cls(frame, calibrator, score_type, names, about.get("prior"))
         fault = _fault(made)
         if fault is not None:
             raise SketchError(f"{path} is a damaged calibration: it has {fault}")
@@ -208,7 +543,7 @@ def _fault(calibration: Calibration) -> str | None:
     names = ("above", "log_odds") if ordinal else ("alpha", "beta")
     known = VECTOR_TYPES if calibration.is_of_vectors else SKETCH_SCORE_TYPES
     of_no_raw, of_no_vector = calibration.calibrator == "temperature", calibration.calibrator == "gaussian"
-    wrong = (calibration.score_type == "raw" and of_no_raw) or (calibration.is_of_vectors and of_no_vector)
+    wrong = (calibration.score_type == RAW.name and of_no_raw) or (calibration.is_of_vectors and of_no_vector)
     if calibration.score_type not in known or wrong:
         return f"scores that are {calibration.score_type!r}, which it is not of"
     prior = calibration.prior
@@ -233,12 +568,11 @@ def _fault(calibration: Calibration) -> str | None:
         falls = pl.col("log_odds") < pl.col("log_odds").shift(1)
         first = pl.struct(fit).ne_missing(pl.struct(fit).shift(1)).fill_null(value=True)
         faults["steps that fall"] = falls & ~first
-    found = frame.select(fault.fill_null(False).any().alias(words) for words, fault in faults.items())
-    return next((words for words, is_there in found.row(0, named=True).items() if is_there), None)
+    return first_fault(frame, faults)
 
 
 def _is_wrong(names: Sequence[str], schema: pl.Schema, ordinal: bool) -> pl.Expr:
-    """Whether a parameter is NaN; or infinite or negative, where it must not be."""
+    """True for a parameter that is NaN; or infinite or negative, where it must not be."""
     if ordinal:
         return pl.any_horizontal([pl.col(name).is_nan() for name in names])
     beta = pl.col("beta").arr.sum() if schema["beta"].is_nested() else pl.col("beta")

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-import numpy as np
-
-from polars_ec.calibration.arrays import Booleans, Floats, Integers
+from polars_ec.numerics import Bools, Floats, Integers, np, quiet
 
 # Half the squared Newton decrement is what a step can still gain, in nats a row; times the share of the rarer class.
 CONVERGED = 1e-20
@@ -23,14 +22,14 @@ ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
-class Lines:
+class LogisticFits:
     """One fit each: the posterior is 1 / (1 + exp(-(alpha x + beta)))."""
 
     alpha: Floats
     beta: Floats
     n_iterations: Integers
     gradient_norm: Floats
-    converged: Booleans
+    converged: Bools
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ class Points:
 
     @cached_property
     def lengths(self) -> Integers:
-        """How many points each fit has."""
+        """The number of points of each fit."""
         return np.diff(self.starts, append=len(self.x))
 
     @cached_property
@@ -53,7 +52,7 @@ class Points:
         return self.negative + self.positive
 
     def spread(self, values: Floats) -> Floats:
-        """What each fit has, at each of its points."""
+        """The value of each fit, at each of its points."""
         return np.repeat(values, self.lengths)
 
     def sums(self, *values: Floats) -> list[Floats]:
@@ -73,7 +72,7 @@ class Points:
             found.append((slice(first, end), Points(starts, self.x[part], self.negative[part], self.positive[part])))
         return found
 
-    def of(self, chosen: Booleans) -> Points:
+    def of(self, chosen: Bools) -> Points:
         """The points of the chosen fits."""
         kept, lengths = np.repeat(chosen, self.lengths), self.lengths[chosen]
         return Points(np.cumsum(lengths) - lengths, self.x[kept], self.negative[kept], self.positive[kept])
@@ -116,13 +115,10 @@ def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
     return np.stack(points.sums(loss, error * points.x, error, leaning * points.x, leaning, curvature))
 
 
-@np.errstate(all="ignore")
-def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats]) -> Lines:
-    """Least mean logistic loss of each fit, each of which has a minimum at alpha >= 0; without `with_shift`, beta is 0.
-
-    `start` holds an alpha and beta to start from, NaN where none is known.
-    Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
-    """
+@quiet
+def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats]) -> LogisticFits:
+    """Minimise the mean logistic loss of each fit over alpha >= 0 and, `with_shift`, beta, from `start`: alpha and beta, NaN where unknown."""
+    # Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     total = points.spread(*points.sums(points.weight))
     shares = Points(points.starts, points.x, points.negative / total, points.positive / total)
     of_positives, of_negatives = shares.sums(shares.positive, shares.negative)
@@ -154,13 +150,13 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
         & np.isfinite(alpha)
         & np.isfinite(beta)
     )
-    return Lines(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
+    return LogisticFits(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
 
 
 def _minimise(
     points: Points, slope: Floats, shift: Floats, with_shift: bool, unit: Floats
 ) -> tuple[Floats, Floats, Integers, Floats]:
-    """Where each fit's loss is least, the number of steps, and the gain that one more promises; losses are of size `unit`."""
+    """The minimum of each fit's loss, the number of steps, and the gain that one more promises; losses are of size `unit`."""
     n_fits = len(slope)
     n_iterations = np.zeros(n_fits, dtype=np.int64)
     value = _evaluate(points, slope, shift)
@@ -186,3 +182,130 @@ def _minimise(
         if not going.all():
             kept, active = kept.of(going), active[going]
     return slope, shift, n_iterations, gain
+
+
+# Multinomial logistic regression with one slope, for many fits at once: Newton's method on sums over batches of rows.
+
+_MAX_PASSES = 60
+_BLOCK_OF_SOFTMAX_NEWTON = 16384
+# A loss this small, in nats a row, is of rows that a threshold parts: it falls for ever.
+_SEPARABLE = 1e-7
+# Derivatives are differences from 1: where losses are smaller than this, rounding leaves them too few digits to end at.
+_LEAST_UNIT = 1e-6
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows: the fit of each, log posteriors (n x K, finite or -inf), true class, and weight."""
+
+    fit: Integers
+    log_posteriors: Floats
+    label: Integers
+    weight: Floats
+
+    def blocks(self) -> Iterator[Batch]:
+        """A few rows at a time, then sorted by fit: a dozen arrays of a block stay in the cache."""
+        for start in range(0, len(self.fit), _BLOCK_OF_SOFTMAX_NEWTON):
+            order = start + np.argsort(self.fit[start : start + _BLOCK_OF_SOFTMAX_NEWTON], kind="stable")
+            yield Batch(self.fit[order], self.log_posteriors[order], self.label[order], self.weight[order])
+
+
+@dataclass(frozen=True)
+class SoftmaxFits(LogisticFits):
+    """One fit each: the posteriors are softmax(alpha ln q + beta); beta has mean 0."""
+
+    separable: Bools
+
+
+Passes = Callable[["Bools"], Iterable[Batch]]
+"""Makes a pass over the rows of the fits that are marked."""
+
+
+def fit_softmax(
+    rows: Passes, chosen: Bools, n_classes: int, *, with_shift: bool, unit: Floats, start: SoftmaxFits | None = None
+) -> SoftmaxFits:
+    """Minimise the mean cross-entropy of each chosen fit, whose weights sum to 1, from where `start` converged; losses are of size `unit`."""
+    n_fits = len(chosen)
+    place = np.zeros((n_fits, 1 + n_classes))
+    place[:, 0] = 1.0
+    if start is not None:
+        near = start.converged
+        place[near] = np.column_stack([start.alpha, start.beta])[near]
+    step = np.zeros_like(place)
+    loss = np.full(n_fits, np.nan)
+    gradient = np.full_like(place, np.nan)
+    gain = np.full(n_fits, np.nan)
+    length = np.ones(n_fits)
+    n_iterations = np.zeros(n_fits, dtype=np.int64)
+    active = chosen.copy()
+    for turn in range(_MAX_PASSES):
+        if not active.any():
+            break
+        tried = place + length[:, None] * step
+        new_loss, new_gradient, hessian = _sums(rows, active, tried, with_shift)
+        enough = new_loss <= loss - ARMIJO * length * gain + ROUNDING * (1 + np.abs(loss))
+        better = active & (enough if turn else np.isfinite(new_loss))
+        length = np.where(better, 1.0, length / 2)
+        place[better], loss[better], gradient[better] = tried[better], new_loss[better], new_gradient[better]
+        n_iterations[better] += turn > 0
+        # The direction in which all betas move alike changes nothing, and the pseudoinverse does not go there.
+        newton = -np.linalg.pinv(hessian[better], hermitian=True) @ gradient[better][:, :, None]
+        step[better] = newton[:, :, 0]
+        gain[better] = -(step[better] * gradient[better]).sum(axis=1)
+        active = active & ~(gain <= CONVERGED * unit) & ~(loss <= _SEPARABLE * unit) & (length > ROUNDING)
+    alpha, beta = place[:, 0], place[:, 1:]
+    gradient_norm = np.abs(gradient).max(axis=1)
+    separable = chosen & (loss <= _SEPARABLE * unit)
+    converged = (
+        chosen & (gain <= CLOSE_ENOUGH * unit) & (unit >= _LEAST_UNIT) & ~separable & np.isfinite(place).all(axis=1)
+    )
+    return SoftmaxFits(
+        alpha, beta - beta.mean(axis=1, keepdims=True), n_iterations, gradient_norm, converged, separable
+    )
+
+
+def _sums(rows: Passes, active: Bools, place: Floats, with_shift: bool) -> tuple[Floats, Floats, Floats]:
+    n_fits, size = place.shape
+    loss, gradient, hessian = np.zeros(n_fits), np.zeros((n_fits, size)), np.zeros((n_fits, size, size))
+    for batch in rows(active):
+        for block in batch.blocks():
+            _add(block, place, loss, gradient, hessian)
+    hessian[:, 1:, 0] = hessian[:, 0, 1:]
+    if not with_shift:
+        gradient[:, 1:], hessian[:, 1:], hessian[:, :, 1:] = 0.0, 0.0, 0.0
+    return loss, gradient, hessian
+
+
+def _add(block: Batch, place: Floats, loss: Floats, gradient: Floats, hessian: Floats) -> None:
+    fit, label, weight = block.fit, block.label, block.weight
+    n, betas = np.arange(len(fit)), range(1, place.shape[1])
+    possible = block.log_posteriors > -np.inf
+    logs = np.where(possible, block.log_posteriors, 0.0)
+    z = np.where(possible, place[fit, :1] * logs + place[fit, 1:], -np.inf)
+    top = z.max(axis=1, keepdims=True)
+    q = np.exp(z - top)
+    total = q.sum(axis=1, keepdims=True)
+    losses = (top + np.log(total))[:, 0] - z[n, label]
+    q /= total
+    # The scores' derivatives by the parameters are the log posterior and a unit vector; of these q makes means.
+    leaning = q * logs
+    means = np.column_stack([leaning.sum(axis=1), q])
+    error = means.copy()
+    error[:, 0] -= logs[n, label]
+    error[n, 1 + label] -= 1.0
+    weighted = means * weight[:, None]
+    starts = np.flatnonzero(np.diff(fit, prepend=-1))
+    fits = fit[starts]
+
+    def add_up(values: Floats) -> Floats:
+        sums: Floats = np.add.reduceat(values, starts, axis=0)
+        return sums
+
+    loss[fits] += add_up(losses * weight)
+    gradient[fits] += add_up(error * weight[:, None])
+    leaning *= weight[:, None]
+    hessian[fits, 0, 0] += add_up((leaning * logs).sum(axis=1))
+    hessian[fits, 0, 1:] += add_up(leaning)
+    hessian[fits[:, None], betas, betas] += add_up(weighted[:, 1:])
+    for one, start, end in zip(fits.tolist(), starts.tolist(), [*starts[1:].tolist(), len(fit)], strict=True):
+        hessian[one] -= weighted[start:end].T @ means[start:end]

@@ -5,22 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 
-import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-from polars_ec.calibration.arrays import Booleans, Floats, Texts
-from polars_ec.calibration.parameters import REVERSED
-from polars_ec.calibration.softmax_newton import Batch, Fits, fit_softmax
-from polars_ec.calibration.training_set import all_and_others, first_reason, reason_column
-from polars_ec.rows.batches import batches
-from polars_ec.rows.folds import FOLD
-from polars_ec.rows.labels import class_index
-from polars_ec.rows.many import ManyScores
-from polars_ec.rows.read import Rows
-from polars_ec.rows.scores import VectorScores
+from polars_ec.arguments.inputs import batches
+from polars_ec.calibration.calibration import REVERSED
+from polars_ec.calibration.cell_table import all_and_others, first_reason, reason_column
+from polars_ec.calibration.logistic_newton import Batch, SoftmaxFits, fit_softmax
+from polars_ec.numerics import Bools, Floats, Numbers, Texts, np
+from polars_ec.scores.folds import FOLD
+from polars_ec.scores.read import Rows, class_index
+from polars_ec.scores.scores import ManyScores, VectorScores
 
 _BATCH = 100_000
 _KEPT = 20_000_000  # numbers
@@ -31,38 +26,34 @@ _N, _IMPOSSIBLE = "__n", "__impossible"
 
 
 @dataclass(frozen=True)
-class _Log:
-    """The log, and what one pass has found in it. Fit j of group g has the number j n_groups + g, as `training_set` has it.
-
-    `rows` has _GROUP, _FOLD, _CLASS, _WEIGHT and log posteriors, of usable rows. By group, fold and class: `n` rows,
-    `weight`, and `impossible`, whether (1) or not (0) a row's own class has posterior 0. `invalid`: whether the group has wrong rows.
-    """
+class _ClassLog:
+    """Usable rows as log posteriors, and by group, fold and class `n`, `weight`, `impossible` (an own posterior of 0); `invalid` groups."""
 
     rows: pl.LazyFrame
     groups: pl.DataFrame
     n: Floats
     weight: Floats
     impossible: Floats
-    invalid: Booleans
+    invalid: Bools
 
     @property
     def n_classes(self) -> int:
-        """How many classes there are."""
+        """The number of classes."""
         return int(self.n.shape[2])
 
-    def by_fit(self, values: NDArray[Any]) -> Floats:
+    def by_fit(self, values: Numbers) -> Floats:
         """Sums by group, fold and class as sums by fit and class: of all folds, then of all others than each."""
         n_folds = values.shape[1] if values.shape[1] > 1 else 0
         sums: Floats = all_and_others(values.swapaxes(0, 1), n_folds).reshape(-1, self.n_classes)
         return sums
 
-    def sample(self) -> tuple[_Log, int]:
+    def sample(self) -> tuple[_ClassLog, int]:
         """A log of one row in so many, kept in memory."""
         every = max(_ONE_IN, int(self.n.sum()) // _SAMPLE)
         chosen = self.rows.with_row_index(_ROW).filter(pl.col(_ROW) % every == 0).drop(_ROW)
         return replace(self, rows=chosen.collect(engine="streaming").lazy()), every
 
-    def batches(self, active: Booleans, scale: Floats) -> Iterator[Batch]:
+    def batches(self, active: Bools, scale: Floats) -> Iterator[Batch]:
         """A pass over the rows of active fits, with weights times the `scale` of their fit and class."""
         n_groups = self.groups.height
         by_fit = active.reshape(-1, n_groups)
@@ -87,13 +78,13 @@ def fit_classes(
     weight, n = log.by_fit(log.weight), log.by_fit(log.n).sum(axis=1)
     prior = _stated_shares(frame, keys, log.groups, rows)
     with np.errstate(invalid="ignore", divide="ignore"):
-        own = weight / weight.sum(axis=1, keepdims=True)
-        shares = own if prior is None else np.tile(prior, (len(own) // max(len(prior), 1), 1))
+        empirical = weight / weight.sum(axis=1, keepdims=True)
+        shares = empirical if prior is None else np.tile(prior, (len(empirical) // max(len(prior), 1), 1))
         scale = np.where(weight > 0, shares / weight, 0.0)
     lacking = (weight == 0) | (shares == 0) if with_shift else (weight == 0) & (shares > 0)
     reason = first_reason(
         [
-            (np.tile(log.invalid, len(own) // max(log.groups.height, 1)), "wrong rows"),
+            (np.tile(log.invalid, len(empirical) // max(log.groups.height, 1)), "wrong rows"),
             (~(weight.sum(axis=1) > 0), "no rows"),
             (np.isnan(shares).any(axis=1), "no prior"),
             (lacking.any(axis=1), "a class without rows"),
@@ -105,7 +96,7 @@ def fit_classes(
     unit = np.sort(shares, axis=1)[:, :-1].sum(axis=1) if with_shift else np.ones(len(shares))
     # A sample finds the neighbourhood, so that all rows are passed over two or three times less often.
     for part, every in [*([log.sample()] if log.n.sum() >= _LARGE else []), (log, 1)]:
-        passes = partial(_Log.batches, part, scale=scale * every)
+        passes = partial(_ClassLog.batches, part, scale=scale * every)
         fits = fit_softmax(passes, reason == "", log.n_classes, with_shift=with_shift, unit=unit, start=fits)
     assert fits is not None
     fits, reason = _settled(fits, reason, shares, with_shift)
@@ -122,8 +113,8 @@ def fit_classes(
     )
 
 
-def _settled(fits: Fits, reason: Texts, shares: Floats, with_shift: bool) -> tuple[Fits, Texts]:
-    """Fits held to alpha >= 0, at which the best posteriors are the prior; and why the others have no parameters."""
+def _settled(fits: SoftmaxFits, reason: Texts, shares: Floats, with_shift: bool) -> tuple[SoftmaxFits, Texts]:
+    """SoftmaxFits held to alpha >= 0, at which the best posteriors are the prior; and why the others have no parameters."""
     reason = np.where(fits.separable, "separable", reason)
     reason = np.where((reason == "") & ~fits.converged, "not converged", reason)
     backwards = (reason == "") & (fits.alpha < 0)
@@ -141,26 +132,26 @@ def _settled(fits: Fits, reason: Texts, shares: Floats, with_shift: bool) -> tup
     )
 
 
-def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int, rows: Rows) -> _Log:
+def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int, rows: Rows) -> _ClassLog:
     assert isinstance(rows.scores, VectorScores | ManyScores)
     names = [key.meta.output_name() for key in keys]
     n_classes = len(rows.labels.in_class)
     weight = pl.lit(1.0) if rows.weight is None else rows.weight
     logs = rows.scores.of_log_posteriors(pl.concat_list)
-    made = frame.select(
+    classified = frame.select(
         *keys,
         (pl.lit(0, dtype=pl.Int16) if fold is None else fold).alias(_FOLD),
         rows.class_or_invalid(class_index(rows.labels)).alias(_CLASS),
         pl.when(rows.usable).then(weight).alias(_WEIGHT),
         logs.alias(_LOG),
     ).with_columns(pl.col(_LOG).list.get(k).alias(f"{_LOG}_{k}") for k in range(n_classes))
-    own = pl.coalesce(pl.when(pl.col(_CLASS) == k).then(pl.col(f"{_LOG}_{k}")) for k in range(n_classes))
+    own_log = pl.coalesce(pl.when(pl.col(_CLASS) == k).then(pl.col(f"{_LOG}_{k}")) for k in range(n_classes))
     counted = (
-        made.group_by(*names, _FOLD, _CLASS)
+        classified.group_by(*names, _FOLD, _CLASS)
         .agg(
             pl.len().cast(pl.Int64).alias(_N),
             pl.col(_WEIGHT).sum(),
-            ((own == -float("inf")) & (pl.col(_WEIGHT) > 0)).any().alias(_IMPOSSIBLE),
+            ((own_log == -float("inf")) & (pl.col(_WEIGHT) > 0)).any().alias(_IMPOSSIBLE),
         )
         .collect(engine="streaming")
     )
@@ -180,11 +171,11 @@ def _read(frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_fold
         table[at] = cells[name].to_numpy()
         return table
 
-    used = _number(made.drop(_LOG), groups, names).filter(pl.col(_CLASS) >= 0, pl.col(_WEIGHT) > 0).drop(names)
+    used = _number(classified.drop(_LOG), groups, names).filter(pl.col(_CLASS) >= 0, pl.col(_WEIGHT) > 0).drop(names)
     if counted[_N].sum() * (n_classes + 3) <= _KEPT:
         # Small enough to be read once.
         used = used.collect(engine="streaming").lazy()
-    return _Log(used, groups, spread(_N), spread(_WEIGHT), spread(_IMPOSSIBLE), invalid)
+    return _ClassLog(used, groups, spread(_N), spread(_WEIGHT), spread(_IMPOSSIBLE), invalid)
 
 
 def _number(frame: pl.LazyFrame, groups: pl.DataFrame, names: list[str]) -> pl.LazyFrame:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_ec.calibration.fit import fit
-from polars_ec.calibration.parameters import Calibrator
-from polars_ec.cells.cells import Cells
-from polars_ec.cells.grid import BUCKET, EXACT, Grid, checked_resolution
-from polars_ec.cells.sums import number_groups, with_group
-from polars_ec.cells.values import scores_of_cells
+from polars_ec.arguments.keywords import Request, parse_interval
+from polars_ec.calibration.calibration import Calibrator
+from polars_ec.calibration.cell_table import table_of
+from polars_ec.calibration.cells import calibrated_of, fit
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP, ratio
-from polars_ec.intervals.arguments import Request, parse_interval
-from polars_ec.rows.scores import sigmoid
+from polars_ec.scores.scores import sigmoid
+from polars_ec.sketches.cells import Cells
+from polars_ec.sketches.evaluation import share_limits
+from polars_ec.sketches.grid import BUCKET, EXACT, Grid, checked_resolution
+from polars_ec.sketches.moments import usable_rows
+from polars_ec.sketches.sums import number_groups, scores_of_cells, with_group
 
 _LIMITS = ("positive_share_ci_low", "positive_share_ci_high")
 
@@ -63,7 +65,7 @@ def reliability(
     >>> sketch.reliability(resolution=1, calibrator="pav").drop("n", "weight").rows()
     [(-3, 0.1, 0.0, 0.0), (-1, 0.4, 1.0, 0.5), (0, 0.7, 0.0, 0.5), (2, 0.9, 1.0, 1.0)]
     """
-    if cells.grid.score_type not in ("posterior", "log_odds"):
+    if not cells.grid.scale.has_posteriors:
         raise SketchError(f"reliability is of posteriors, and the sketch is of {cells.grid.score_type} scores")
     request = parse_interval({"interval": interval})
     bins = _coarse_bins(cells.grid, checked_resolution(resolution)).alias("bin")
@@ -76,10 +78,6 @@ def reliability(
     clash = sorted(set(keys) & {"bin", "positive_share", *_LIMITS, "calibrated"})
     if clash:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
-    # Imported here, for they need numpy.
-    from polars_ec.calibration.cell_table import table_of
-    from polars_ec.calibration.loss import calibrated_of
-
     table, (numbered, _) = table_of(cells, by_fold=False), number_groups(cells, keys)
     negative, positive = table.weight[0]
     values = {
@@ -103,24 +101,19 @@ def reliability(
         pl.when(~invalid).then(ratio(pl.col(name), pl.col("weight"))).alias(name)
         for name in ("posterior", "positive_share", *(["calibrated"] if calibrator is not None else []))
     ]
-    found = counts.join(sums, on=[GROUP, "bin"], how="left").join(table.groups, on=GROUP, how="left")
+    diagram = counts.join(sums, on=[GROUP, "bin"], how="left").join(table.groups, on=GROUP, how="left")
     weight = pl.col("weight").fill_null(0.0)
     if request is not None:
-        limits = _limits(found.select(GROUP, "bin"), cells, numbered, keys, resolution, request)
-        found = found.with_columns(limits)
+        limits = _limits(diagram.select(GROUP, "bin"), cells, numbered, keys, resolution, request)
+        diagram = diagram.with_columns(limits)
         of_share = [pl.when(~invalid, means[1].is_not_null()).then(pl.col(name)).alias(name) for name in _LIMITS]
         means[2:2] = of_share
-    return found.select(*keys, "bin", "n", weight, *means).sort(*keys, "bin", nulls_last=True)
+    return diagram.select(*keys, "bin", "n", weight, *means).sort(*keys, "bin", nulls_last=True)
 
 
 def _limits(
     shown: pl.DataFrame, cells: Cells, numbered: pl.DataFrame, keys: list[str], resolution: int, request: Request
 ) -> list[pl.Series]:
-    """Those of the share of positives in each bin of each group."""
-    # Imported here, for they need numpy.
-    from polars_ec.cells.bands import share_limits
-    from polars_ec.cells.moments import usable_rows
-
     sums = {
         f"{x}{i}": pl.when(pl.col("class") == i).then(weight).sum()
         for x, weight in (("w", "weight"), ("v", "weight2"))
@@ -142,10 +135,9 @@ def _limits(
 
 
 def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:
-    """The bin that a cell is in where there are fewer bins per nat."""
     coarse = Grid(grid.score_type, resolution)
     if grid.resolution is None:
-        return coarse.bin(pl.col(EXACT), coarse.position(pl.col(EXACT)))
+        return coarse.bin(pl.col(EXACT), coarse.scale.position(pl.col(EXACT)))
     if grid.resolution % resolution:
         raise SketchError(f"resolution={resolution} does not divide the sketch's own, {grid.resolution}")
     (lowest, highest), (below, above) = grid.infinite_bins, coarse.infinite_bins

@@ -7,24 +7,25 @@ from typing import Any, Literal, TypeVar, Unpack, cast
 
 import polars as pl
 
-from polars_ec.arguments import Options, parse_options
-from polars_ec.calibration.calibration import Calibration
-from polars_ec.calibration.fit import calibrate as calibrate_cells
-from polars_ec.calibration.fit import check_calibrator
-from polars_ec.calibration.parameters import PARAMETERS, STEPPED, Calibrator, softmax_affine
-from polars_ec.cells.make import Clusters, Split, make_cells
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.inputs import as_lazy
+from polars_ec.arguments.keywords import INTERVAL_KEYWORDS, Options, parse_interval, parse_options
+from polars_ec.arguments.options import CalibrationLossOptions, CalibrationOptions, RiskOptions
+from polars_ec.arguments.scales import LOG_ODDS, LOG_POSTERIORS, RAW, scale_of, score_type_of
+from polars_ec.arguments.signatures import with_options
+from polars_ec.calibration.calibration import PARAMETERS, STEPPED, Calibration, Calibrator, softmax_affine
+from polars_ec.calibration.cells import NAMES, check_calibrator, check_loss, compare
+from polars_ec.calibration.cells import calibrate as calibrate_cells
+from polars_ec.calibration.cells import calibration_loss as loss_of_cells
+from polars_ec.calibration.multiclass import fit_classes
 from polars_ec.exceptions import SketchError
-from polars_ec.inputs import as_lazy
-from polars_ec.intervals.arguments import INTERVAL_KEYWORDS, parse_interval
 from polars_ec.metrics.counts import class_prior, class_prior_of_log, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
-from polars_ec.options import CalibrationLossOptions, CalibrationOptions, RiskOptions
-from polars_ec.rows.folds import FOLD
-from polars_ec.rows.many import ManyScores
-from polars_ec.rows.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
-from polars_ec.rows.scores import VectorScores
-from polars_ec.signatures import with_options
+from polars_ec.scores.folds import FOLD
+from polars_ec.scores.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
+from polars_ec.scores.scores import ManyScores, VectorScores
+from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
+from polars_ec.sketches.sums import is_overall
 from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 OptionsT = TypeVar("OptionsT", CalibrationOptions, CalibrationLossOptions)
@@ -108,32 +109,30 @@ def calibrate(
     >>> scores.select(calibration.apply("margin").round(3))["margin_calibrated"].to_list()
     [0.36, 0.179, 0.058, 0.212, 0.035, 0.019]
     """
-    score_type = options.get("score_type", "posterior")
-    # Raw scores are read as those of ranking metrics are: any number but NaN.
     lazy = as_lazy(frame)
     options = _with_counted_prior(lazy, score, label, options)
-    lazy, checked = with_prior_column(lazy, parse_options(options, ranking=score_type == "raw"))
-    rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
+    # Raw scores are read as those of ranking metrics are: any number but NaN.
+    lazy, checked = with_prior_column(lazy, parse_options(options, ranking=True))
+    rows, fold_key = resolve_columns(lazy, score, label, checked), FoldKey(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores | ManyScores):
         # No decision is taken, so that no threshold need be declared, which LLRs would want the prior for.
-        exact = score_type == "raw" and calibrator not in STEPPED
-        check_calibrator(calibrator, score_type, exact=exact)
+        exact = checked.scale.has_order_only and calibrator not in STEPPED
+        check_calibrator(calibrator, checked.scale, exact=exact)
         read: Any = {name: value for name, value in options.items() if name != "prior"}
         cells, _ = make_cells(
-            *(lazy, score, label, read), by=by, resolution=resolution, exact=exact, few_rows=_FEW_ROWS, split=split
+            *(lazy, score, label, read), by=by, resolution=resolution, exact=exact, few_rows=_FEW_ROWS, folds=fold_key
         )
         return calibrate_cells(cells, calibrator, prior=_prior_of_groups(lazy, rows, by, checked))
     keys = expand(lazy, by, "by")
-    return _of_classes(lazy, rows, calibrator, keys, split.fold(rows, keys), folds or 0)
+    return _of_classes(lazy, rows, calibrator, keys, fold_key.fold(rows, keys), folds or 0)
 
 
 def _with_counted_prior(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: OptionsT) -> OptionsT:
-    """The options with the shares of the classes in the whole log in place of the prior "overall"."""
     prior = options.get("prior")
-    if not (isinstance(prior, str) and prior == "overall"):
+    if not is_overall(prior):
         return options
     # Like raw scores, log-odds are any number but NaN.
-    read = {**options, "score_type": "log_odds"} if options.get("score_type") == "raw" else options
+    read = {**options, "score_type": LOG_ODDS.name} if scale_of(options) is RAW else options
     shares = frame.select(class_prior_of_log(score, label, read)).collect(engine="streaming").item()
     if shares is None:
         raise ValueError('prior="overall": the log has wrong rows, or none with label and score: state the prior')
@@ -167,14 +166,11 @@ def _of_classes(
             f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
         )
     check_names(keys, {FOLD, *PARAMETERS}, "calibration")
-    # Imported here, for it needs numpy.
-    from polars_ec.calibration.multiclass import fit_classes
-
     assert isinstance(rows.scores, VectorScores | ManyScores)
-    if rows.scores.score_type == "log_likelihoods":
+    if rows.scores.scale.needs_prior:
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
-    return Calibration(fitted, calibrator, rows.scores.score_type, rows.class_names)
+    return Calibration(fitted, calibrator, rows.scores.scale.name, rows.class_names)
 
 
 @with_options(CalibrationLossOptions)
@@ -256,30 +252,26 @@ def calibration_loss(
     >>> log.ec.calibration_loss("q", "y", training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
     [(0.628, 0.479, 23.78)]
     """
-    # Imported here, for it needs numpy.
-    from polars_ec.calibration.loss import NAMES, check_loss
-    from polars_ec.calibration.loss import calibration_loss as loss_of_cells
-
-    request, clusters = parse_interval(options), Clusters(options.get("cluster"), options.get("buckets", 100))
+    request, clusters = parse_interval(options), ClusterKey(options.get("cluster"), options.get("buckets", 100))
     read_options = {name: value for name, value in options.items() if name not in INTERVAL_KEYWORDS}
     options = cast("CalibrationLossOptions", read_options)
-    check_loss(rule, training, options.get("score_type", "posterior"), options.get("prior"))
+    check_loss(rule, training, score_type_of(options), options.get("prior"))
     if (training == "cv") != (folds is not None):
         raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
     lazy = as_lazy(frame)
     options = _with_counted_prior(lazy, score, label, options)
     lazy, checked = with_prior_column(lazy, parse_options(options))
-    rows, split = resolve_columns(lazy, score, label, checked), Split(folds, fold_by, stratified)
+    rows, fold_key = resolve_columns(lazy, score, label, checked), FoldKey(folds, fold_by, stratified)
     if not isinstance(rows.scores, VectorScores | ManyScores):
         # Only the decisions of LLRs are at the prior; of others only the loss is.
-        of_llrs = options.get("score_type") == "llr"
-        read: Any = {name: value for name, value in options.items() if of_llrs or name != "prior"}
+        at_prior = checked.scale.needs_prior
+        read: Any = {name: value for name, value in options.items() if at_prior or name != "prior"}
         cells, point = make_cells(
             *(lazy, score, label, read),
             by=by,
             resolution=resolution,
             few_rows=_FEW_ROWS,
-            split=split,
+            folds=fold_key,
             clusters=clusters,
         )
         prior = _prior_of_groups(lazy, rows, by, checked)
@@ -291,7 +283,7 @@ def calibration_loss(
         )
     keys = expand(lazy, by, "by")
     check_names(keys, {FOLD, *PARAMETERS, *NAMES}, "calibration")
-    fold = split.fold(rows, keys)
+    fold = fold_key.fold(rows, keys)
     if not isinstance(training, Calibration):
         training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
     return _losses(lazy, keys, fold, rows, training, rule, options)
@@ -306,9 +298,6 @@ def _losses(
     rule: Rule,
     options: RiskOptions,
 ) -> pl.DataFrame:
-    # Imported here, for it needs numpy.
-    from polars_ec.calibration.loss import compare
-
     names = [key.meta.output_name() for key in keys]
     _check_fits(calibration, rows, names)
     calibrated = _calibrated(frame, keys, fold, rows, calibration)
@@ -318,7 +307,6 @@ def _losses(
 
 
 def _check_fits(calibration: Calibration, rows: Rows, names: Sequence[str]) -> None:
-    """The calibration is of such scores, of groups that the log has."""
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
         raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column in by=")
@@ -336,9 +324,8 @@ def _check_fits(calibration: Calibration, rows: Rows, names: Sequence[str]) -> N
 def _calibrated(
     frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, rows: Rows, calibration: Calibration
 ) -> pl.LazyFrame:
-    """The rows with their scores as they are, and calibrated, both as log posteriors."""
     assert isinstance(rows.scores, VectorScores | ManyScores)
-    made = frame.select(
+    scored = frame.select(
         *keys,
         *([] if fold is None else [fold]),
         rows.labels.label.alias(_LABEL),
@@ -353,18 +340,17 @@ def _calibrated(
         *on, "alpha", "beta", pl.col("reason").alias(_REASON), pl.lit(value=True).alias(_FOUND)
     )
     joined = (
-        made.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
+        scored.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
         if on
-        else made.join(parameters.lazy(), how="cross")
+        else scored.join(parameters.lazy(), how="cross")
     )
     calibrated = softmax_affine(pl.col(_RAW), pl.col("alpha"), pl.col("beta"), len(rows.labels.in_class))
     return joined.with_columns(calibrated.alias(_CALIBRATED))
 
 
 def _of_group(rows: Rows, rule: Rule, options: RiskOptions) -> dict[str, pl.Expr]:
-    """What a group has, of its rows: the losses of both scores, and why there is none of the calibrated ones."""
     read: Any = {
-        "score_type": "log_posteriors",
+        "score_type": LOG_POSTERIORS.name,
         "weight": None if rows.weight is None else _WEIGHT,
         "pos_label": options.get("pos_label"),
         "classes": options.get("classes"),
@@ -379,7 +365,7 @@ def _of_group(rows: Rows, rule: Rule, options: RiskOptions) -> dict[str, pl.Expr
     lost = usable & pl.col(_CALIBRATED).is_null()
     reason = pl.when(pl.col(_FOUND).is_null()).then(pl.lit("not calibrated")).otherwise(_REASON)
     # The reason of lost rows, if there are any, comes before another.
-    of_rows = pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max())
+    most_telling_reason = pl.coalesce(pl.when(lost).then(reason).max(), pl.when(usable).then(reason).max())
     return {
         "n": n_rows(_RAW, _LABEL, **read),
         "n_invalid": pl.col(_INVALID).sum(),
@@ -387,5 +373,5 @@ def _of_group(rows: Rows, rule: Rule, options: RiskOptions) -> dict[str, pl.Expr
         "raw": pl.when(is_valid).then(metric(_RAW, _LABEL, **judge)),
         "calibrated": pl.when(is_valid).then(metric(_CALIBRATED, _LABEL, **judge)),
         "lost": lost.any(),
-        "reason": pl.when(~usable.any()).then(pl.lit("no rows")).otherwise(of_rows),
+        "reason": pl.when(~usable.any()).then(pl.lit("no rows")).otherwise(most_telling_reason),
     }

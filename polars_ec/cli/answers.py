@@ -1,120 +1,360 @@
-"""From a question to the table that answers it: which door it goes to, what is said about the answer, where that goes."""
+"""Answers from the rows of a log, in files or in a table of a database, and from a folder of sketches."""
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
-import typer
-from polars.exceptions import PanicException
 
-from polars_ec.cells.parquet import first_line
-from polars_ec.cli.asked import Asked, Delivery
-from polars_ec.cli.databases import PREFIX, Database
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.exit_codes import TRIPPED
-from polars_ec.cli.gates import Gates, Names
-from polars_ec.cli.logs import DifferingFilesError, open_log
-from polars_ec.cli.output import SHOWN_ROWS, Format, above, encode, is_on_terminal, terminal_width, write
-from polars_ec.cli.periods import check_period
-from polars_ec.cli.questions import Answer, Question
-from polars_ec.cli.redaction import redacted
-from polars_ec.cli.request import Request
-from polars_ec.cli.rows_answer import answer_from_duckdb, answer_from_files
-from polars_ec.cli.sketch_answer import RollUp, answer_from_sketches
-from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
-from polars_ec.cli.terminal import panics_unseen, tell
+from polars_ec.api.sketches import Sketch
+from polars_ec.arguments.inputs import as_lazy
+from polars_ec.cli.databases import PREFIX, Database, refusals_as_data_errors
+from polars_ec.cli.logs import DifferingFilesError, FileLog, check_columns, open_log, typing
+from polars_ec.cli.options import (
+    DEFAULT_ZONE,
+    PERIOD_NAMES,
+    Periods,
+    check_time,
+    check_zone_of_periods,
+    checked_zone,
+    counted_prior,
+    first_instant,
+    is_calendar,
+    refusals_as_usage_errors,
+    with_time,
+)
+from polars_ec.cli.questions import Answer, Question, RowInput, SketchInput
+from polars_ec.cli.request import RowRequest, model_keys, positive_warnings, values_and_presence
+from polars_ec.cli.sketch_folder import Manifest, SketchFolder, pos_label_note, total
+from polars_ec.cli.terminal import DataError, UsageError, redacted
+from polars_ec.exceptions import SketchError
+from polars_ec.output.dialects import quoted, quoted_text
+from polars_ec.output.words import first_line
+from polars_ec.sketches.sums import overall_prior
 
+if TYPE_CHECKING:
+    import duckdb
 
-def run(asked: Asked, delivery: Delivery, question: Question, what: str) -> None:
-    """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
-    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.chart
-    folder = next((Path(path) for path in asked.paths if SketchFolder.is_at(Path(path))), None)
-    if folder is None:
-        if question.window is not None:
-            raise UsageError(
-                f"--window {question.window} is of sketches, which add up: sketch the log first, polars-ec sketch"
-            )
-        answer = of_rows(asked.paths, asked.request(gates, what, question.mix), question, what)
-    else:
-        answer = _of_sketches(folder, asked, question, what)
-    table = answer.table
-    gates.check(table.schema)
-    for warning in [*answer.said, *question.notes(table)]:
-        tell(warning)
-    if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
-        tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
-    names = question.names(table)
-    # A file is for an editor, or for a pager, which have room to the right.
-    width = terminal_width() if delivery.out is None else None
-    content = encode(table, chosen, names=len(names.keys), width=width)
-    if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
-        content = above(question.verdict(table), terminal_width()) + content
-    beside = [
-        *([] if answer.page is None else [answer.page.rendered()]),
-        *([] if chart is None else [chart.drawn(lambda: question.chart(table))]),
-    ]
-    write(content, delivery.out)
-    for file in beside:
-        file.write()
-        if not delivery.quiet:
-            tell(f"the {file.what} is in {file.path}")
-    _end(gates, table, names, quiet=delivery.quiet)
+# Polars takes them for decimals of 38 digits, which do not hold them.
+_WIDE = {"HUGEINT": pl.Int128(), "UHUGEINT": pl.UInt128()}
 
 
-def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> None:
-    """With an exit code of its own where a gate was tripped, and lines that say by what."""
-    verdicts = gates.verdicts(table, names)
-    for verdict in verdicts:
-        for line in verdict.lines():
-            tell(line)
-    for verdict in verdicts:
-        not_judged = verdict.not_judged()
-        if not_judged is not None and (verdict.is_blind or not quiet):
-            tell(not_judged)
-    if gates.trip(verdicts):
-        raise typer.Exit(TRIPPED)
-
-
-def of_rows(paths: list[str], request: Request, question: Question, what: str) -> Answer:
-    """The answer from rows."""
+def answer_from_rows(paths: list[str], request: RowRequest, question: Question, what: str) -> Answer:
+    """The answer from rows, of files or of one table; `what` is what messages call it, with its article."""
     databases = [Database.of(path) for path in paths if path.startswith(PREFIX)]
-    if not databases:
-        log = open_log(paths).with_codes(request.columns())
-        try:
-            return answer_from_files(log, request, question)
-        except DifferingFilesError:
-            asked = request.columns()
-            keys = [*asked["--by"], *asked["--mix"], *asked["--cluster"]]
-            return answer_from_files(log.unified(asked, keys), request, question)
-    if len(paths) > 1:
+    if databases and len(paths) > 1:
         there = redacted(", ".join(paths))
         raise UsageError(f"{there}: {what} is of one DuckDB table at a time, and of nothing beside it")
-    return answer_from_duckdb(databases[0], request, question)
-
-
-def _of_sketches(folder: Path, asked: Asked, question: Question, what: str) -> Answer:
-    if len(asked.paths) > 1:
-        raise UsageError(
-            f"{', '.join(asked.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"
-        )
-    if asked.time is not None:
-        check_period(asked.time, asked.every, asked.time_zone)
-    known, options = asked.of_sketches(), asked.options
-    _tell_undone(folder)
-    roll_up = RollUp(asked.by or [], asked.time, asked.every, asked.time_zone, question.mix)
+    if databases:
+        return _from_database(databases[0], request, question)
+    columns = request.columns()
+    log = open_log(paths).with_codes(columns)
     try:
-        with panics_unseen():
-            return answer_from_sketches(folder, known, roll_up, options, question)
-    except PanicException as error:
-        raise DataError(f"{folder}: {first_line(error)}") from error
+        return _from_files(log, request, question)
+    except DifferingFilesError:
+        return _from_files(log.unified(columns, [*request.by, *request.mix, *columns["--cluster"]]), request, question)
 
 
-def _tell_undone(folder: Path) -> None:
-    """A report of half a log looks like one of the whole."""
-    undone = {source: why for source, why in SketchFolder(folder).undone().items() if not is_pos_label_note(source)}
-    if undone:
-        source, why = next(iter(undone.items()))
-        first = why if source in why else f"{source} {why}"
-        more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
-        tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
+def _from_files(log: FileLog, request: RowRequest, question: Question) -> Answer:
+    schema = log.schema()
+    check_columns(request.columns(), schema, log.name)
+    log.check_zones(request.columns())
+    log.check_partitions()
+    frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+    options = request.for_label(frame.collect_schema()[request.label])
+    log.check_rows()
+    if request.time is not None:
+        frame = with_time(frame, request.time, log.collect)
+    periods = request.periods(frame.collect_schema())
+    start = None if periods is None else periods.start
+    rows = RowInput(frame, request.scores, request.label, request.by, start, request.cluster, options)
+    codes = [name for name in log.codes if name in request.by]
+    return _answer(rows, periods, request, question, log.name, log.read, codes)
+
+
+def _from_database(database: Database, request: RowRequest, question: Question) -> Answer:
+    """The answer from the rows of a table in a database, which Polars reads batch by batch."""
+    name = f"{database.name}::{database.table}"
+    with _connected(database, request.time_zone) as connection:
+        relation = database.relation(connection)
+        schema = _columns_of(connection, relation)
+        check_columns(request.columns(), schema, name)
+        if request.time is not None:
+            check_time(request.time, schema[request.time])
+        periods = request.periods(schema)
+        start = None if periods is None else periods.start
+        rows = _rows_of(connection, relation, request, start, request.for_label(schema[request.label]))
+
+        def read(action: Callable[[], Any]) -> Any:
+            with refusals_as_data_errors():
+                return action()
+
+        return _answer(rows, periods, request, question, name, read)
+
+
+def _answer(
+    rows: RowInput,
+    periods: Periods | None,
+    request: RowRequest,
+    question: Question,
+    name: str,
+    read: Callable[[Callable[[], Any]], Any],
+    codes: Sequence[str] = (),
+) -> Answer:
+    """`read` runs what reads the log, with its errors; `codes` are group columns whose types all of them tell."""
+    with refusals_as_usage_errors():
+        # What is refused of no rows is refused before any is read.
+        if question.page is not None:
+            question.page.from_rows(rows.none())
+        empty = question.from_rows(rows.none())
+        if request.gates.gates:
+            request.gates.check({**empty.collect_schema(), **dict.fromkeys(codes, pl.Null())})
+        answered = read(lambda: question.from_rows(rows).lazy().collect(engine="streaming"))
+    table = _with_codes_typed(answered, codes, request, question)
+    if rows.options.get("prior") == "overall":
+        question.check_counted(table)
+    warnings: list[str] = []
+    if "pos_label" in rows.options and question.lacks_positives(table):
+        labels = as_lazy(rows.frame).select(values_and_presence(request.label, rows.options["pos_label"]))
+        presence = read(lambda: labels.collect(engine="streaming"))
+        warnings = positive_warnings(presence, request.options["pos_label"], request.label, name)
+    page = None
+    if question.page is not None:
+        # The page has the group columns as the table has them.
+        typed = {key.meta.output_name(): key for key in typing(answered, codes)}
+        by = [typed.get(name, name) if isinstance(name, str) else name for name in rows.by]
+        make = partial(question.page.from_rows, replace(rows, by=by))
+        with refusals_as_usage_errors():
+            page = read(make)
+    return Answer(table if periods is None else read(lambda: periods.placed(table)), warnings, page)
+
+
+def _with_codes_typed(
+    table: pl.DataFrame, codes: Sequence[str], request: RowRequest, question: Question
+) -> pl.DataFrame:
+    """The answer, sorted by what the codes are: as text 10 is before 9."""
+    typed_table = table.with_columns(typing(table, codes))
+    if typed_table.schema == table.schema:
+        return table
+    total = ["total"] if question.layout.get("total") else []
+    time = [] if request.time is None else [request.time]
+    return typed_table.sort([*total, *request.by, *time], maintain_order=True)
+
+
+@contextmanager
+def _connected(database: Database, zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+    """A connection to which a database is attached, read-only; `zone` is its calendar."""
+    import duckdb
+
+    with duckdb.connect() as connection:
+        try:
+            connection.execute(f"SET TimeZone = {quoted_text(zone or DEFAULT_ZONE)}")
+        except duckdb.Error as error:
+            raise UsageError(f"--time-zone {zone}: {first_line(error)}") from error
+        database.attach(connection)
+        yield connection
+
+
+def _columns_of(connection: duckdb.DuckDBPyConnection, relation: str) -> pl.Schema:
+    """Names and Polars dtypes of a relation's columns; intervals, which Polars does not have, pass for text."""
+    shown = [
+        _as_text(name) if "INTERVAL" in kind else quoted(name) for name, kind in _kinds(connection, relation).items()
+    ]
+    with refusals_as_data_errors():
+        empty: pl.DataFrame = connection.sql(f"SELECT {', '.join(shown)} FROM {relation} LIMIT 0").pl()
+    return empty.schema
+
+
+def _rows_of(
+    connection: duckdb.DuckDBPyConnection,
+    relation: str,
+    request: RowRequest,
+    period: pl.Expr | None,
+    options: Mapping[str, Any],
+) -> RowInput:
+    """The rows of a relation; UsageError for group columns that no table can hold."""
+    kinds = _kinds(connection, relation)
+    for option, names in (("--by", request.by), ("--mix", request.mix)):
+        for name in names:
+            if "INTERVAL" in kinds[name]:
+                raise UsageError(
+                    f"{option} {name}: groups of intervals have no type in the report: make a text column of them"
+                )
+    wide = {name: _WIDE[kinds[name]] for name in (*request.by, *request.mix) if kinds[name] in _WIDE}
+    read = dict.fromkeys(name for names in request.columns().values() for name in names)
+    columns = [_as_text(name) if name in wide else quoted(name) for name in read]
+    keys = [pl.col(name).cast(wide[name]) if name in wide else pl.col(name) for name in request.by]
+    with refusals_as_data_errors():
+        frame = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
+    return RowInput(frame, request.scores, request.label, keys, period, request.cluster, options)
+
+
+def _kinds(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
+    with refusals_as_data_errors():
+        return dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall())
+
+
+def _as_text(name: str) -> str:
+    return f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
+
+
+_ROWS_ONLY = {
+    "per_class": "sketches are of one class against the other",
+    "missing": "sketches count the rows with a null together",
+    "score_prior": "sketches hold the losses of the posteriors as they are",
+}
+_CLUSTER_OPTIONS = ("--cluster", "--buckets")
+
+
+@dataclass(frozen=True)
+class RollUp:
+    """The groups that are asked for: columns and, perhaps, a coarser period."""
+
+    by: Sequence[str]
+    time: str | None
+    every: str | None
+    time_zone: str | None = None
+    mix: Sequence[str] = ()
+
+    @property
+    def keys(self) -> list[str]:
+        """All columns that are not those of periods, strata with the groups."""
+        return [*self.by, *self.mix]
+
+
+def answer_from_sketches(
+    folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: Mapping[str, Any], question: Question
+) -> Answer:
+    """The answer from a folder where `polars-ec sketch` worked.
+
+    `stated` are options of the command, by name, that say what the sketches were made of: they must be right. `options` has the
+    operating point; without one it is what the sketches were made for, and the prior "overall" is the share in all sketches.
+    """
+    for name, why in _ROWS_ONLY.items():
+        if name in question.layout:
+            raise UsageError(f"--{name.replace('_', '-')} on {folder}: {why}: report on the rows")
+    sketches = SketchFolder(folder)
+    manifest = sketches.manifest()
+    made_with = manifest.options
+    for option, value in stated.items():
+        if option in _CLUSTER_OPTIONS and made_with.get("--cluster") is None:
+            raise UsageError(
+                f"{option} {value}: {folder} was sketched without clusters: sketch the log again with {option}, or report on it"
+            )
+        if value != made_with[option]:
+            recorded, requested = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
+            raise UsageError(
+                f"{folder} was sketched with {option} {recorded}, and this asks for {requested}: leave it out"
+            )
+    if question.page is not None:
+        question.page.check_models(several=bool(model_keys(made_with)))
+    options = dict(options)
+    with refusals_as_usage_errors():
+        try:
+            rolled_up = total(manifest, sketches.read, lambda sketch: _rolled_up(folder, sketch, made_with, roll_up))
+        except SketchError as error:
+            raise DataError(f"{folder}: {error}") from error
+        rolled_up = _placed(rolled_up, manifest, roll_up)
+        if options.get("prior") == "overall":
+            options["prior"] = counted_prior(overall_prior(rolled_up))
+        periods = () if roll_up.every is None else _periods_in(rolled_up, manifest)
+        sketched = SketchInput(rolled_up, made_with, options, periods, roll_up.every)
+        table = question.from_sketch(sketched)
+        page = None if question.page is None else question.page.from_sketch(sketched)
+    return Answer(table, _warnings(sketches, manifest) if table["n"].sum() else [], page)
+
+
+def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
+    positive = manifest.options["--pos-label"]
+    if positive is None or manifest.has_positives:
+        return []
+    meant = sketches.undone().get(pos_label_note(positive))
+    if meant is not None:
+        raise DataError(meant)
+    return [f"{sketches.path}: no row that was sketched has the label {positive!r} (--pos-label)"]
+
+
+def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
+    time = made_with["--time"]
+    by, models = roll_up.keys, model_keys(made_with)
+    segments = [key for key in sketch.keys if key not in models]
+    if roll_up.time is not None and roll_up.time != time:
+        raise UsageError(
+            f"{folder} was sketched with --time {time or 'left out'}, and this asks for --time {roll_up.time}"
+        )
+    if roll_up.every is not None and time is None:
+        raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
+    # `--by month --every 1mo` calls the periods so.
+    period_name = next((n for n in by if n == PERIOD_NAMES.get(roll_up.every or "") and n not in segments), time)
+    for name in by:
+        if name not in segments and name != period_name:
+            near = difflib.get_close_matches(name, segments, cutoff=0.5)
+            hint = f"did you mean {near[0]!r}? " if near else ""
+            alone = "" if time is None else f"; periods of {time} come of --every alone"
+            groups = ", ".join(segments) or "none"
+            option = "--mix" if name in roll_up.mix else "--by"
+            raise UsageError(f"{folder} has no group column {name!r} ({option}): {hint}It has {groups}{alone}")
+    check_zone_of_periods(roll_up.time_zone, roll_up.every)
+    if roll_up.every is None:
+        return sketch if by == segments else sketch.group_by(*by, *models)
+    periods = _periods(time, sketch.frame.schema[time], roll_up)
+    _check_nested(sketch.frame[time], made_with["--every"], periods)
+    if time not in by and period_name not in by:
+        by.append(time)
+    return sketch.group_by(*(periods.start.alias(n) if n in (time, period_name) else pl.col(n) for n in by), *models)
+
+
+def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
+    """On the calendar that is asked for, else on that of the sketches' own periods."""
+    assert roll_up.every is not None
+    own_zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
+    return Periods(
+        time, dtype, roll_up.every, checked_zone(own_zone if roll_up.time_zone is None else roll_up.time_zone)
+    )
+
+
+def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
+    """The sum of what `_rolled_up` made, with instants as its periods."""
+    time = manifest.options["--time"]
+    if roll_up.every is None or time not in manifest.dtypes:
+        return sketch
+    for name in _periods_in(sketch, manifest):
+        periods = _periods(name, manifest.dtypes[time], roll_up)
+        sketch = sketch.on_tables(periods.placed)
+    return sketch
+
+
+def _periods_in(sketch: Sketch, manifest: Manifest) -> list[str]:
+    """The group columns of periods of what `_rolled_up` made."""
+    others = (*manifest.options["--by"], *model_keys(manifest.options))
+    return [name for name in sketch.keys if name == manifest.options["--time"] or name not in others]
+
+
+def _check_nested(starts: pl.Series, fine: str, periods: Periods) -> None:
+    """Refuse a roll-up of periods that do not lie inside the coarser ones, as a week that two months share.
+
+    It asks the data's own periods, each of which must begin and end in the same coarse one: so it knows leap years and
+    time zones as Polars does.
+    """
+    time, dtype = starts.name, starts.dtype
+    start = pl.col(time)
+    if isinstance(dtype, pl.Datetime) and dtype.time_zone is not None and is_calendar(fine):
+        # By the clock: the day after one that began at 1 o'clock begins at midnight.
+        end = first_instant(start.dt.replace_time_zone(None).dt.truncate(fine).dt.offset_by(fine), dtype.time_zone)
+    else:
+        end = start.dt.offset_by(fine)
+    tick = pl.duration(days=1) if dtype == pl.Date else pl.duration(microseconds=1)
+    period_starts = starts.unique().sort().to_frame()
+    first, last = (period_starts.select(at.alias(time)).select(periods.start).to_series() for at in (start, end - tick))
+    torn = period_starts.filter(first.ne_missing(last))
+    if torn.height:
+        raise UsageError(
+            f"--every {periods.every}: the sketches are of periods of {fine}, and the one from {torn.item(0, 0)} lies in two "
+            f"of {periods.every}: sketch with a finer --every"
+        )

@@ -2,20 +2,544 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
+import polars as pl
 import typer
+from polars.exceptions import PanicException
 
-from polars_ec import __version__
-from polars_ec.cli.compare_command import compare
-from polars_ec.cli.drift_command import drift
-from polars_ec.cli.exit_codes import one_line_errors, run
-from polars_ec.cli.output import say, write
-from polars_ec.cli.papers_command import papers
-from polars_ec.cli.report_command import report
-from polars_ec.cli.sketch_command import sketch
+from polars_ec.arguments.scales import SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS
+from polars_ec.cli import options
+from polars_ec.cli.answers import RollUp, answer_from_rows, answer_from_sketches
+from polars_ec.cli.databases import PREFIX
+from polars_ec.cli.gates import Gates, Names
+from polars_ec.cli.object_store import check_local
+from polars_ec.cli.output import (
+    SHOWN_ROWS,
+    Format,
+    above,
+    check_chart,
+    drawn_chart,
+    encode,
+    format_for,
+    is_on_terminal,
+    say,
+    terminal_width,
+    write,
+)
+from polars_ec.cli.questions import (
+    LEVEL,
+    Answer,
+    CompareQuestion,
+    PageFile,
+    PeriodQuestion,
+    Question,
+    ReportQuestion,
+    check_window,
+)
+from polars_ec.cli.request import RowRequest
+from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
+from polars_ec.cli.sketch_job import SketchRequest, Vanished
+from polars_ec.cli.sketch_job import run as run_job
+from polars_ec.cli.terminal import (
+    DEBUG,
+    FAILED,
+    TRIPPED,
+    DataError,
+    UsageError,
+    one_line_errors,
+    panics_unseen,
+    progress,
+    report_error,
+    tell,
+)
+from polars_ec.output.words import first_line
+from polars_ec.scores.folds import BUCKETS
 from polars_ec.sql import macros
+from polars_ec.version import __version__
+
+
+@dataclass(frozen=True)
+class LogOptions:
+    """A log, its columns and groups, and where to decide."""
+
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
+            "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE; "
+            "duckdb:FILE.duckdb::TABLE, or of what else DuckDB attaches, duckdb:ducklake:FILE::TABLE; or a folder that polars-ec sketch made.",
+            show_default=False,
+        ),
+    ]
+    score: Annotated[
+        list[str] | None, typer.Option(help="Column of scores; once more for each further model. Sketches know it.")
+    ] = None
+    label: Annotated[str | None, typer.Option(help="Column of true classes. Sketches know it.")] = None
+    by: options.By = None
+    time: options.Time = None
+    every: options.Every = None
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="Calendar of the periods of timestamps with a zone or offset, such as Europe/Berlin. Default: UTC, or what "
+            "the sketches were made with. Timestamps without a zone are taken as they are."
+        ),
+    ] = None
+    cost_fn: Annotated[
+        float | None, typer.Option(help="Cost of a missed positive. Default: 1, or what the sketches were made for.")
+    ] = None
+    cost_fp: Annotated[
+        float | None, typer.Option(help="Cost of a false alarm. Default: 1, or what the sketches were made for.")
+    ] = None
+    costs: Annotated[
+        str | None, typer.Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
+    ] = None
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help="Reference prior: the positive class's share, [shares of the classes], uniform, "
+            "or overall (the shares in the whole log)."
+        ),
+    ] = None
+    threshold: Annotated[float | None, typer.Option(help="Positive where score > threshold. Default: Bayes.")] = None
+    score_type: Annotated[
+        str | None, typer.Option(help=SCORE_TYPES_IN_WORDS.replace("posterior", "posterior (default)", 1))
+    ] = None
+    weight: options.Weight = None
+    pos_label: options.PosLabel = None
+    classes: Annotated[str | None, typer.Option(help="The label's values in class order: a,b,c or JSON.")] = None
+    metrics: Annotated[
+        list[str] | None,
+        typer.Option(help="Metrics instead of the usual ones: nec,f1,auc_roc. Once more for further ones."),
+    ] = None
+    min_rows: Annotated[int | None, typer.Option(help="Mark groups with fewer rows in a column `small`.")] = None
+    cluster: options.Cluster = None
+    buckets: options.Buckets = None
+
+    def __post_init__(self) -> None:
+        options.check_duration(self.every)
+        if self.min_rows is not None and self.min_rows < 0:
+            raise UsageError(f"--min-rows {self.min_rows}: pass 0 or more")
+
+    @cached_property
+    def layout(self) -> dict[str, Any]:
+        """Which metrics, and which groups are small, as `polars_ec.report` and `polars_ec.compare` take it."""
+        metrics = None if self.metrics is None else [name.strip() for text in self.metrics for name in text.split(",")]
+        return _stated({"metrics": metrics, "min_rows": self.min_rows})
+
+    @cached_property
+    def options(self) -> dict[str, Any]:
+        """Costs, threshold and prior."""
+        return _stated(
+            {
+                "cost_fn": self.cost_fn,
+                "cost_fp": self.cost_fp,
+                "costs": None if self.costs is None else options.parse_json(self.costs, "--costs"),
+                "prior": None if self.prior is None else options.parse_prior(self.prior),
+                "threshold": self.threshold,
+            }
+        )
+
+    @cached_property
+    def reading(self) -> dict[str, Any]:
+        """What the columns hold."""
+        classes = None if self.classes is None else options.parse_classes(self.classes)
+        stated = {"score_type": self.score_type, "weight": self.weight, "pos_label": self.pos_label}
+        return _stated({**stated, "classes": classes})
+
+    def request(self, gates: Gates, what: str, mix: Sequence[str]) -> RowRequest:
+        """The request to rows; `mix` are the columns of strata."""
+        zone = options.check_period(self.time, self.every, self.time_zone)
+        if not self.score or self.label is None:
+            lacks = [name for name, value in (("--score", self.score), ("--label", self.label)) if not value]
+            raise UsageError(
+                f"{what} on rows needs {' and '.join(lacks)}: the names of columns, such as --score p --label y"
+            )
+        stated = {"score_type": "posterior", **self.options, **self.reading}
+        by = self.by or []
+        return RowRequest(self.score, self.label, by, self.time, self.every, stated, zone, self.cluster, gates, mix)
+
+    def sketch_options(self) -> Mapping[str, Any]:
+        """What is said, by option, that sketches know: they must have been made so."""
+        known: dict[str, Any] = {f"--{name.replace('_', '-')}": value for name, value in self.reading.items()}
+        score = self.score[0] if self.score and len(self.score) == 1 else self.score
+        named = {"--cluster": self.cluster, "--buckets": self.buckets, "--label": self.label, "--score": score or None}
+        return known | _stated(named)
+
+
+@dataclass(frozen=True)
+class OutputOptions:
+    """What becomes of an answer: as what it is written, where to, and when that is a failure."""
+
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="GATE",
+            help='Exit code 3 where a group has such a value: "nec_at_prior_ci_low > 1". Once more for further ones.',
+        ),
+    ] = None
+    fail_on_null: Annotated[
+        bool, typer.Option("--fail-on-null", help="Nulls trip the gates of --fail-if, and small groups may.")
+    ] = False
+    form: Annotated[
+        Format | None, typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False)
+    ] = None
+    out: Annotated[
+        Path | None, typer.Option(help="File to write, instead of stdout: .txt, .csv, .parquet or .json; or a pipe.")
+    ] = None
+    plot: Annotated[
+        Path | None,
+        typer.Option(help="File of a chart of the first metric, beside the table: .svg, .png, .pdf or .html."),
+    ] = None
+    quiet: options.Quiet = False
+
+    def __post_init__(self) -> None:
+        check_local("--out", self.out, "a table is")
+        check_local("--plot", self.plot, "a chart is")
+
+    def check_chart(self) -> None:
+        """UsageError for a chart that cannot be made."""
+        if self.plot is not None and self.plot == self.out:
+            raise UsageError(f"--plot {self.plot} is --out too: name two files")
+        if self.plot is not None:
+            check_chart(self.plot)
+
+    @cached_property
+    def chosen(self) -> Format:
+        return format_for(self.form, self.out)
+
+    @cached_property
+    def gates(self) -> Gates:
+        """What makes it a failure."""
+        return Gates.of(self.fail_if or [], self.fail_on_null)
+
+
+def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str) -> None:
+    """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
+    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.plot
+    delivery.check_chart()
+    folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
+    if folder is None:
+        if question.window is not None:
+            raise UsageError(
+                f"--window {question.window} is of sketches, which add up: sketch the log first, polars-ec sketch"
+            )
+        answer = answer_from_rows(log.paths, log.request(gates, what, question.mix), question, what)
+    else:
+        answer = _of_sketches(folder, log, question, what)
+    table = answer.table
+    gates.check(table.schema)
+    for warning in [*answer.warnings, *question.notes(table)]:
+        tell(warning)
+    if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
+        tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
+    names = question.names(table)
+    # A file is for an editor, or for a pager, which have room to the right.
+    width = terminal_width() if delivery.out is None else None
+    content = encode(table, chosen, names=len(names.keys), width=width)
+    if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
+        content = above(question.verdict(table), terminal_width()) + content
+    beside = [
+        *([] if answer.page is None else [answer.page.rendered()]),
+        *([] if chart is None else [drawn_chart(chart, lambda: question.chart(table))]),
+    ]
+    write(content, delivery.out)
+    for file in beside:
+        file.write()
+        if not delivery.quiet:
+            tell(f"the {file.what} is in {file.path}")
+    _end(gates, table, names, quiet=delivery.quiet)
+
+
+def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> None:
+    """With an exit code of its own where a gate was tripped, and lines that say by what."""
+    verdicts = gates.verdicts(table, names)
+    for verdict in verdicts:
+        for line in verdict.lines():
+            tell(line)
+    for verdict in verdicts:
+        not_judged = verdict.not_judged()
+        if not_judged is not None and (verdict.is_blind or not quiet):
+            tell(not_judged)
+    if gates.trip(verdicts):
+        raise typer.Exit(TRIPPED)
+
+
+def _of_sketches(folder: Path, log: LogOptions, question: Question, what: str) -> Answer:
+    if len(log.paths) > 1:
+        raise UsageError(
+            f"{', '.join(log.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"
+        )
+    if log.time is not None:
+        options.check_period(log.time, log.every, log.time_zone)
+    made_with, operating_point = log.sketch_options(), log.options  # which may refuse what was stated
+    _tell_undone(folder)
+    roll_up = RollUp(log.by or [], log.time, log.every, log.time_zone, question.mix)
+    try:
+        with panics_unseen():
+            return answer_from_sketches(folder, made_with, roll_up, operating_point, question)
+    except PanicException as error:
+        raise DataError(f"{folder}: {first_line(error)}") from error
+
+
+def _tell_undone(folder: Path) -> None:
+    """A report of half a log looks like one of the whole."""
+    undone = {source: why for source, why in SketchFolder(folder).undone().items() if not is_pos_label_note(source)}
+    if undone:
+        source, why = next(iter(undone.items()))
+        first = why if source in why else f"{source} {why}"
+        more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
+        tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
+
+
+@one_line_errors
+@options.taking(LogOptions, OutputOptions)
+def report(
+    log: LogOptions,
+    output: OutputOptions,
+    total: Annotated[
+        bool, typer.Option("--total", help="A last row over all groups, marked in a column `total`.")
+    ] = False,
+    per_class: Annotated[
+        bool, typer.Option("--per-class", help="A row per group and class: the class against the rest.")
+    ] = False,
+    missing: Annotated[
+        options.Missing, typer.Option(help="Count the rows with a null together, or also by the part that is null.")
+    ] = options.Missing.together,
+    score_prior: Annotated[
+        str | None,
+        typer.Option(
+            help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
+        ),
+    ] = None,
+    window: options.Window = None,
+    interval: options.Interval = None,
+    method: options.Resampling = None,
+    replicates: options.Replicates = None,
+    seed: options.Seed = None,
+    html: Annotated[
+        Path | None,
+        typer.Option(
+            help="Page to write beside the table, for the person who decides: a verdict in sentences, groups, trends, curves. "
+            "Its limits are of --interval, or 0.95; its reference prior --prior, or overall."
+        ),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+) -> None:
+    """Report the usual battery of metrics on a prediction log, a row per group.
+
+    Rows whose label, score or weight is missing are left out and counted; a group with wrong rows has no metrics.
+    Columns that end in _at_prior have the values at the reference prior, those in _error how far off the value may be, and those in
+    _ci_low and _ci_high its confidence limits, for which rows that are not independent need --cluster. Of a
+    folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
+    the sketches do not know.
+    """
+    check_window(window, log.every)
+    if window is not None and total:
+        raise UsageError(
+            f"--window {window} with --total: windows share their rows, which the total has once: ask for one of them"
+        )
+    stated_layout = {
+        "total": total or None,
+        "per_class": per_class or None,
+        "missing": None if missing is options.Missing.together else "by_part",
+        "score_prior": None if score_prior is None else options.parse_prior(score_prior, "--score-prior", ["uniform"]),
+    }
+    layout = log.layout | {name: value for name, value in stated_layout.items() if value is not None}
+    # Of clusters the page alone may be: it has limits in any case.
+    clusters = (log.cluster, log.buckets) if html is None or interval is not None else (None, None)
+    layout |= options.intervals(interval, *clusters, method, replicates, seed)
+    page = None
+    if html is not None:
+        level = LEVEL if interval is None else interval
+        page = PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
+        page.check(
+            {
+                **({f"--window {window}": "a page is of periods that share no rows"} if window is not None else {}),
+                **({"--per-class": "a page is of all classes together"} if per_class else {}),
+                **({"--score-prior": "a page is of the posteriors as they are"} if score_prior is not None else {}),
+                **({f"--method {method}": "the limits of a page are drawn from nothing"} if method is not None else {}),
+            },
+            models=len(log.score or ()),
+        )
+        for option, other in (("--out", output.out), ("--plot", output.plot)):
+            if html == other:
+                raise UsageError(f"--html {html} is {option} too: name two files")
+    elif title is not None:
+        raise UsageError(f"--title {title} is of a page: say where that goes with --html FILE")
+    several = len(log.score or ()) > 1
+    question = ReportQuestion(
+        layout=layout, several=several, window=window, page=page, by=log.by or (), every=log.every
+    )
+    run(log, output, question, "a report")
+
+
+@one_line_errors
+@options.taking(LogOptions, OutputOptions)
+def compare(
+    log: LogOptions,
+    output: OutputOptions,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What is compared with: a model (default: the first --score), rest, total, best, or a group, carrier=AA; "
+            "of several columns once more for each. Periods are ISO dates."
+        ),
+    ] = None,
+    interval: Annotated[float, typer.Option(help="Level of the confidence limits of the differences.")] = 0.95,
+) -> None:
+    """Compare models on the same rows, or groups of one, a row per group, model and metric.
+
+    Each has the values and their difference, which is value - reference, with confidence limits and p-values;
+    rows that are not independent need --cluster. p_adjusted is for as many groups as there are. Groups are small where they, or what they
+    are compared with, have fewer than 10 rows of a class. Metrics that --prior moves are there once more at it, as NAME_at_prior.
+    """
+    layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
+    run(log, output, CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
+
+
+@one_line_errors
+@options.taking(LogOptions, OutputOptions)
+def drift(
+    log: LogOptions,
+    output: OutputOptions,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="What each period is compared with: one of them by the date it begins on, 2024-05-01, of months also 2024-05; or "
+            "previous, the one before it. Default: the earliest."
+        ),
+    ] = None,
+    mix: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of strata whose shares may move, as a part of its own; once more for each further one."
+        ),
+    ] = None,
+    window: options.Window = None,
+    interval: Annotated[
+        float, typer.Option(help="Level of the confidence limits of the differences and of their parts.")
+    ] = 0.95,
+) -> None:
+    """Take the change of each metric from one period to another apart, a row per group, period, model and metric.
+
+    Its parts are prior, what the shares of the classes add, likelihood, what the rows of a class are like, and with --mix the shares of the
+    strata. They add up to the difference; each has confidence limits, NAME_ci_low and NAME_ci_high, for which rows that are not
+    independent need --cluster, and NAME_least and NAME_most, its range over the orders in which parts may be taken. Metrics that
+    --prior moves are there once more at it, as NAME_at_prior.
+    """
+    if log.every is None:
+        raise UsageError("a drift is of periods: say which with --every, such as --every 1mo, and of rows with --time")
+    check_window(window, log.every)
+    strata = mix or []
+    for i, name in enumerate(strata):
+        if name in strata[:i]:
+            raise UsageError(f"--mix {name} is there twice: name each column once")
+        if name == log.time or name in (log.by or []):
+            other = "--time" if name == log.time else "--by"
+            raise UsageError(
+                f"--mix {name} is also {other} {name}, in which its shares never move: leave one of them out"
+            )
+    layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
+    run(
+        log,
+        output,
+        PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout),
+        "a drift",
+    )
+
+
+@one_line_errors
+def sketch(
+    paths: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="PATH...",
+            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
+            "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE.",
+            show_default=False,
+        ),
+    ],
+    out: Annotated[Path, typer.Option(help="Folder of the sketches.")],
+    score: Annotated[list[str], typer.Option(help="Column of scores; once more for each further model.")],
+    label: Annotated[str, typer.Option(help="Column of true classes.")],
+    by: options.By = None,
+    time: options.Time = None,
+    every: options.Every = None,
+    resolution: Annotated[int, typer.Option(help="Bins per nat of log-odds.")] = 64,
+    exact: Annotated[bool, typer.Option("--exact", help="Keep every distinct score instead of bins.")] = False,
+    threshold: Annotated[
+        list[float] | None, typer.Option(help="Threshold that must be exact; once more for each further one.")
+    ] = None,
+    cost_fn: Annotated[float, typer.Option(help="Cost of a missed positive: its Bayes threshold is exact.")] = 1.0,
+    cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.")] = 1.0,
+    prior: Annotated[str | None, typer.Option(help="For LLRs: the prior whose Bayes threshold must be exact.")] = None,
+    score_type: Annotated[str, typer.Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
+    weight: options.Weight = None,
+    cluster: options.Cluster = None,
+    buckets: options.Buckets = BUCKETS,
+    pos_label: options.PosLabel = None,
+    classes: Annotated[str | None, typer.Option(help="The label's two values in class order: a,b or JSON.")] = None,
+    time_zone: Annotated[
+        str | None,
+        typer.Option(
+            help="Calendar of the periods of timestamps with a zone or offset, such as Europe/Berlin. Default: UTC. "
+            "Timestamps without a zone are taken as they are."
+        ),
+    ] = None,
+    vanished: Annotated[
+        Vanished,
+        typer.Option(
+            help="What becomes of the sketch of an input that is no longer there; stop: it stays, as an error."
+        ),
+    ] = Vanished.stop,
+    quiet: options.Quiet = False,
+) -> None:
+    """Reduce a log, file by file, to a folder of small sketches, for `polars-ec report` DIR.
+
+    It can be killed and started again at any moment: the same command goes on, and reads only files, objects and tables that are
+    new or changed. A file that cannot be read is reported when the others are done, with exit code 1.
+    """
+    if any(path.startswith(PREFIX) for path in paths):  # which may go on with a password
+        raise UsageError(
+            f"{PREFIX} a sketch job is of files, objects, Delta and Iceberg tables: export the table to Parquet"
+        )
+    check_local("--out", out, "sketches are")
+    zone = options.check_period(time, every, time_zone)
+    stated: dict[str, Any] = {"cost_fn": cost_fn, "cost_fp": cost_fp, "score_type": score_type}
+    parsed = {
+        "prior": None if prior is None else options.parse_prior(prior),
+        "weight": weight,
+        "pos_label": pos_label,
+        "classes": None if classes is None else options.parse_classes(classes),
+    }
+    stated |= {name: value for name, value in parsed.items() if value is not None}
+    if stated.get("prior") == "overall":
+        raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
+    request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
+    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
+    told = partial(progress, name=lambda task: task.file, label="sketch", done="inputs read")
+    track = nullcontext if quiet else told
+    outcome = run_job(paths, out, SketchRequest(request, grid), vanished=vanished, track=track)
+    for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:
+        tell(line)
+    if not quiet:
+        say(outcome.summary(out))
+    if outcome.failures:
+        raise typer.Exit(FAILED)
+
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -26,8 +550,8 @@ app = typer.Typer(
 )
 
 
-def _show_version(asked: bool) -> None:
-    if asked:
+def _show_version(is_shown: bool) -> None:
+    if is_shown:
         say(f"polars-ec {__version__}")
         raise typer.Exit
 
@@ -52,28 +576,14 @@ app.command(short_help="Reduce a log to small sketches, which the others read.")
 
 @app.command("sql")
 @one_line_errors
-def print_sql(
-    out: Annotated[Path | None, typer.Option(help="File to write, instead of stdout.")] = None,
-) -> None:
+def print_sql(out: Annotated[Path | None, typer.Option(help="File to write, instead of stdout.")] = None) -> None:
     """Print the DuckDB macros, for any DuckDB client."""
     write(macros.text().encode(), out)
 
 
-@app.command(short_help="All of it on real data: delays of flights.")
-@one_line_errors
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the log and the report.")] = Path("demo-output"),
-) -> None:
-    """Run the whole thing on real data: a model of flight delays, reported per carrier and per month."""
-    # What it needs is an extra, and of no use to the other commands.
-    from polars_ec.cli.demo import run as run_demo
-
-    run_demo(out, echo=lambda text: write(f"{text}\n".encode(), None))
-
-
-app.command(short_help="The papers' tables and figures, computed again.")(papers)
-
-
 def main() -> None:
     """The command line as a program."""
-    run(app)
+    try:
+        app(prog_name="polars-ec")
+    except (Exception, KeyboardInterrupt) as error:
+        sys.exit(report_error(error, DEBUG in sys.argv))

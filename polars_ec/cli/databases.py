@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 
 from polars.exceptions import PanicException, PolarsError
 
-from polars_ec.cells.parquet import first_line
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.places import status
-from polars_ec.cli.redaction import redacted
-from polars_ec.cli.terminal import panics_unseen
-from polars_ec.dialects import quoted, quoted_text
+from polars_ec.cli.discovery import status
+from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, redacted
+from polars_ec.output.dialects import quoted, quoted_text
+from polars_ec.output.words import first_line
 
 if TYPE_CHECKING:
     import duckdb
@@ -43,7 +41,7 @@ class Database:
 
     @classmethod
     def of(cls, path: str) -> Database:
-        """The one that a path of the command means, which begins with `duckdb:`; UsageError if it names no table."""
+        """The database and table that a path of the command means, which begins with `duckdb:`; UsageError if it names no table."""
         path = path.removeprefix(PREFIX)
         plain = _PLAIN.fullmatch(path)
         if plain is None:
@@ -56,7 +54,6 @@ class Database:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
         return redacted(self.text)
 
     @property
@@ -99,12 +96,10 @@ class Database:
             raise UsageError(f"{file}: {f'no such {kind} file' if there is None else 'not a regular file'}")
 
     def _statement(self) -> str:
-        if self.type is None:
-            return f"ATTACH {quoted_text(self.text)} AS log (TYPE duckdb, READ_ONLY)"
         if self.type in _MOTHERDUCK:
             # It takes neither another name nor options of a database that is one's own.
             return f"ATTACH {quoted_text(self.text)}"
-        return f"ATTACH {quoted_text(self.text)} AS log (READ_ONLY)"
+        return f"ATTACH {quoted_text(self.text)} AS log ({'TYPE duckdb, ' if self.type is None else ''}READ_ONLY)"
 
     def _open_folder(self, connection: duckdb.DuckDBPyConnection) -> None:
         (found,) = connection.execute("SELECT data_path FROM ducklake_settings('log')").fetchall()
@@ -135,21 +130,21 @@ class Database:
         """The quoted name of the table or view; its schema is the one that names are in by themselves, unless it is said."""
         catalog = quoted(self.catalog)
         with refusals_as_data_errors():
-            own = "main" if self.type is None else self._own_schema(connection)
+            default_schema = "main" if self.type is None else self._default_schema(connection)
             rows = connection.execute(
                 "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = ? "
                 "AND table_schema NOT IN ('information_schema', 'pg_catalog') "
                 "ORDER BY table_schema <> ?, table_schema, table_name",
-                [self.catalog, own],
+                [self.catalog, default_schema],
             ).fetchall()
         for schema, name in rows:
             full = (f"{schema}.{name}", f'"{schema}"."{name}"')
-            if self.table in full or (schema == own and self.table in (name, f'"{name}"')):
+            if self.table in full or (schema == default_schema and self.table in (name, f'"{name}"')):
                 return f"{catalog}.{quoted(schema)}.{quoted(name)}"
-        there = ", ".join(name if schema == own else f"{schema}.{name}" for schema, name in rows)
+        there = ", ".join(name if schema == default_schema else f"{schema}.{name}" for schema, name in rows)
         raise UsageError(f"{self.name} has no table {self.table!r}: it has {there or 'none at all'}")
 
-    def _own_schema(self, connection: duckdb.DuckDBPyConnection) -> str:
+    def _default_schema(self, connection: duckdb.DuckDBPyConnection) -> str:
         """`main` in most, `public` in PostgreSQL."""
         connection.execute(f"USE {quoted(self.catalog)}")
         ((schema,),) = connection.execute("SELECT current_schema()").fetchall()

@@ -11,9 +11,9 @@ from typing import Any
 
 import polars as pl
 
-from polars_ec.arguments import did_you_mean
-from polars_ec.cli.errors import UsageError
-from polars_ec.reporting.choice import METRICS
+from polars_ec.arguments.keywords import did_you_mean
+from polars_ec.cli.terminal import UsageError
+from polars_ec.reports.models import METRICS
 
 _OPTION = "--fail-if"
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -54,7 +54,6 @@ class Gate:
     number: float
 
     def trips(self, value: float) -> bool:
-        """Whether this value does."""
         return _OPERATORS[self.operator](value, self.number)
 
     def __str__(self) -> str:
@@ -134,7 +133,7 @@ class Gates:
 
     @classmethod
     def of(cls, texts: Sequence[str], on_null: bool) -> Gates:
-        """Those that the texts state; UsageError for a text that is none."""
+        """The gates that the texts state; UsageError for a text that is none."""
         if on_null and not texts:
             raise UsageError(f'--fail-on-null is of gates: pass {_OPTION} too, such as {_OPTION} "nec_ci_low > 1"')
         return cls(tuple(map(parse_gate, texts)), on_null)
@@ -150,13 +149,14 @@ class Gates:
                 raise UsageError(f"{gate}: {gate.column} is {dtype}, and a gate takes numbers{each}")
 
     def verdicts(self, table: pl.DataFrame, names: Names) -> list[Verdict]:
-        """What comes of each of them."""
         return [self._verdict(gate, table, names) for gate in self.gates]
 
     def _verdict(self, gate: Gate, table: pl.DataFrame, names: Names) -> Verdict:
         excuses = names.small and not self.on_null and not _OF_SIZE.fullmatch(gate.column)
         small = table["small"].fill_null(value=False).to_list() if excuses else [False] * table.height
-        values = [None if value is None or value != value else value for value in _numbers(table[gate.column])]
+        # Decimals as the floats that are nearest, as the number of a gate is.
+        column = table[gate.column].cast(pl.Float64) if table.schema[gate.column].is_decimal() else table[gate.column]
+        values = [None if value is None or value != value else value for value in column.to_list()]
         name_of = names.shown(table)
         tripped, null = [], 0
         for row, (value, is_small) in enumerate(zip(values, small, strict=True)):
@@ -233,11 +233,6 @@ def _shown(value: float, gate: Gate) -> str:
         return _text(value)
     short = f"{value:.6g}"
     return short if gate.trips(float(short)) else repr(value)
-
-
-def _numbers(column: pl.Series) -> list[Any]:
-    """Decimals as the floats that are nearest, as the number of a gate is."""
-    return (column.cast(pl.Float64) if column.dtype.is_decimal() else column).to_list()
 
 
 def _texts(column: pl.Series) -> list[str | None]:

@@ -1,26 +1,180 @@
-"""A log in files: one lazy frame over all of them, with errors that name the file."""
+"""A log in files: one lazy frame over all of them, with their partitions, their common types, and errors that name the file."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, NoReturn, TypeVar
+from urllib.parse import unquote
 
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from polars_ec.cli.column_types import common_type
-from polars_ec.cli.csv_fields import first_ragged_row
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.file_kinds import CSV, FileKind, path_for_polars
-from polars_ec.cli.files import check_names_and_magic, distinct, find, kind_of, no_longer
-from polars_ec.cli.found import Found
-from polars_ec.cli.hive_partitions import differs_from_folder, is_partitioned, partition, scan
-from polars_ec.cli.places import Place
-from polars_ec.cli.redaction import why
-from polars_ec.cli.terminal import panics_unseen
+from polars_ec.arguments.inputs import batches
+from polars_ec.cli.discovery import Inputs, Place, check_names_and_magic, distinct, find, kind_of
+from polars_ec.cli.formats import CSV, FileKind, path_for_polars
+from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
+
+_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+
+
+def partition(file: Place) -> dict[str, str | None]:
+    """The keys and values that the folders above a file name."""
+    folders = file.parts[:-1] if isinstance(file, Path) else file.folders
+    partitions = dict(part.split("=", 1) for part in folders if "=" in part)
+    return {key: None if value == _NO_PARTITION else unquote(value) for key, value in partitions.items()}
+
+
+def is_partitioned(files: Iterable[Place]) -> bool:
+    """Whether the folders of all the files name the same keys."""
+    keys = {tuple(partition(file)) for file in files}
+    return len(keys) == 1 and keys != {()}
+
+
+def scan(kind: FileKind, files: Sequence[Place], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+    """The files as one lazy frame; `hive`: the keys of their folders are columns. Text is read as `dtypes` say."""
+    if hive and kind.is_text:
+        return _with_partitions(files, lambda part: kind.scan(part, False, dtypes))
+    return kind.scan(files, hive, dtypes)
+
+
+def differs_from_folder(key: str, dtype: pl.DataType, value: str | None) -> pl.Expr:
+    """Whether a column of the files holds anything but what the name of their folder says."""
+    text = pl.lit(value, dtype=pl.String)
+    same = text.cast(dtype, strict=False) if dtype.is_numeric() else text
+    return (pl.col(key) if dtype.is_numeric() else pl.col(key).cast(pl.String)).ne_missing(same).any()
+
+
+def _with_partitions(files: Sequence[Place], scan_part: Callable[[Sequence[Place]], pl.LazyFrame]) -> pl.LazyFrame:
+    """What Polars does for Parquet and IPC: the keys in the names of hive folders become columns."""
+    partitions: dict[tuple[tuple[str, str | None], ...], list[Place]] = {}
+    for file in files:
+        partitions.setdefault(tuple(partition(file).items()), []).append(file)
+    values = pl.DataFrame([dict(part) for part in partitions], infer_schema_length=None)
+    typed = values.with_columns(pl.col(c).cast(pl.Int64) for c in values.columns if _all_integers(values[c]))
+    frames = []
+    for part_files, row in zip(partitions.values(), typed.to_dicts(), strict=True):
+        frame = scan_part(part_files)
+        own = frame.collect_schema().names()  # of the same values, as is checked before they are read
+        added = {key: pl.lit(value, dtype=typed.schema[key]) for key, value in row.items() if key not in own}
+        frames.append(frame.with_columns(**added))
+    return pl.concat(frames, how="vertical_relaxed")
+
+
+def _all_integers(column: pl.Series) -> bool:
+    return column.dtype == pl.String and column.cast(pl.Int64, strict=False).null_count() == column.null_count()
+
+
+_UNITS = ("ms", "us", "ns")
+_CATEGORIES = (pl.String, pl.Categorical, pl.Enum)
+
+
+def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.DataType | None:
+    """The dtype that values of all these dtypes can be cast to and stay what they are; None if there is none.
+
+    Columns without values have any dtype. Whole numbers and floats are one where they are not keys: among keys, large
+    whole numbers would fall together.
+    """
+    kinds = list(dict.fromkeys(dtype for dtype in dtypes if dtype != pl.Null))
+    if len(kinds) < 2:
+        return kinds[0] if kinds else pl.Null()
+    if all(dtype.is_integer() for dtype in kinds):
+        small = all(dtype not in (pl.UInt64, pl.Int128, pl.UInt128) for dtype in kinds)
+        return pl.Int64() if small else pl.Int128()
+    if all(dtype.is_float() or (dtype.is_integer() and not is_key) for dtype in kinds):
+        return pl.Float64()
+    if all(isinstance(dtype, _CATEGORIES) for dtype in kinds):
+        return pl.String()
+    if all(isinstance(dtype, pl.Duration) for dtype in kinds):
+        return pl.Duration(_finest(kinds))
+    if all(isinstance(dtype, pl.Date | pl.Datetime) for dtype in kinds):
+        zones = {dtype.time_zone if isinstance(dtype, pl.Datetime) else None for dtype in kinds}
+        if len(zones) == 1 or None not in zones:
+            return pl.Datetime(_finest(kinds), zones.pop() if len(zones) == 1 else "UTC")
+    return None
+
+
+def _finest(dtypes: Iterable[pl.DataType]) -> Any:
+    units = [dtype.time_unit for dtype in dtypes if isinstance(dtype, pl.Datetime | pl.Duration)]
+    return max(units, key=_UNITS.index)
+
+
+_LINE, _NUMBER = "line", "number"
+_BATCH = 1_000_000
+# A pattern that counts to more would be a large one.
+_MOST_FIELDS = 100
+
+
+@dataclass(frozen=True)
+class RaggedRow:
+    """The first row that has other than the header's number of fields, and the line on which it begins."""
+
+    line: int
+    fields: int
+
+
+def first_ragged_row(file: str, n_fields: int) -> RaggedRow | None:
+    """By counting separators outside quotes, which takes a fraction of the time of reading the file."""
+    lines = pl.scan_lines(
+        file, name=_LINE, glob=False, row_index_name=_NUMBER, row_index_offset=1, credential_provider=None
+    )
+    text = pl.col(_LINE)
+    fields = text.str.count_matches(",", literal=True).cast(pl.Int64) + 1
+    summary = lines.select(ragged=(fields != n_fields).any(), quoted=text.str.contains('"', literal=True).any())
+    ragged, quoted = summary.collect(engine="streaming").row(0)
+    if quoted:
+        return None if _all_whole_in_their_line(lines, n_fields) else _first_among_quotes(lines, n_fields)
+    if not ragged:
+        return None
+    off = lines.select(_NUMBER, fields=fields).filter(pl.col("fields") != n_fields).bottom_k(1, by=_NUMBER)
+    return RaggedRow(*off.collect(engine="streaming").row(0))
+
+
+def _all_whole_in_their_line(lines: pl.LazyFrame, n_fields: int) -> bool:
+    """Whether every line is a row of the right number of fields, as it nearly always is."""
+    if n_fields > _MOST_FIELDS:
+        return False
+    field = '[^",]*(?:"[^"]*"[^",]*)*'
+    whole = pl.col(_LINE).str.contains(f"^{field}(?:,{field}){{{n_fields - 1}}}$")
+    return bool(lines.select(whole.all()).collect(engine="streaming").item())
+
+
+def _first_among_quotes(lines: pl.LazyFrame, n_fields: int) -> RaggedRow | None:
+    """A quoted field may hold separators and ends of lines: a row goes on while a quote is open."""
+    text = pl.col(_LINE)
+    # What is there so far of a row that goes on in the next batch: row 0, as its other lines are there.
+    unfinished = pl.DataFrame(schema={"row": pl.Int64, "at": pl.Int64, "separators": pl.Int64, "open": pl.Boolean})
+    for batch in batches(lines, _BATCH, in_order=True):
+        goes_on = bool(unfinished.height)
+        quotes = text.str.count_matches('"', literal=True).cum_sum()
+        read = batch.with_columns(open=(quotes + int(goes_on)) % 2 == 1)
+        read = read.with_columns(before=pl.col("open").shift(1, fill_value=goes_on))
+        quote, nothing = pl.lit('"'), pl.lit("")
+        whole = pl.concat_str(
+            pl.when("before").then(quote).otherwise(nothing), text, pl.when("open").then(quote).otherwise(nothing)
+        )
+        line_counts = read.select(
+            row=(~pl.col("before")).cum_sum().cast(pl.Int64),
+            at=pl.col(_NUMBER).cast(pl.Int64),
+            separators=whole.str.replace_all('"[^"]*"', "").str.count_matches(",", literal=True).cast(pl.Int64),
+            open=pl.col("open"),
+        )
+        rows = (
+            pl.concat([unfinished, line_counts])
+            .group_by("row", maintain_order=True)
+            .agg(pl.col("at").first(), pl.col("separators").sum(), pl.col("open").last())
+        )
+        ragged = rows.filter(~pl.col("open"), pl.col("separators") != n_fields - 1)
+        if ragged.height:
+            return RaggedRow(ragged.item(0, "at"), ragged.item(0, "separators") + 1)
+        unfinished = rows.filter("open").with_columns(row=pl.lit(0, dtype=pl.Int64))
+    # A quote that is never closed: Polars cannot read that either, and says so.
+    return None
+
 
 T = TypeVar("T")
 # What reading a damaged file ends in; a panic of Polars is not an Exception to Python.
@@ -33,8 +187,17 @@ class DifferingFilesError(DataError):
     """Each file can be read, but not all of them as one table."""
 
 
+@contextmanager
+def _reading(file: Place, kind: FileKind) -> Iterator[None]:
+    try:
+        with panics_unseen():
+            yield
+    except READ_ERRORS as error:
+        raise DataError(f"{file} cannot be read as {kind.name}: {why(error)}") from error
+
+
 @dataclass(frozen=True)
-class Log:
+class FileLog:
     """Files of one kind, and the lazy frame over all of them; `headers` are CSV files without rows.
 
     `codes` are columns of CSV that are read as text, as they are written.
@@ -59,7 +222,6 @@ class Log:
         return not self.files
 
     def schema(self) -> pl.Schema:
-        """Names and dtypes of the columns."""
         return self.read(self.frame.collect_schema)
 
     def collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
@@ -72,74 +234,49 @@ class Log:
             with panics_unseen():
                 return action()
         except READ_ERRORS as error:
-            raise self.failure(error) from error
+            self._blame(error)
 
-    def failure(self, error: BaseException) -> DataError:
-        """The error, with the name of the first file that cannot be read by itself, if there is one."""
-        changed = next(filter(None, (no_longer(file, self.kind) for file in [*self.headers, *self.files])), None)
-        if changed is not None:
-            return changed
+    def _blame(self, error: BaseException) -> NoReturn:
+        """The error as DataError, of the first file that cannot be read by itself, if there is one."""
+        check_names_and_magic([*self.headers, *self.files], self.kind)  # which were in order when they were opened
         if len(self.files) > 1 and not self.is_unified and len({*map(tuple, self._schemas.values())}) > 1:
-            return DifferingFilesError(f"{self.name}: {why(error)}")
-        ragged = self._ragged()
-        if ragged is not None:
-            return ragged
+            raise DifferingFilesError(f"{self.name}: {why(error)}") from error
+        self.check_rows()
         for file in self.files:
-            unreadable = self._unreadable(file)
-            if unreadable is not None:
-                return DataError(f"{file} cannot be read as {self.kind.name}: {unreadable}")
-        return DataError(f"{self.name}: {why(error)}")
-
-    def _unreadable(self, file: Place) -> str | None:
-        try:
-            with panics_unseen():
+            with _reading(file, self.kind):
                 scan(self.kind, [file], False, {}).select(pl.all().null_count()).collect(engine="streaming")
-        except READ_ERRORS as error:
-            return why(error)
-        return None
+        raise DataError(f"{self.name}: {why(error)}") from error
 
     @cached_property
     def _schemas(self) -> dict[Place, list[tuple[str, pl.DataType]]]:
-        """Of each file; DataError for the first that has none."""
-        hive = is_partitioned(self.files)
-        return {file: self._own_schema(file, hive) for file in self.files}
+        schemas, hive = {}, is_partitioned(self.files)
+        for file in self.files:
+            with _reading(file, self.kind):
+                schemas[file] = list(scan(self.kind, [file], hive, {}).collect_schema().items())
+        return schemas
 
-    def _own_schema(self, file: Place, hive: bool) -> list[tuple[str, pl.DataType]]:
-        try:
-            with panics_unseen():
-                return list(scan(self.kind, [file], hive, {}).collect_schema().items())
-        except READ_ERRORS as error:
-            raise DataError(f"{file} cannot be read as {self.kind.name}: {why(error)}") from error
-
-    def with_codes(self, asked: Mapping[str, Sequence[str]]) -> Log:
-        """The same files, the group columns of CSV as they are written, unless they are asked for as something else too."""
+    def with_codes(self, columns_by_option: Mapping[str, Sequence[str]]) -> FileLog:
+        """The log with the group columns of CSV as they are written, unless they are asked for as something else too."""
         if self.kind is not CSV or self.is_empty:
             return self
-        others = {name for option, names in asked.items() if option not in (*_KEYS, "--cluster") for name in names}
+        others = {
+            name for option, names in columns_by_option.items() if option not in (*_KEYS, "--cluster") for name in names
+        }
         in_folders = {name for file in self.files for name in partition(file)}
-        codes = tuple(name for option in _KEYS for name in asked[option] if name not in others | in_folders)
+        codes = tuple(name for option in _KEYS for name in columns_by_option[option] if name not in others | in_folders)
         hive = is_partitioned(self.files)
         frame = self.read(lambda: scan(self.kind, self.files, hive, dict.fromkeys(codes, pl.String())))
         return replace(self, frame=frame, codes=codes)
 
-    def unified(self, asked: Mapping[str, Sequence[str]], keys: Collection[str]) -> Log:
-        """The same files with the columns asked for alone, each of one dtype in all of them.
+    def unified(self, columns_by_option: Mapping[str, Sequence[str]], keys: Collection[str]) -> FileLog:
+        """The log of the columns asked for alone, each of one dtype in all files; DataError if its dtypes do not go together.
 
-        Parameters
-        ----------
-        asked
-            The columns by the option that names them; UsageError names the file that lacks one.
-        keys
-            Those of them that are group columns.
-
-        Returns
-        -------
-        A Log; DataError if the dtypes of a column do not go together.
+        `columns_by_option` are the columns by the option that names them, and `keys` those of them that are group columns.
         """
         hive = is_partitioned(self.files)
-        names = list(dict.fromkeys(name for columns in asked.values() for name in columns))
+        names = list(dict.fromkeys(name for columns in columns_by_option.values() for name in columns))
         for file, schema in self._schemas.items():
-            check_columns(asked, pl.Schema(schema), str(file))
+            check_columns(columns_by_option, pl.Schema(schema), str(file))
         dtypes = {name: {file: dict(schema)[name] for file, schema in self._schemas.items()} for name in names}
         common = {
             name: pl.String() if name in self.codes else self._common(name, dtypes[name], name in keys)
@@ -154,42 +291,33 @@ class Log:
             texts = {name: pl.String() for name, dtype in same if common.get(name) == pl.String and dtype != pl.String}
             casts = [pl.col(name).cast(dtype) for name, dtype in common.items()]
             frames.append(scan(self.kind, files, hive, texts if self.kind.is_text else {}).select(casts))
-        return Log(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True, codes=self.codes)
+        return FileLog(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True, codes=self.codes)
 
     def _common(self, name: str, dtypes: Mapping[Place, pl.DataType], is_key: bool) -> pl.DataType:
-        found = common_type(dtypes.values(), of_keys=is_key)
-        if found is None and self.kind.is_text and any(dtype == pl.String for dtype in dtypes.values()):
-            found = pl.String()
-        if found is None:
+        dtype = common_type(dtypes.values(), is_key=is_key)
+        if dtype is None and self.kind.is_text and any(dtype == pl.String for dtype in dtypes.values()):
+            dtype = pl.String()
+        if dtype is None:
             (first, one), (second, other) = list({dtype: (file, dtype) for file, dtype in dtypes.items()}.values())[:2]
             raise DataError(f"{second}: the column {name!r} is {other}, and {one} in {first}")
-        return found
+        return dtype
 
     def check_rows(self) -> None:
         """Refuse CSV rows with more or fewer fields than the header: Polars would fill them up with nulls."""
-        ragged = self._ragged()
-        if ragged is not None:
-            raise ragged
-
-    def _ragged(self) -> DataError | None:
         for file in self.files if self.kind is CSV else []:
             path = path_for_polars(file)
-            try:
-                with panics_unseen():
-                    texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
-                    n_fields = len(texts.collect_schema())
-                    ragged = first_ragged_row(path, n_fields)
-            except READ_ERRORS as error:
-                return DataError(f"{file} cannot be read as CSV: {why(error)}")
+            with _reading(file, CSV):
+                texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
+                n_fields = len(texts.collect_schema())
+                ragged = first_ragged_row(path, n_fields)
             if ragged is not None:
                 fields = f"{ragged.fields} field{'s' if ragged.fields > 1 else ''}"
-                return DataError(f"{file}, line {ragged.line}: {fields}, and the header names {n_fields}")
-        return None
+                raise DataError(f"{file}, line {ragged.line}: {fields}, and the header names {n_fields}")
 
-    def check_zones(self, asked: Mapping[str, Sequence[str]]) -> None:
+    def check_zones(self, columns_by_option: Mapping[str, Sequence[str]]) -> None:
         """DifferingFilesError where timestamps have a time zone in one file and not in another: Polars takes them as one."""
         schema = self.schema()
-        times = [n for names in asked.values() for n in names if isinstance(schema[n], pl.Datetime)]
+        times = [n for names in columns_by_option.values() for n in names if isinstance(schema[n], pl.Datetime)]
         if not times or len(self.files) == 1 or self.kind.is_text or self.is_unified:
             return
         for own in map(dict, self._schemas.values()):
@@ -201,13 +329,13 @@ class Log:
         if not is_partitioned(self.files):
             return
         for file in self.files:
-            own = scan(self.kind, [file], False, {})
-            names = self.read(own.collect_schema)
+            frame = scan(self.kind, [file], False, {})
+            names = self.read(frame.collect_schema)
             stated = {key: value for key, value in partition(file).items() if key in names}
             if not stated:
                 continue
             differs = [differs_from_folder(key, names[key], value) for key, value in stated.items()]
-            for key, is_other in self.collect(own.select(differs)).row(0, named=True).items():
+            for key, is_other in self.collect(frame.select(differs)).row(0, named=True).items():
                 if is_other:
                     raise DataError(
                         f"{file} has a column {key!r} of other values than its folder {key}={stated[key]} says: rename "
@@ -215,17 +343,17 @@ class Log:
                     )
 
 
-def open_log(paths: Sequence[str | Place]) -> Log:
+def open_log(paths: Sequence[str | Place]) -> FileLog:
     """The log in files, objects and tables, all of one kind, by their names or as they were found before.
 
     The first thing that should be one and is not is an error.
     """
-    found = Found()
+    inputs = Inputs()
     for path in paths:
-        found.add(find(path) if isinstance(path, str) else Found([path]))
-    for problem in found.problems.values():
+        inputs.add(find(path) if isinstance(path, str) else Inputs([path]))
+    for problem in inputs.problems.values():
         raise DataError(problem)
-    files = distinct(found.files)
+    files = distinct(inputs.files)
     kinds = {kind.name: kind for kind in map(kind_of, files)}
     if len(kinds) > 1:
         raise UsageError(
@@ -238,26 +366,24 @@ def open_log(paths: Sequence[str | Place]) -> Log:
     read = rows or headers
     try:
         with panics_unseen():
-            return Log(rows, kind, scan(kind, read, is_partitioned(read), {}), headers)
+            return FileLog(rows, kind, scan(kind, read, is_partitioned(read), {}), headers)
     except READ_ERRORS as error:
         raise DataError(f"{files[0]}: {why(error)}") from error
 
 
 def _is_header_alone(file: Place) -> bool:
     """Whether a CSV file names its columns and has no row, so that nothing says what they are."""
-    try:
-        with panics_unseen():
-            path = path_for_polars(file)
-            first = pl.scan_csv(path, infer_schema=False, n_rows=1, glob=False, credential_provider=None)
-            return first.collect().height == 0
-    except READ_ERRORS:
-        return False  # whoever reads it will say why
+    with suppress(DataError), _reading(file, CSV):  # who reads it will say why
+        path = path_for_polars(file)
+        first = pl.scan_csv(path, infer_schema=False, n_rows=1, glob=False, credential_provider=None)
+        return first.collect().height == 0
+    return False
 
 
-def check_columns(asked: Mapping[str, Sequence[str]], schema: pl.Schema, log: str) -> None:
-    """Refuse the first column that the log does not have; `asked` maps an option to the columns it names."""
+def check_columns(columns_by_option: Mapping[str, Sequence[str]], schema: pl.Schema, log: str) -> None:
+    """Refuse the first column that the log does not have; `columns_by_option` maps an option to the columns it names."""
     names = schema.names()
-    for option, columns in asked.items():
+    for option, columns in columns_by_option.items():
         for column in columns:
             if column in names:
                 continue
@@ -271,3 +397,24 @@ def check_columns(asked: Mapping[str, Sequence[str]], schema: pl.Schema, log: st
                     f"{log} has one column, {names[0]!r}: have its fields separated by commas, and not by {mark!r}"
                 )
             raise UsageError(f"{log} has no column {column!r} ({option}): {hint}The columns are {', '.join(names)}")
+
+
+# Group columns of CSV, which has no types: text as it is written, and whole numbers only where no other text says the same.
+
+_WHOLE_NUMBER = r"^(?:0|-?[1-9][0-9]*)$"
+
+
+def typing(table: pl.DataFrame, codes: Collection[str]) -> list[pl.Expr]:
+    """What makes those of the columns that hold nothing but whole numbers, or true and false, such."""
+    return [_typed(table[name]) for name in codes]
+
+
+def _typed(column: pl.Series) -> pl.Expr:
+    values, as_written = column.drop_nulls().unique(), pl.col(column.name)
+    if not values.len():
+        return as_written
+    if values.is_in(["true", "false"]).all():
+        return as_written == "true"
+    if values.str.contains(_WHOLE_NUMBER).all() and values.cast(pl.Int64, strict=False).null_count() == 0:
+        return as_written.cast(pl.Int64)
+    return as_written

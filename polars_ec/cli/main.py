@@ -10,20 +10,16 @@ def main() -> None:
     """Run the command line, or say in one line what to install."""
     try:
         _open_standard_streams()
-        _run()
+        # Only now: the commands need typer, and their files need the standard streams to be open.
+        try:
+            import typer  # noqa: F401
+        except ModuleNotFoundError:
+            sys.exit("polars-ec: the command line needs typer: pip install 'polars_ec[cli]'")
+        from polars_ec.cli.commands import main as run
+
+        run()
     except KeyboardInterrupt:
         sys.exit(130)  # 128 + SIGINT, as shells have it
-
-
-def _run() -> None:
-    try:
-        import typer  # noqa: F401
-    except ModuleNotFoundError:
-        sys.exit("polars-ec: the command line needs typer: pip install 'polars_ec[cli]'")
-    # Only now: the commands need typer, and their files need the standard streams to be open.
-    from polars_ec.cli.commands import main as run
-
-    run()
 
 
 def _open_standard_streams() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import importlib.util
 import io
 import json
 import math
@@ -11,7 +12,7 @@ import shutil
 import stat
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -21,10 +22,9 @@ from typing import Any
 import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
-from polars_ec.cells.parquet import first_line
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.terminal import escaped, panics_unseen
-from polars_ec.whole_file import whole_file
+from polars_ec.cli.terminal import DataError, UsageError, escaped, panics_unseen
+from polars_ec.output.whole_file import whole_file
+from polars_ec.output.words import first_line
 
 SHOWN_ROWS = 1000
 _GAP = "  "
@@ -101,11 +101,11 @@ def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: in
         for name in table.columns
         if name not in beside
     ]
-    return "\n\n".join(_lines(part) for part in _parts(columns, names, width))
+    blocks = _column_blocks(columns, names, width)
+    return "\n\n".join("\n".join(_GAP.join(row).rstrip() for row in zip(*block, strict=True)) for block in blocks)
 
 
 def _column(name: str, column: pl.Series, decimals: int) -> list[str]:
-    """The header and the cells, all of one width."""
     cells = [escaped(name), *_cells(column.head(SHOWN_ROWS), decimals)]
     widest = max(map(len, cells))
     to_left = column.dtype in (pl.String, pl.Categorical, pl.Enum)
@@ -113,7 +113,6 @@ def _column(name: str, column: pl.Series, decimals: int) -> list[str]:
 
 
 def _limits(table: pl.DataFrame, name: str) -> tuple[str, ...]:
-    """The columns of the confidence limits of a column of numbers."""
     ends = (f"{name}_ci_low", f"{name}_ci_high")
     return ends if all(table.schema.get(column) == pl.Float64 for column in (name, *ends)) else ()
 
@@ -130,7 +129,7 @@ def _with_limits(name: str, columns: pl.DataFrame, decimals: int) -> list[str]:
     return [cell.rjust(width) for cell in cells]
 
 
-def _parts(columns: Sequence[list[str]], names: int, width: int | None) -> Iterator[list[list[str]]]:
+def _column_blocks(columns: Sequence[list[str]], names: int, width: int | None) -> Iterator[list[list[str]]]:
     """The columns in parts that are narrow enough, each with those that name the rows, and one more at least."""
     first, others = list(columns[:names]), columns[names:]
     part: list[list[str]] = []
@@ -141,10 +140,6 @@ def _parts(columns: Sequence[list[str]], names: int, width: int | None) -> Itera
             part = []
         part.append(column)
     yield [*first, *part]
-
-
-def _lines(columns: Sequence[list[str]]) -> str:
-    return "\n".join(_GAP.join(row).rstrip() for row in zip(*columns, strict=True))
 
 
 def above(sentences: Sequence[str], width: int) -> bytes:
@@ -161,7 +156,7 @@ def is_on_terminal() -> bool:
 
 
 def terminal_width() -> int:
-    """Of the terminal on stdout, or as COLUMNS says; 80 where there is none."""
+    """The width of the terminal on stdout, or as COLUMNS says; 80 where there is none."""
     return shutil.get_terminal_size().columns
 
 
@@ -232,7 +227,7 @@ def write(content: bytes, out: Path | None, option: str = "--out") -> None:
 
 
 @dataclass(frozen=True)
-class Beside:
+class SideFile:
     """A file that is written beside the table: what it is, the option that names it, and what is in it."""
 
     what: str
@@ -241,7 +236,6 @@ class Beside:
     content: bytes
 
     def write(self) -> None:
-        """Put it in its place, whole or not at all."""
         write(self.content, self.path, self.option)
 
 
@@ -258,7 +252,6 @@ def check_place(out: Path, option: str, suffixes: Sequence[str], *, any_pipe: bo
 
 
 def _target(out: Path, option: str) -> Path:
-    """The file that a name leads to, by whatever links."""
     target = Path(os.path.realpath(out))
     if target.is_dir() or not target.parent.is_dir():
         raise UsageError(f"{option} {out}: {'this is a folder' if target.is_dir() else f'no folder {target.parent}'}")
@@ -289,3 +282,33 @@ def _is_special(out: Path) -> bool:
     except OSError:
         return False
     return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+
+
+_OPTION = "--plot"
+# As `polars_ec.plot.files` has them, which cannot be asked before it is known that Altair is there.
+_SUFFIXES = (".svg", ".png", ".pdf", ".html")
+_NEEDED = ("altair", "vl_convert")
+
+
+def can_draw(suffix: str) -> bool:
+    """Whether what makes such files of charts is installed."""
+    needed = _NEEDED[:1] if suffix.lower() == ".html" else _NEEDED
+    return all(importlib.util.find_spec(name) is not None for name in needed)
+
+
+def check_chart(file: Path) -> None:
+    """UsageError for a chart that cannot be made."""
+    # What it is drawn as hangs on its name, that of a pipe too.
+    check_place(file, _OPTION, _SUFFIXES, any_pipe=False)
+    if not can_draw(file.suffix):
+        raise UsageError(f"{_OPTION} needs Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")
+
+
+def drawn_chart(file: Path, chart: Callable[[], Any]) -> SideFile:
+    """The chart as a file; UsageError for a table of which there is no chart."""
+    from polars_ec.plot.files import encoded  # which needs an extra
+
+    try:
+        return SideFile("chart", file, _OPTION, encoded(chart(), file.suffix))
+    except ValueError as error:
+        raise UsageError(f"{_OPTION} {file}: {error}") from error

@@ -1,30 +1,22 @@
-"""What is asked of a log, whichever door answers: rows in files, a table of DuckDB, a folder of sketches; and of the sketch of each file."""
+"""Rows that a command asks for, and the values of their label: as the command line states them, and as the log has them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field
+from typing import Any
 
 import polars as pl
 
-from polars_ec.cli.errors import UsageError
 from polars_ec.cli.gates import Gates
-from polars_ec.cli.labels import label_value
-from polars_ec.cli.manifest import COSTS
-from polars_ec.cli.periods import Periods
-from polars_ec.costs import CostMatrix
-from polars_ec.inputs import as_lazy
-from polars_ec.sketches import Sketch
-from polars_ec.sketching import sketch
-from polars_ec.typing import FrameLike
-
-if TYPE_CHECKING:
-    import duckdb
+from polars_ec.cli.options import Periods
+from polars_ec.cli.terminal import DataError, UsageError
+from polars_ec.scores.read import by_likeness, meant_values
+from polars_ec.sketches.cells import SCORE
 
 
 @dataclass(frozen=True)
-class Request:
+class RowRequest:
     """What is asked of rows, whichever engine answers."""
 
     scores: list[str]
@@ -56,11 +48,11 @@ class Request:
             "--cluster": [] if self.cluster is None else [self.cluster],
         }
 
-    def periods(self, dtype: pl.DataType) -> Periods:
-        """The periods of the column of times, which has this dtype."""
-        assert self.time is not None
+    def periods(self, schema: Mapping[str, pl.DataType]) -> Periods | None:
+        if self.time is None:
+            return None
         assert self.every is not None
-        return Periods(self.time, dtype, self.every, self.time_zone)
+        return Periods(self.time, schema[self.time], self.every, self.time_zone)
 
     def no_rows(self, names: Sequence[str]) -> pl.LazyFrame:
         """A log of these columns without a row, of types that say nothing against it."""
@@ -83,112 +75,61 @@ class Request:
         return options
 
 
-@dataclass(frozen=True)
-class Rows:
-    """The rows of a log as a question takes them; `period` is the group column of times, if there is one."""
-
-    frame: FrameLike
-    scores: Sequence[str]
-    label: str
-    by: Sequence[str | pl.Expr]
-    period: pl.Expr | None
-    cluster: str | None
-    options: Mapping[str, Any]
-
-    @property
-    def keys(self) -> list[str | pl.Expr]:
-        """All group columns."""
-        return [*self.by, *([] if self.period is None else [self.period])]
-
-    def none(self) -> Rows:
-        """The same of a log of these columns without a row: what is refused of it is refused before any is read."""
-        return replace(self, frame=as_lazy(self.frame).collect_schema().to_frame(eager=False))
-
-    def key_dtypes(self) -> Mapping[str, pl.DataType]:
-        """Of all group columns."""
-        return as_lazy(self.frame).select(self.keys).collect_schema()
+def model_keys(options: Mapping[str, Any]) -> list[str]:
+    """The group column of the models, where sketches made with these options have several."""
+    return [SCORE] if isinstance(options["--score"], list) else []
 
 
-@dataclass(frozen=True)
-class Table:
-    """A table of DuckDB as a question takes it: `relation` is SQL, `options` are those of the request, with the label's own values."""
-
-    connection: duckdb.DuckDBPyConnection
-    relation: str
-    request: Request
-    periods: Periods | None
-    options: Mapping[str, Any]
+# So many different values of the label are looked at, and so many of them are named.
+MOST_VALUES = 1000
+_NAMED = 5
 
 
-@dataclass(frozen=True)
-class Sketched:
-    """The sketch of a folder, rolled up, as a question takes it; `made_with` are the options of its files.
+def label_value(text: str, dtype: pl.DataType) -> Any:
+    """A label's value from the command line, as the label's column holds it."""
+    if dtype == pl.Boolean and text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return int(text) if dtype.is_integer() else float(text) if dtype.is_numeric() else text
+    except ValueError:
+        raise UsageError(f"{text!r} is not a value of the label, which is {dtype}") from None
 
-    `periods` are its group columns of periods, one mostly, which are of `every`, if it is rolled up to some.
+
+def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
+    """What to select of the log: the values of the label in a list, and whether any row has this one."""
+    # Comparing categories with a text that is none of them is an error.
+    column = pl.col(label).cast(pl.String) if isinstance(positive, str) else pl.col(label)
+    values = column.drop_nulls().unique().head(MOST_VALUES)
+    return values.implode().alias("values"), (column == positive).any().alias("is_there")
+
+
+def positive_warnings(labels: pl.DataFrame, stated: str, label: str, log: str) -> list[str]:
+    """What to say of a log where no positive was counted; `labels` is what `values_and_presence` select of it."""
+    if labels["is_there"].item():
+        return []
+    warning = without_positives(stated, label, labels["values"].item().to_list(), log)
+    return [] if warning is None else [warning]
+
+
+def without_positives(stated: str, label: str, values: Sequence[Any], log: str) -> str | None:
+    """What to say of a log in which no row has the stated label; DataError if a value that is there must be meant.
+
+    A log may have no positives yet, so that only a value that differs in case or form is an error.
     """
-
-    sketch: Sketch
-    made_with: Mapping[str, Any]
-    options: Mapping[str, Any]
-    periods: Sequence[str] = ()
-    every: str | None = None
-
-    @property
-    def period(self) -> str:
-        """The one column of periods, where the question is of some."""
-        if len(self.periods) > 1:
-            raise UsageError(
-                f"--by has the periods twice, as {' and '.join(self.periods)}: name them once, or not at all"
-            )
-        (period,) = self.periods
-        return period
+    there = sorted({_as_text(value) for value in values})
+    if not there:
+        return None
+    meant = meant_values(stated, there)
+    what = f"{log}: no row has the label {stated!r} (--pos-label)"
+    if meant:
+        raise DataError(f"{what}, but {label!r} is {_listed(meant)} in some: is that the one?")
+    return f"{what}: {label!r} is {_listed(by_likeness(stated, there))}"
 
 
-@dataclass(frozen=True)
-class SketchOptions:
-    """How every input is sketched. `grid` has resolution, thresholds, exact and buckets, as `polars_ec.sketch` takes them."""
+def _as_text(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
-    request: Request
-    grid: Mapping[str, Any] = field(default_factory=dict)
 
-    def recorded(self) -> dict[str, Any]:
-        """What sketches must have in common to be added up; ValueError or TypeError for options that make no sense.
-
-        The grid is the one that comes of the options, so that the same thresholds stated in another way are the same.
-        """
-        request = self.request
-        columns = dict.fromkeys(name for names in request.columns().values() for name in names)
-        made = self.sketch(request.no_rows([*columns]))
-        return {
-            "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
-            "--label": request.label,
-            "--by": request.by,
-            "--time": request.time,
-            "--every": request.every,
-            "--time-zone": request.time_zone,
-            "--weight": request.options.get("weight"),
-            "--pos-label": request.options.get("pos_label"),
-            "--classes": request.options.get("classes"),
-            "--score-type": made.grid.score_type,
-            "--resolution": "exact" if made.grid.resolution is None else made.grid.resolution,
-            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in made.grid.thresholds],
-            "--cluster": made.cluster,
-            "--buckets": made.buckets,
-            COSTS: None if made.costs == CostMatrix.binary() else [*map(list, made.costs.values)],
-        }
-
-    def sketch(self, frame: pl.LazyFrame) -> Sketch:
-        """The sketch of a log whose columns have been checked."""
-        request = self.request
-        schema = frame.collect_schema()
-        # One file may have categories where the next has text, or nanoseconds where it has microseconds.
-        categories = (pl.Categorical, pl.Enum)
-        keys = [pl.col(c).cast(pl.String) if isinstance(schema[c], categories) else pl.col(c) for c in request.by]
-        periods = None
-        if request.time is not None:
-            periods = request.periods(schema[request.time])
-            start = periods.start
-            keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
-        options = request.for_label(schema[request.label])
-        made = sketch(frame, request.scores, request.label, by=keys, cluster=request.cluster, **self.grid, **options)
-        return made if periods is None else made.on_tables(periods.placed)
+def _listed(values: Sequence[object]) -> str:
+    more = f" and {len(values) - _NAMED} others" if len(values) > _NAMED else ""
+    return ", ".join(map(repr, values[:_NAMED])) + more

@@ -1,52 +1,305 @@
-"""A folder of sketches: one file per input file, and nothing else that a killed process could leave half-written.
-
-There is no central manifest. What a manifest would say of an input (path, size, modification time, rows, options) is in
-the metadata of its sketch, so that one rename makes both true at the same moment: a sketch without its entry, or an entry
-without its sketch, cannot be. The name of a sketch follows from the path of its input, so that a new sketch of a changed
-input takes the place of the old one and no input can be there twice; a file by another name is a copy, and refused. A
-checksum of cells and entry tells damage from what was written.
-
-Beside the sketches lie a lock, which the kernel releases when its process ends, however it ends; and, unless the last job
-was done in full, a list of what it left undone. That list is there for the messages: no result depends on it.
-"""
+"""A folder of sketches: its lock, its manifest, its files, of which a killed process leaves none half-written, and their sum."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import os
 import re
 import stat
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
+from typing import Any
 
+import polars as pl
 from polars.exceptions import PolarsError
 
-from polars_ec.cells.parquet import DAMAGE, described_schema, first_line
-from polars_ec.cli.errors import DataError
-from polars_ec.cli.file_kinds import SKETCH_SUFFIX
-from polars_ec.cli.folder_lock import LOCK
-from polars_ec.cli.manifest import (
-    METADATA_KEY,
-    Bad,
-    Entry,
-    KeyType,
-    Manifest,
-    Record,
-    count_rows,
-    difference,
-    joined_cluster_type,
-    joined_types,
-    key_types,
-)
-from polars_ec.cli.places import status
-from polars_ec.cli.terminal import panics_unseen
+from polars_ec.api.sketches import Sketch
+from polars_ec.cli.discovery import State, as_found, is_path, looked_up, status
+from polars_ec.cli.formats import CATALOG, CSV, SKETCH_SUFFIX
+from polars_ec.cli.logs import common_type
+from polars_ec.cli.object_store import is_in_store
+from polars_ec.cli.request import model_keys
+from polars_ec.cli.terminal import DataError, UsageError, panics_unseen
 from polars_ec.exceptions import SketchError
-from polars_ec.sketches import Sketch
-from polars_ec.whole_file import TEMPORARY, sync_folder, whole_file
+from polars_ec.output.whole_file import TEMPORARY, sync_folder, whole_file
+from polars_ec.output.words import first_line
+from polars_ec.sketches.cells import add_up
+from polars_ec.sketches.files import DAMAGE, described_schema
+from polars_ec.sketches.grid import AMOUNTS
+
+LOCK, NOTE = ".polars-ec-sketch.lock", ".polars-ec-sketch.reading.json"
+_PREFIX = ".polars-ec-sketch-"
+_NO_LOCKS = (errno.ENOLCK, errno.ENOTSUP, errno.ENOSYS, errno.EINVAL)
+
+
+class Note:
+    """A file beside the lock, while that is held: which process is at work, and on which input."""
+
+    def __init__(self, file: Path) -> None:
+        self._file = file
+        # A job that ended by itself has left no note; one that was killed, perhaps by its input, has.
+        self.suspect = _noted(file).get("input")
+        self.reading(None)
+
+    def reading(self, source: str | None) -> None:
+        """Note the input that is being read, in case the process does not survive it."""
+        with whole_file(self._file, _PREFIX) as note:
+            note.write(json.dumps({"process": os.getpid(), "input": source}).encode())
+
+
+def _noted(file: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(file.read_bytes()) if stat.S_ISREG(os.lstat(file).st_mode) else None
+    except (OSError, ValueError, RecursionError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[Note]:
+    """Keep any other job out until this one ends; DataError if there is one."""
+    import filelock  # which only this needs
+
+    file, note = folder / LOCK, folder / NOTE
+    # Never removed: a process that waits for the old file and one that makes a new one would both get a lock.
+    lock = filelock.FileLock(file, blocking=False, fallback_to_soft=False, preserve_lock_file=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if os.path.islink(file):
+            raise DataError(f"{file} is a link, not a lock of polars-ec: remove it")
+        if os.path.lexists(file) and not os.path.isfile(file):
+            raise DataError(f"{file} is not a regular file, so not a lock of polars-ec: remove it")
+        lock.acquire()
+    except filelock.Timeout:
+        raise DataError(
+            f"{folder}: another job is at work here (process {_noted(note).get('process', 'unknown')}): wait until it "
+            "ends, or choose another --out"
+        ) from None
+    except OSError as error:
+        if error.errno in _NO_LOCKS:
+            raise DataError(f"{file} cannot be locked: {error.strerror}") from None
+        raise UsageError(f"--out {folder}: {error.strerror}") from None
+    try:
+        yield Note(note)
+    finally:
+        with suppress(OSError):
+            os.unlink(note)
+        lock.release()
+
+
+_VERSION = 1
+METADATA_KEY = "polars_ec.input"
+_TEXT, _TEXTS, _NULL = pl.String(), pl.List(pl.String()), pl.Null()
+# The columns of the manifest, each with the dtypes that Polars may find in an entry: fields of records, and the options that all have.
+_SCHEMA: Mapping[str, tuple[pl.DataType, ...]] = {
+    "input": (_TEXT,),
+    "size": (pl.Int64(),),
+    "modified_ns": (pl.Int64(),),
+    "rows": (pl.Int64(),),
+    "key_types": (_TEXTS, pl.List(_NULL)),
+    "positives": (pl.Int64(), _NULL),
+    "cluster_type": (_TEXT, _NULL),
+    "tag": (_TEXT, _NULL),
+    "--score": (_TEXT, _TEXTS),
+    "--label": (_TEXT,),
+    "--score-type": (_TEXT,),
+    "--by": (_TEXTS, pl.List(_NULL)),
+    **dict.fromkeys(("--time", "--every", "--weight", "--pos-label", "--time-zone", "--cluster"), (_TEXT, _NULL)),
+    "--classes": (_TEXTS, _NULL),
+    "--resolution": (pl.Int64(), _TEXT),
+}
+# Of later versions, so that they may be missing, which is to say not stated.
+_LATER = ("--time-zone", "--cluster")
+COSTS = "--cost-fn and --cost-fp"
+
+
+@dataclass(frozen=True)
+class Record:
+    """The entry of the manifest for one input.
+
+    `key_types` has the dtype of every group column, None where the column holds only nulls and so any dtype will do.
+    `positives` counts the usable rows of the positive class; entries of the time before it have None. `cluster_type` says what
+    the keys of the clusters are to their hash, None if there are none. `tag` is the ETag of an object or the version of a table, None
+    of a local file.
+    """
+
+    input: str
+    size: int
+    modified_ns: int
+    rows: int
+    key_types: dict[str, str | None]
+    options: dict[str, Any]
+    positives: int | None = None
+    cluster_type: str | None = None
+    tag: str | None = None
+
+    @property
+    def state(self) -> State:
+        """What the input was like when it was sketched."""
+        return State(self.size, self.modified_ns, self.tag)
+
+    def is_current(self) -> bool:
+        try:
+            place = looked_up(self.input)
+            return place is not None and as_found(place) == self.state
+        except DataError:
+            return False
+
+    def encode(self) -> dict[str, str]:
+        return {METADATA_KEY: json.dumps({"version": _VERSION, **asdict(self)})}
+
+    @classmethod
+    def decode(cls, text: str) -> Record:
+        """What `encode` made; ValueError for anything else, DataError for what a newer version made."""
+        try:
+            entry = json.loads(text)
+        except RecursionError:
+            raise ValueError("nested too deeply") from None
+        version = entry.get("version") if isinstance(entry, dict) else None
+        if type(version) is not int or version < 1:
+            raise ValueError("no version")
+        if version > _VERSION:
+            raise DataError("of a newer version of polars_ec: update polars_ec")
+        known = {own.name: entry[own.name] for own in fields(cls) if own.name in entry}
+        try:
+            record = cls(**known)
+        except TypeError as error:
+            raise ValueError(str(error)) from None
+        if not _is_sound(record):
+            raise ValueError("an entry that cannot be")
+        return record
+
+
+def _is_sound(record: Record) -> bool:
+    types, options = record.key_types, record.options
+    if not isinstance(types, dict) or not isinstance(options, dict):
+        return False
+    row = {**asdict(record), **dict.fromkeys(_LATER), **options, "key_types": [*types.values()]}
+    try:
+        entry = pl.DataFrame([{name: row[name] for name in _SCHEMA}], orient="row")
+    except (KeyError, TypeError, ValueError, OverflowError, PolarsError):
+        return False
+    return (
+        all(entry.schema[name] in dtypes for name, dtypes in _SCHEMA.items())
+        and entry.select((pl.col("size", "rows", "positives").fill_null(0) >= 0).all()).row(0) == (True, True, True)
+        and (is_path(record.input) or is_in_store(record.input) or record.input.startswith(CATALOG))
+        and "\0" not in record.input
+        and (options["--time"] is None) == (options["--every"] is None)
+        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]
+        == list(types)
+    )
+
+
+@dataclass(frozen=True)
+class Bad:
+    """Why a file among the sketches is none that counts; `may_be_replaced` if its input, read anew, makes it good."""
+
+    why: str
+    may_be_replaced: bool = False
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A sketch in the folder: its entry of the manifest, and the dtypes of its group columns; None: any will do."""
+
+    record: Record
+    dtypes: dict[str, pl.DataType | None]
+
+    @classmethod
+    def of(cls, record: Record, schema: Mapping[str, pl.DataType]) -> Entry:
+        """The entry of a sketch whose columns have these dtypes."""
+        return cls(record, {key: None if text is None else schema[key] for key, text in record.key_types.items()})
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """Entries of sketches that go together, by the sketch's name; `dtypes` hold the group columns of all of them."""
+
+    entries: Mapping[str, Entry]
+    dtypes: Mapping[str, pl.DataType]
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return next(iter(self.entries.values())).record.options
+
+    @property
+    def has_positives(self) -> bool:
+        """Whether some input has a row of the positive class, as far as the entries say."""
+        return any(entry.record.positives != 0 for entry in self.entries.values())
+
+
+def count_rows(sketch: Sketch, options: Mapping[str, Any], which: pl.Expr | None = None) -> int:
+    """The rows of the input, or those of them in these cells: of the model that has most, for each model has every row."""
+    cells = sketch.frame if which is None else sketch.frame.filter(which)
+    models = model_keys(options)
+    counts = cells.group_by(models).agg(pl.col("n").sum()) if models else cells.select(pl.col("n").sum())
+    return max(counts["n"].to_list(), default=0)
+
+
+def difference(stated: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
+    """The first option that differs, in words."""
+    for name in dict.fromkeys([*stated, *other]):
+        if stated.get(name) != other.get(name):
+            return f"{name} {_shown(stated.get(name))} and {_shown(other.get(name))}"
+    return None
+
+
+def _shown(value: object) -> str:
+    return "none" if value is None or value == [] else json.dumps(value)
+
+
+def key_types(sketch: Sketch) -> dict[str, str | None]:
+    """The dtype of every group column, as an entry of the manifest has it."""
+    frame = sketch.frame.select(sketch.keys)
+    return {c.name: None if c.null_count() == c.len() else str(c.dtype) for c in frame.get_columns()}
+
+
+@dataclass(frozen=True)
+class KeyType:
+    """The dtype of a group column; `as_written`: only CSV has it, which has no types, so that it may be text as well."""
+
+    dtype: pl.DataType
+    as_written: bool
+
+
+@dataclass(frozen=True)
+class CommonTypes:
+    """The dtypes of the group columns of some sketches, and what the keys of their clusters are to their hash."""
+
+    keys: Mapping[str, KeyType] = field(default_factory=dict)
+    cluster: str | None = None
+
+    def joined(self, entry: Entry) -> CommonTypes:
+        """The types that hold those of one more sketch as well; DataError if none do."""
+        keys = dict(self.keys)
+        time = entry.record.options["--time"]
+        is_csv = entry.record.input.endswith(CSV.suffixes)
+        for key, dtype in entry.dtypes.items():
+            if dtype is None:
+                continue
+            types = [*([keys[key]] if key in keys else []), KeyType(dtype, is_csv)]
+            together = common_type(one.dtype for one in types)
+            if together is None and all(one.dtype == pl.String or one.as_written for one in types):
+                together = pl.String()
+            # The same day of two calendars is not the same day.
+            zones = {getattr(one.dtype, "time_zone", None) for one in types}
+            if together is None or (key == time and len(zones) > 1):
+                raise DataError(f"the group column {key!r} is {dtype}, and {types[0].dtype} in the other inputs")
+            keys[key] = KeyType(together, all(one.as_written for one in types))
+        cluster = entry.record.cluster_type
+        if cluster is not None and self.cluster is not None and cluster != self.cluster:
+            raise DataError(
+                f"the cluster key {entry.record.options['--cluster']!r} is {cluster}, and {self.cluster} in the other inputs: a "
+                "key would have two buckets"
+            )
+        return CommonTypes(keys, self.cluster if cluster is None else cluster)
+
 
 _UNDONE = ".polars-ec-sketch.undone.json"
-_PREFIX = ".polars-ec-sketch-"
 _POS_LABEL = "--pos-label "
 
 
@@ -91,20 +344,19 @@ class SketchFolder:
         for name in self._listed():
             if not name.endswith(SKETCH_SUFFIX) or name.startswith("."):
                 continue
-            found = self._entry(name)
-            if verified and isinstance(found, Entry):
+            entry = self._entry(name)
+            if verified and isinstance(entry, Entry):
                 try:
-                    self.read(name, found)
+                    self.read(name, entry)
                 except DataError as error:
-                    found = Bad(str(error), may_be_replaced=True)
-            if isinstance(found, Entry):
-                good[name] = found
+                    entry = Bad(str(error), may_be_replaced=True)
+            if isinstance(entry, Entry):
+                good[name] = entry
             else:
-                bad[name] = found
+                bad[name] = entry
         return good, bad
 
     def records(self) -> dict[str, Record]:
-        """The entries of the manifest by name of their sketch."""
         return {name: entry.record for name, entry in self.entries()[0].items()}
 
     def _entry(self, name: str) -> Entry | Bad:
@@ -136,20 +388,18 @@ class SketchFolder:
             return Bad(f"{file} is a copy of the sketch of {record.input}, which would count twice: remove it")
         if any(key not in schema for key in record.key_types):
             return damaged
-        return Entry(record, {key: None if text is None else schema[key] for key, text in record.key_types.items()})
+        return Entry.of(record, schema)
 
     def read(self, name: str, entry: Entry) -> Sketch:
         """The sketch of this entry; DataError if it is not what the entry says."""
         file = self.path / name
         try:
-            with panics_unseen():
+            with panics_unseen(), _failures(file, "read"):
                 sketch = Sketch.read_parquet(file)
         except SketchError as error:
             raise DataError(f"{error}: remove it and run polars-ec sketch again") from error
-        except OSError as error:
-            raise DataError(f"{file} cannot be read: {error.strerror}") from error
-        found = (count_rows(sketch, entry.record.options), key_types(sketch))
-        if found != (entry.record.rows, entry.record.key_types):
+        record = entry.record
+        if (count_rows(sketch, record.options), key_types(sketch)) != (record.rows, record.key_types):
             raise DataError(
                 f"{file} is damaged: it is not what its entry says: remove it and run polars-ec sketch again"
             )
@@ -158,55 +408,46 @@ class SketchFolder:
     def save(self, sketch: Sketch, record: Record) -> None:
         """Put the sketch and its entry in the place of those of the same input, both or neither."""
         file = self.path / self.name_for(record.input)
-        try:
-            with whole_file(file, _PREFIX, durable=True) as temporary:
-                sketch.write_parquet(temporary, metadata=record.encode())
-        except (PolarsError, OSError) as error:
-            raise DataError(f"{file} cannot be written: {_strerror(error)}") from None
+        with _failures(file, "written"), whole_file(file, _PREFIX, durable=True) as temporary:
+            sketch.write_parquet(temporary, metadata=record.encode())
 
     def remove(self, name: str) -> None:
-        """Take a sketch, and its entry with it, out of the result."""
         file = self.path / name
-        try:
+        with _failures(file, "removed"):
             file.unlink(missing_ok=True)
             sync_folder(self.path)
-        except OSError as error:
-            raise DataError(f"{file} cannot be removed: {error.strerror}") from None
 
     def undone(self, but: Collection[str] = ()) -> dict[str, str]:
         """What the last job left undone but these: input, and why. A job that was killed had not crossed out what it did."""
         file = self.path / _UNDONE
         try:
-            if status(file) is None:
-                return {}
-            if not stat.S_ISREG(os.lstat(file).st_mode):
-                raise DataError(f"{file} is not a regular file: remove it")
-            found: dict[str, str] = json.loads(file.read_text("utf-8"))
-            if not isinstance(found, dict) or not all(isinstance(why, str) for why in found.values()):
+            with _failures(file, "read"):
+                if status(file) is None:
+                    return {}
+                if not stat.S_ISREG(os.lstat(file).st_mode):
+                    raise DataError(f"{file} is not a regular file: remove it")
+                content: dict[str, str] = json.loads(file.read_text("utf-8"))
+            if not isinstance(content, dict) or not all(isinstance(why, str) for why in content.values()):
                 raise ValueError("not a list of inputs")
-        except OSError as error:
-            raise DataError(f"{file} cannot be read: {error.strerror}") from None
         except (ValueError, RecursionError) as error:
             raise DataError(f"{file} is damaged ({error}): remove it and run the job again") from None
-        found = {source: why for source, why in found.items() if source not in but}
-        listed = (record for record in self.records().values() if record.input in found)
+        content = {source: why for source, why in content.items() if source not in but}
+        listed = (record for record in self.records().values() if record.input in content)
         settled = {record.input for record in listed if record.is_current()}
         # What was no sketch, and has been removed since.
         here = os.path.realpath(self.path)
-        settled |= {s for s in found if os.path.realpath(os.path.dirname(s)) == here and not os.path.lexists(s)}
-        return {source: why for source, why in found.items() if source not in settled}
+        settled |= {s for s in content if os.path.realpath(os.path.dirname(s)) == here and not os.path.lexists(s)}
+        return {source: why for source, why in content.items() if source not in settled}
 
     def leave_undone(self, inputs: Mapping[str, str]) -> None:
         """Note what is still to do; no inputs: nothing is."""
         file = self.path / _UNDONE
-        try:
+        with _failures(file, "written"):
             if not inputs:
                 file.unlink(missing_ok=True)
                 return
             with whole_file(file, _PREFIX, durable=True) as temporary:
                 temporary.write(json.dumps(dict(inputs), indent=1).encode())
-        except OSError as error:
-            raise DataError(f"{file} cannot be written: {error.strerror}") from None
 
     def manifest(self) -> Manifest:
         """The entries, found to be whole and of sketches that go together; DataError names the first that is not."""
@@ -217,17 +458,16 @@ class SketchFolder:
         if not entries:
             raise DataError(f"{self.path} holds no sketches yet: run polars-ec sketch to the end")
         options = next(iter(entries.values())).record.options
-        common: dict[str, KeyType] = {}
-        of_clusters: str | None = None
+        common = CommonTypes()
         for name, entry in entries.items():
             different = difference(options, entry.record.options)
             if different:
                 raise DataError(f"{self.path / name} was made with other options: {different}")
             try:
-                common, of_clusters = joined_types(common, entry), joined_cluster_type(of_clusters, entry)
+                common = common.joined(entry)
             except DataError as error:
                 raise DataError(f"{self.path / name}: {error}") from None
-        return Manifest(entries, {name: found.dtype for name, found in common.items()})
+        return Manifest(entries, {name: key.dtype for name, key in common.keys.items()})
 
 
 def pos_label_note(positive: str) -> str:
@@ -240,5 +480,112 @@ def is_pos_label_note(source: str) -> bool:
     return source.startswith(_POS_LABEL)
 
 
-def _strerror(error: Exception) -> str:
-    return (error.strerror or first_line(error)) if isinstance(error, OSError) else first_line(error)
+@contextmanager
+def _failures(file: Path, verb: str) -> Iterator[None]:
+    try:
+        yield
+    except (PolarsError, OSError) as error:
+        reason = (isinstance(error, OSError) and error.strerror) or first_line(error)
+        raise DataError(f"{file} cannot be {verb}: {reason}") from None
+
+
+# What waits to be added up is kept until it is worth the while; and it is added up in so many parts.
+_BATCH = 500_000
+_PARTS = 16
+
+
+def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Callable[[Sketch], Sketch]) -> Sketch:
+    """The sum of all sketches of the manifest, each rolled up before it is added.
+
+    `read` gives the sketch of an entry. One sketch is in memory at a time, so that a folder of many takes what its sums take.
+    """
+    rolled_up = _Sum(roll_up)
+    for name, entry in manifest.entries.items():
+        sketch = _with_known_types(read(name, entry), entry, manifest)
+        rolled_up.add(sketch)
+        del sketch
+    return rolled_up.total()
+
+
+def _with_known_types(sketch: Sketch, entry: Entry, manifest: Manifest) -> Sketch:
+    """A group column that is null throughout a file says nothing of its dtype: it takes that of the other files."""
+    unknown = {manifest.options["--time"]: pl.Datetime("us")}
+    keys = [
+        pl.lit(None, dtype=manifest.dtypes.get(key, unknown.get(key, pl.String()))).alias(key)
+        if dtype is None
+        else pl.col(key).cast(manifest.dtypes[key])
+        for key, dtype in entry.dtypes.items()
+    ]
+    return sketch.on_tables(lambda table: table.with_columns(keys))
+
+
+class _Sum:
+    """Sketches added up as they come."""
+
+    def __init__(self, roll_up: Callable[[Sketch], Sketch]) -> None:
+        self._roll_up = roll_up
+        self._empty: Sketch | None = None
+        self._cells = _HashedCells()
+        self._coarse = _HashedCells()
+        self._sums: list[pl.DataFrame] = []
+
+    def add(self, sketch: Sketch) -> None:
+        rolled = self._roll_up(sketch)
+        empty = rolled.on_tables(pl.DataFrame.clear)
+        self._empty = empty if self._empty is None else self._empty + empty  # which refuses what does not go together
+        if rolled.sums is not None:
+            self._sums = [add_up(pl.concat([*self._sums, rolled.sums]))]
+        if rolled.coarse is not None:
+            self._coarse.add(rolled.coarse)
+        tables = [rolled.frame]
+        del rolled
+        self._cells.add(tables.pop())
+
+    def total(self) -> Sketch:
+        assert self._empty is not None
+        coarse = None if self._empty.coarse is None else self._coarse.total(self._empty.coarse)
+        frame, sums = self._cells.total(self._empty.frame), self._sums[0] if self._sums else None
+        return replace(self._empty, frame=frame, sums=sums, coarse=coarse)
+
+
+class _HashedCells:
+    """Tables of cells added up as they come, in parts by a hash of the cell: so that the parts are added up one after the other.
+
+    What waits in a part takes no more than what is there, and adding up takes several times what it is done to.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[list[pl.DataFrame]] = [[] for _ in range(_PARTS)]
+
+    def add(self, table: pl.DataFrame) -> None:
+        cell = _cell(table)
+        part = pl.struct(cell).hash(0) % _PARTS
+        name = f"part of {cell}"  # which no group column is called
+        split = table.with_columns(part.alias(name)).partition_by(name, include_key=False, as_dict=True)
+        del table
+        for (number,), frame in split.items():
+            waiting = self._parts[number]
+            waiting.append(frame)
+            if sum(part.height for part in waiting[1:]) > max(_BATCH // _PARTS, waiting[0].height):
+                waiting[:] = [_added(waiting)]
+
+    def total(self, empty: pl.DataFrame) -> pl.DataFrame:
+        """All of them, which have the columns of the empty one, sorted."""
+        frames = [empty]
+        for waiting in self._parts:
+            frames += [_added(waiting)] if len(waiting) > 1 else waiting
+            waiting.clear()
+        together = pl.concat(frames, how="diagonal", rechunk=False).select(empty.columns)
+        frames.clear()
+        # Column by column, each of which goes before the next one comes: sorting a table needs it twice, and more.
+        order = together.select(pl.arg_sort_by(_cell(empty), nulls_last=True)).to_series()
+        return pl.DataFrame([together.drop_in_place(name).gather(order) for name in together.columns])
+
+
+def _added(tables: list[pl.DataFrame]) -> pl.DataFrame:
+    # Some may be of the time before the squares of weights, and then the sum has none.
+    return add_up(pl.concat(tables, how="diagonal"))
+
+
+def _cell(table: pl.DataFrame) -> list[str]:
+    return [name for name in table.columns if name not in AMOUNTS]

@@ -1,55 +1,158 @@
-"""The job of `polars-ec sketch`: files of a log in, a folder of sketches out, which can be killed at any moment.
-
-Every input, a file, an object in a store or a table, is its own unit of work: it is read, and its sketch appears, with its entry of the manifest, by one rename
-(`sketch_folder` says why there is no central manifest). So what a killed job leaves is a smaller result, never a wrong
-one, and the next run does what is missing: inputs without a sketch, and those whose size, modification time or tag is no
-longer the one in the entry. One job works on a folder at a time.
-
-An input that cannot be read stops nothing: it is reported after the others are done. Nor does the job ever remove a
-sketch on its own: not that of a changed input which cannot be read now, and not that of an input which has vanished.
-It cannot know whether such a log was rotated away, and its sketch is the last that is left of it, or renamed, and will
-count twice. So it asks, and `vanished` is the answer.
-"""
+"""The job of `polars-ec sketch`: files of a log in, a folder of sketches out, which can be killed at any moment."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
-from polars_ec.cells.parquet import first_line
-from polars_ec.cli import csv_codes
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.files import find
-from polars_ec.cli.folder_lock import Lock, locked
-from polars_ec.cli.found import Found, NoFilesError
-from polars_ec.cli.labels import label_value, values_and_presence, without_positives
-from polars_ec.cli.lake_tables import LakeTable
+from polars_ec.api.sketches import Sketch, sketch
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.cli.discovery import (
+    Inputs,
+    NoFilesError,
+    Place,
+    State,
+    as_found,
+    find,
+    full_name,
+    gone,
+    is_path,
+    is_there,
+    looked_up,
+    state_of,
+    status,
+)
+from polars_ec.cli.formats import LakeTable
 from polars_ec.cli.logs import check_columns, open_log
-from polars_ec.cli.manifest import (
+from polars_ec.cli.logs import typing as typing_of_codes
+from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors, with_time
+from polars_ec.cli.request import RowRequest, label_value, values_and_presence, without_positives
+from polars_ec.cli.sketch_folder import (
+    COSTS,
+    CommonTypes,
     Entry,
-    KeyType,
+    Note,
     Record,
+    SketchFolder,
     count_rows,
     difference,
-    joined_cluster_type,
-    joined_types,
-    key_dtypes,
     key_types,
+    locked,
+    pos_label_note,
 )
-from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors
-from polars_ec.cli.periods import with_time
-from polars_ec.cli.places import Place, as_found, full_name, gone, is_path, is_there, looked_up, state_of, status
-from polars_ec.cli.request import SketchOptions
-from polars_ec.cli.sketch_folder import SketchFolder, pos_label_note
-from polars_ec.cli.sketch_outcome import Outcome, Task
-from polars_ec.rows.folds import kind_of_key
-from polars_ec.sketches import Sketch
+from polars_ec.cli.terminal import DataError, UsageError
+from polars_ec.output.words import first_line
+from polars_ec.scores.folds import kind_of_key
+
+
+@dataclass(frozen=True)
+class SketchRequest:
+    """How every input is sketched. `grid` has resolution, thresholds, exact and buckets, as `polars_ec.sketch` takes them."""
+
+    request: RowRequest
+    grid: Mapping[str, Any] = field(default_factory=dict)
+
+    def recorded(self) -> dict[str, Any]:
+        """What sketches must have in common to be added up; ValueError or TypeError for options that make no sense.
+
+        The grid is the one that comes of the options, so that the same thresholds stated in another way are the same.
+        """
+        request = self.request
+        columns = dict.fromkeys(name for names in request.columns().values() for name in names)
+        sketched = self.sketch(request.no_rows([*columns]))
+        return {
+            "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
+            "--label": request.label,
+            "--by": request.by,
+            "--time": request.time,
+            "--every": request.every,
+            "--time-zone": request.time_zone,
+            "--weight": request.options.get("weight"),
+            "--pos-label": request.options.get("pos_label"),
+            "--classes": request.options.get("classes"),
+            "--score-type": sketched.grid.score_type,
+            "--resolution": "exact" if sketched.grid.resolution is None else sketched.grid.resolution,
+            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in sketched.grid.thresholds],
+            "--cluster": sketched.cluster,
+            "--buckets": sketched.buckets,
+            COSTS: None if sketched.costs == CostMatrix.binary() else [*map(list, sketched.costs.values)],
+        }
+
+    def sketch(self, frame: pl.LazyFrame) -> Sketch:
+        """The sketch of a log whose columns have been checked."""
+        request = self.request
+        schema = frame.collect_schema()
+        # One file may have categories where the next has text, or nanoseconds where it has microseconds.
+        categories = (pl.Categorical, pl.Enum)
+        keys = [pl.col(c).cast(pl.String) if isinstance(schema[c], categories) else pl.col(c) for c in request.by]
+        periods = request.periods(schema)
+        if periods is not None:
+            start = periods.start
+            keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
+        options = request.for_label(schema[request.label])
+        sketched = sketch(
+            frame, request.scores, request.label, by=keys, cluster=request.cluster, **self.grid, **options
+        )
+        return sketched if periods is None else sketched.on_tables(periods.placed)
+
+
+@dataclass(frozen=True)
+class Task:
+    """An input to read: where it is, what it is known by, and what it is like before it is read."""
+
+    file: Place
+    source: str
+    state: State
+
+
+@dataclass
+class Outcome:
+    """What a run did."""
+
+    sketched: int = 0
+    unchanged: int = 0
+    elsewhere: int = 0
+    rows: int = 0
+    invalid: int = 0
+    kept: list[str] = field(default_factory=list)
+    dropped: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
+    failures: dict[str, str] = field(default_factory=dict)
+
+    def notes(self) -> list[str]:
+        """What became of the sketches of inputs that have vanished, as was asked."""
+        kept = [f"{source} has vanished; its sketch still counts (--vanished keep)" for source in self.kept]
+        return kept + [f"{source} has vanished; its sketch was removed (--vanished drop)" for source in self.dropped]
+
+    def problems(self) -> list[str]:
+        """What makes the numbers wrong, or may, a line each."""
+        lines = [*self.warnings, *self.failures.values()]
+        if self.waiting:
+            more = f" and {len(self.waiting) - 1} more" if len(self.waiting) > 1 else ""
+            lines.append(
+                f"{self.waiting[0]}{more}, which is new, waits until it is settled what became of the inputs that have "
+                "vanished"
+            )
+        return lines
+
+    def summary(self, out: Path) -> str:
+        counts = {
+            "sketched": self.sketched,
+            "unchanged": self.unchanged,
+            "of other inputs": self.elsewhere + len(self.kept),
+            "waiting": len(self.waiting),
+            "failed": len(self.failures),
+        }
+        message = ", ".join(f"{n} {what}" for what, n in counts.items() if n or what in ("sketched", "unchanged"))
+        return f"{out}: {message}; {self.rows} rows"
 
 
 class Vanished(StrEnum):
@@ -66,36 +169,16 @@ Track = Callable[[Sequence[Task]], AbstractContextManager[Iterable[Task]]]
 def run(
     paths: Sequence[str],
     out: Path,
-    options: SketchOptions,
+    options: SketchRequest,
     *,
     vanished: Vanished = Vanished.stop,
     track: Track = nullcontext,
 ) -> Outcome:
-    """Bring the folder up to date with the inputs.
+    """Bring the folder up to date with the inputs: files, globs, folders, addresses and tables, each file, object and table an input.
 
-    Parameters
-    ----------
-    paths
-        Files, globs, folders, addresses and tables; each file, object and table is one input.
-    out
-        The folder; made if it is not there.
-    options
-        How to sketch; the same at every run on this folder.
-    vanished
-        What becomes of the sketches of inputs that are no longer there.
-    track
-        Passes on the inputs while they are read, as a progress bar does.
-
-    Returns
-    -------
-    What was done. `failures` maps an input to why it is not, or perhaps should not be, in the result.
-
-    Raises
-    ------
-    UsageError
-        Options that make no sense, or are not those that the folder was made with.
-    DataError
-        Another job is at work in the folder, or it cannot be written.
+    `options` must be the same at every run on a folder; `track` passes on the inputs while they are read, as a progress bar does.
+    In what was done, `failures` maps an input to why it is not, or perhaps should not be, in the result. UsageError for options that
+    make no sense, or are not the folder's; DataError where another job is at work, or the folder cannot be written.
     """
     with refusals_as_usage_errors():
         recorded = options.recorded()
@@ -103,18 +186,18 @@ def run(
         for path in paths:
             find(path)  # a path that is mistyped should not leave a folder behind
     folder = SketchFolder(out)
-    with locked(out) as lock:
+    with locked(out) as note:
         folder.clean()
-        return _Run(folder, lock, options, recorded, vanished).bring_up_to_date(paths, track)
+        return _Run(folder, note, options, recorded, vanished).bring_up_to_date(paths, track)
 
 
 class _Run:
     """One run of the job, under the lock."""
 
     def __init__(
-        self, folder: SketchFolder, lock: Lock, options: SketchOptions, recorded: dict[str, Any], vanished: Vanished
+        self, folder: SketchFolder, note: Note, options: SketchRequest, recorded: dict[str, Any], vanished: Vanished
     ) -> None:
-        self.folder, self.lock, self.options, self.recorded, self.vanished = folder, lock, options, recorded, vanished
+        self.folder, self.note, self.options, self.recorded, self.vanished = folder, note, options, recorded, vanished
         self.entries, self.bad = folder.entries(verified=True)
         self.outcome = Outcome()
         # Inputs that have vanished and whose sketches count, with the names of these.
@@ -158,28 +241,27 @@ class _Run:
     def _inputs(self, paths: Sequence[str]) -> dict[str, Place]:
         """What to sketch by its full name, so that no other way to name it makes it another input."""
         out = os.path.realpath(self.folder.path)
-        found = Found()
+        named = Inputs()
         for path in paths:
             # What is named, and gone or empty, is not a mistake in the command where it has been sketched before.
             try:
-                found.add(find(path))
+                named.add(find(path))
             except (UsageError, NoFilesError) as error:
                 known = full_name(path)
                 is_gone = self.folder.name_for(known) in self.entries and looked_up(known) is None
                 if not is_gone and not (isinstance(error, NoFilesError) and self._has_been_in(error.folder)):
                     raise
-        self.outcome.failures |= found.problems
+        self.outcome.failures |= named.problems
         inputs: dict[str, Place] = {}
-        for file in found.files:
+        for file in named.files:
             full = full_name(file)
             if not is_path(full) or os.path.commonpath([out, full]) != out:
                 inputs.setdefault(full, file)
-        if not inputs and not found.problems and not self.entries:
+        if not inputs and not named.problems and not self.entries:
             raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
         return inputs
 
     def _has_been_in(self, folder: str) -> bool:
-        """Whether an input that has a sketch lay below this folder."""
         below = os.path.join(full_name(folder), "")
         return any(entry.record.input.startswith(below) for entry in self.entries.values())
 
@@ -203,7 +285,7 @@ class _Run:
                 self.outcome.rows += entry.record.rows
             else:
                 todo.append(Task(file, source, now))
-        return sorted(todo, key=lambda task: task.source == self.lock.suspect)
+        return sorted(todo, key=lambda task: task.source == self.note.suspect)
 
     def _without_new(self, todo: Sequence[Task]) -> list[Task]:
         """An input that was renamed looks like one that vanished and one that is new: only one of them may count."""
@@ -250,34 +332,33 @@ class _Run:
     def _sketch_all(self, todo: Sequence[Task], track: Track) -> None:
         folder, outcome = self.folder, self.outcome
         replaced = {folder.name_for(task.source) for task in todo}
-        common: dict[str, KeyType] = {}
-        of_clusters: str | None = None
+        common = CommonTypes()
         for name, entry in self.entries.items():
             if name not in replaced:
-                common, of_clusters = joined_types(common, entry), joined_cluster_type(of_clusters, entry)
+                common = common.joined(entry)
         with track(todo) as tasks:
             for task in tasks:
                 name = folder.name_for(task.source)
                 former = self.entries.get(name)
                 try:
                     self._refuse_twin(task)
-                    self.lock.reading(task.source)
-                    made, cluster_type = _sketch_file(task, self.options)
-                    entry = _entry(task, made, self.recorded, cluster_type)
-                    joined = joined_types(common, entry), joined_cluster_type(of_clusters, entry)
-                    self._refuse_renamed(task, made)
+                    self.note.reading(task.source)
+                    sketched, cluster_type = _sketch_file(task, self.options)
+                    entry = _entry(task, sketched, self.recorded, cluster_type)
+                    joined = common.joined(entry)
+                    self._refuse_renamed(task, sketched)
                 except (UsageError, DataError) as error:
                     outcome.rows += 0 if former is None else former.record.rows
                     note = "" if former is None else " (the sketch of its former content still counts)"
-                    told = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
-                    outcome.failures[task.source] = f"{told}{note}"
+                    message = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
+                    outcome.failures[task.source] = f"{message}{note}"
                     continue
-                folder.save(made, entry.record)
+                folder.save(sketched, entry.record)
                 self.entries[name] = entry
-                common, of_clusters = joined
+                common = joined
                 outcome.sketched += 1
                 outcome.rows += entry.record.rows
-                outcome.invalid += count_rows(made, self.recorded, pl.col("class") == -1)
+                outcome.invalid += count_rows(sketched, self.recorded, pl.col("class") == -1)
 
     def _refuse_twin(self, task: Task) -> None:
         """A table has a name by its folder, one by its metadata and one in its catalog, and counts once."""
@@ -287,7 +368,7 @@ class _Run:
                 if name != own and (entry.record.tag or "").startswith(f"{task.file.identity}/"):
                     raise DataError(f"{task.file} is the table that counts as {entry.record.input}: name it in one way")
 
-    def _refuse_renamed(self, task: Task, made: Sketch) -> None:
+    def _refuse_renamed(self, task: Task, sketched: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
         for source, name in self._vanished.items():
             record = self.entries[name].record
@@ -295,9 +376,9 @@ class _Run:
             is_local = task.state.tag is None and record.tag is None
             if task.state.size != record.size or (is_local and task.state.modified_ns != record.modified_ns):
                 continue
-            columns = [*made.keys, "class", *made.grid.cell_columns, "n"]
+            columns = [*sketched.keys, "class", *sketched.grid.cell_columns, "n"]
             former = self.folder.read(name, self.entries[name]).frame
-            if former.select(columns).equals(made.frame.select(columns)):
+            if former.select(columns).equals(sketched.frame.select(columns)):
                 raise DataError(
                     f"the rows of {source}, which has vanished and still counts: renamed? Then --vanished drop"
                 )
@@ -312,13 +393,13 @@ class _Run:
         for file in inputs.values():
             try:
                 log = open_log([_as_asked(file)])
-                asked = label_value(positive, log.schema()[label])
-                found = log.collect(log.frame.select(values_and_presence(label, asked)))
+                positive_value = label_value(positive, log.schema()[label])
+                labels = log.collect(log.frame.select(values_and_presence(label, positive_value)))
             except (UsageError, DataError, KeyError):
                 continue  # it is among the failures
-            if found["is_there"].item():
+            if labels["is_there"].item():
                 return
-            values |= dict.fromkeys(found["values"].item().to_list())
+            values |= dict.fromkeys(labels["values"].item().to_list())
         try:
             warning = without_positives(positive, label, [*values], str(self.folder.path))
         except DataError as error:
@@ -332,7 +413,7 @@ def _as_asked(place: Place) -> str | Place:
     return str(place) if isinstance(place, Path) else place
 
 
-def _sketch_file(task: Task, options: SketchOptions) -> tuple[Sketch, str | None]:
+def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None]:
     """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
     log = open_log([_as_asked(task.file)]).with_codes(request.columns())
@@ -347,24 +428,24 @@ def _sketch_file(task: Task, options: SketchOptions) -> tuple[Sketch, str | None
         frame = request.no_rows(schema.names()) if log.is_empty else log.frame
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
-        made = log.read(lambda: options.sketch(frame))
-        typing = csv_codes.typing(made.frame, log.codes)
-        made = made.on_tables(lambda table: table.with_columns(typing))
+        sketched = log.read(lambda: options.sketch(frame))
+        typing = typing_of_codes(sketched.frame, log.codes)
+        sketched = sketched.on_tables(lambda table: table.with_columns(typing))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
         raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
     if task.state != state_of(task.file):
         raise DataError(f"{log.name} changed while it was read: run again when it is whole")
-    if made.coarse is None or request.cluster is None or not made.coarse["bucket"].count():
-        return made, None
-    return made, kind_of_key(frame.collect_schema()[request.cluster])
+    if sketched.coarse is None or request.cluster is None or not sketched.coarse["bucket"].count():
+        return sketched, None
+    return sketched, kind_of_key(frame.collect_schema()[request.cluster])
 
 
-def _entry(task: Task, made: Sketch, recorded: dict[str, Any], cluster_type: str | None) -> Entry:
-    rows = count_rows(made, recorded)
-    positives = count_rows(made, recorded, pl.col("class") == 1)
-    types = key_types(made)
+def _entry(task: Task, sketched: Sketch, recorded: dict[str, Any], cluster_type: str | None) -> Entry:
+    rows = count_rows(sketched, recorded)
+    positives = count_rows(sketched, recorded, pl.col("class") == 1)
+    types = key_types(sketched)
     size, modified_ns, tag = task.state.size, task.state.modified_ns, task.state.tag
     record = Record(task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag)
-    return Entry(record, key_dtypes(made))
+    return Entry.of(record, sketched.frame.schema)

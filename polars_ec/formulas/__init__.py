@@ -1,1 +1,1 @@
-"""What each metric is, given sums."""
+"""The formula of each metric, on sums over rows."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from polars_ec.formulas.detectors import Detector
-from polars_ec.formulas.sums import Sums, ratio, term
+from polars_ec.formulas.sums import Detector, Sums, ratio, term
 
 
 class Detectors:
@@ -88,7 +87,7 @@ def weighted_f1(sums: Sums) -> pl.Expr:
 
 
 def class_correlation(sums: Sums) -> pl.Expr:
-    """Of K classes with as many decisions: the sum of the detectors' covariances over the root of those of their variances."""
+    """Sum of the K detectors' covariances over the root of those of their variances, with as many decisions as classes."""
     detectors = Detectors(sums)
     d = detectors.each
     rejections = detectors.of_others("rejections")
@@ -113,5 +112,4 @@ def _total(values: pl.Expr) -> pl.Expr:
 
 
 def _pooled(each: Detector) -> Detector:
-    """The sums over all classes of their hits, misses and false alarms."""
     return Detector(_total(each.hits), _total(each.misses), _total(each.alarms))

@@ -17,7 +17,7 @@ from itertools import islice
 
 import polars as pl
 
-from polars_ec.arguments import parse_number
+from polars_ec.arguments.keywords import parse_number
 
 _MIN_PARAMETER, _MAX_PARAMETER = 1e-3, 20.0
 _RELATIVE_TAIL = 1e-17

@@ -1,18 +1,19 @@
-"""Metrics of decisions: the formula of each, once, on sums per group."""
+"""Metrics of decisions: the formula of each, once, on sums per group; and what is known of any metric by its name."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal
 
 import polars as pl
 
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas import averages
-from polars_ec.formulas.detectors import Detector
-from polars_ec.formulas.sums import Sums, ratio, signed_ratio, term
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import Detector, Sums, ratio, signed_ratio, term
 
 # Below the one, numbers are taken times the other before they divide: what overflows by it has an infinite quotient anyway.
 _SMALL, _ENLARGED = 1e-300, 2.0**60
@@ -193,7 +194,6 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
 
 
 def _check_normalisable(costs: CostMatrix) -> None:
-    """Costs that a naive cost can normalise: none is negative."""
     if min(map(min, costs.values)) >= 0:
         return
     for i, row in enumerate(costs.values):
@@ -203,3 +203,75 @@ def _check_normalisable(costs: CostMatrix) -> None:
                     f"cost of class {costs.classes[i]}, decision {costs.decisions[j]} is {cost}: a cost below 0 cannot be "
                     "normalised. Pass CostMatrix(costs).normalized(), which makes the same decisions"
                 )
+
+
+# Properties of metrics by their names: the default ones, which way they are better, and whether a prior moves them.
+
+BATTERY = ("nec", "nce", "nbs", "precision", "f1", "recall")
+"""Default metrics of a report, in its order, for two classes and two decisions."""
+
+BATTERY_OF_CLASSES = ("nec", "nce", "nbs", "accuracy", "macro_recall", "macro_f1")
+"""For more classes, or decisions."""
+
+BATTERY_OF_ONE_CLASS = ("nec", "precision", "recall", "f1")
+"""For the decisions for a class against those for the rest."""
+
+OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
+"""For scores that are not posteriors: metrics of their order."""
+
+_OTHER_LOSSES = ("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss")
+
+
+def lower_is_better(name: str) -> bool:
+    """Whether the metric of this name is a loss."""
+    formula = DECISIONS.get(name) or OF_CLASSES.get(name)
+    return formula.better == "lower" if formula is not None else name in SCORING_RULES or name in _OTHER_LOSSES
+
+
+def worst_first(table: pl.DataFrame, column: str, *, lower: bool) -> pl.DataFrame:
+    """The rows in which a metric is known, the worst ones first; `lower` says which way it is better."""
+    known = table.filter(pl.col(column).is_not_nan())
+    return known.sort(column, descending=lower, maintain_order=True)
+
+
+AT_PRIOR = "_at_prior"
+"""What the name of a value at a stated prior ends with."""
+
+# The order of the scores of a class is the same whatever its share: only what mixes the classes is moved.
+_OF_RANKS = ("average_precision", "auprg", "min_expected_cost", "min_dcf")
+
+
+def is_moved_by_prior(name: str, costs: CostMatrix | None = None) -> bool:
+    """Whether a stated prior gives the metric of this name another value; default costs: those of two classes."""
+    if name in RANKING_METRICS:
+        return name in _OF_RANKS
+    if name not in (*DECISIONS, *OF_CLASSES):
+        # Scoring rules and calibration errors are expectations; the confusion matrix is counts.
+        return name != "confusion"
+    matrix = CostMatrix.binary() if costs is None else costs
+    sums = _Watched(matrix)
+    decision_value(name, sums, Arguments(matrix))
+    return sums.asked
+
+
+class _Watched(Sums):
+    """Sums of nothing, which know whether a formula has asked for the prior."""
+
+    def __init__(self, costs: CostMatrix) -> None:
+        super().__init__(costs.n_decisions, None, costs.n_classes)
+        self.asked = False
+
+    def count(self, i: int) -> pl.Expr:  # noqa: ARG002
+        return pl.lit(1.0)
+
+    @property
+    def size(self) -> pl.Expr:
+        return pl.lit(1.0)
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:  # noqa: ARG002
+        return pl.lit(1.0)
+
+    @property
+    def prior(self) -> list[pl.Expr]:
+        self.asked = True
+        return super().prior

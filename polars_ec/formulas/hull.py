@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
+from polars_ec.numerics import Bools, Floats, Integers, np
 
 # Passes over all points go on while each removes at least one point in so many.
 _WORTHWHILE = 32
 
 
-def upper_hull(group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.int64]:
+def upper_hull(group: Integers, x: Floats, y: Floats) -> Integers:
     """Indices of the points on the upper convex hull of each group.
 
     Points are sorted by group, and ascend in x and y within it. A point that is not above the line between two others is
@@ -28,9 +27,7 @@ def upper_hull(group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.f
             return _one_by_one(kept, group, x, y)
 
 
-def _not_above_neighbours(
-    group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
-) -> NDArray[np.bool_]:
+def _not_above_neighbours(group: Integers, x: Floats, y: Floats) -> Bools:
     inner = np.zeros(len(x), dtype=bool)
     dx, dy = np.diff(x), np.diff(y)
     same = group[1:] == group[:-1]
@@ -38,9 +35,7 @@ def _not_above_neighbours(
     return inner
 
 
-def _one_by_one(
-    kept: NDArray[np.int64], group: NDArray[np.int64], x: NDArray[np.float64], y: NDArray[np.float64]
-) -> NDArray[np.int64]:
+def _one_by_one(kept: Integers, group: Integers, x: Floats, y: Floats) -> Integers:
     """Monotone chain: linear in the points, for curves where a pass drops only the last point of an arc."""
     groups, xs, ys = group[kept].tolist(), x[kept].tolist(), y[kept].tolist()
     stack: list[int] = []

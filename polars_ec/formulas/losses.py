@@ -27,9 +27,7 @@ def prior_brier(priors: pl.Expr) -> pl.Expr:
 
 
 def _of_priors(
-    priors: pl.Expr,
-    term_of: Callable[[pl.Expr], pl.Expr],
-    of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr],
+    priors: pl.Expr, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
 ) -> pl.Expr:
     """Sum over the priors of a function that vanishes at 0 and 1.
 

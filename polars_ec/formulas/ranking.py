@@ -13,10 +13,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from polars_ec.arguments import parse_number
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.classes import constant
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import parse_number
+from polars_ec.formulas.hull import upper_hull
 from polars_ec.formulas.sums import GROUP
-from polars_ec.priors import constant
 from polars_ec.typing import EerMethod
 
 _N1, _N0 = pl.col("n1"), pl.col("n0")
@@ -62,13 +63,13 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     )
     weight1, weight0 = pl.col("weight1"), pl.col("weight0")
     weight = weight1 + weight0
-    both = counted.filter(weight1 > 0, weight0 > 0, weight.is_finite()).with_columns(
+    two_class = counted.filter(weight1 > 0, weight0 > 0, weight.is_finite()).with_columns(
         own1=weight1 / weight, own0=weight0 / weight, w1=_near_1("w1"), w0=_near_1("w0")
     )
     # Both ways: what is left is never a difference, for sums of weights are rounded, and a difference may be below 0.
     down = {name: pl.col(w).cum_sum().over(GROUP) for name, w in (("tp", "w1"), ("fp", "w0"))}
     up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in (("fn", "w1"), ("tn", "w0"))}
-    sums = both.with_columns(**down, **up)
+    sums = two_class.with_columns(**down, **up)
     moved = {f"{name}_before": pl.col(name).shift(1, fill_value=0.0).over(GROUP) for name in down}
     moved |= {name: pl.col(f"{name}_before").shift(-1, fill_value=0.0).over(GROUP) for name in ("fn", "tn")}
     totals = {"n1": pl.col("tp").last().over(GROUP), "n0": pl.col("fp").last().over(GROUP)}
@@ -171,7 +172,7 @@ def enough(share: float | pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 
 def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
-    """Of the highest threshold with this sensitivity; `evenly`: as if rows lay evenly in a cell, so that nothing jumps with it."""
+    """Specificity at the highest threshold with this sensitivity; `evenly`: as if rows lay evenly in a cell, so that nothing jumps with it."""
     attained = _first(_tpr >= enough(sensitivity, pl.col("whole")))
     run = pl.col("w0") / _N0
     error = pl.when(_LOOSE).then(run).otherwise(0.0)
@@ -183,7 +184,7 @@ def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bou
 
 
 def sensitivity_at(specificity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
-    """Of the lowest threshold with this specificity; `evenly` as for `specificity_at`."""
+    """Sensitivity at the lowest threshold with this specificity; `evenly` as for `specificity_at`."""
     lost = _first(_tnr < enough(specificity, pl.col("whole")))
     before = pl.col("threshold").shift(1, fill_value=math.inf)
     rise = pl.col("w1") / _N1
@@ -253,9 +254,6 @@ def _min_cllr_of_hull() -> pl.Expr:
 
 def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
-    # Imported here, for it needs numpy.
-    from polars_ec.formulas.hull import upper_hull
-
     steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
     if outer:
         corners = cells.filter(_LOOSE).select(GROUP, _fpr_before.alias("fpr"), _tpr.alias("tpr"))
@@ -276,12 +274,12 @@ def _of_hulls(cells: pl.DataFrame, names: Collection[str]) -> dict[str, pl.DataF
     inner = of_hull(outer=False)
     # Without cells of unknown order there is but one hull.
     outer = inner if cells["point"].all() else of_hull(outer=True)
-    both = outer.join(inner, on=GROUP, suffix=_INNER)
-    found = {}
+    bounds = outer.join(inner, on=GROUP, suffix=_INNER)
+    values = {}
     for name in names:
         low, high = pl.col(name), pl.col(f"{name}{_INNER}")
-        found[name] = both.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
-    return found
+        values[name] = bounds.select(GROUP, value=(low + high) / 2, error=((high - low) / 2).clip(0))
+    return values
 
 
 _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
@@ -306,7 +304,7 @@ def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.
 def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
     """What `evaluate` gives, of each metric: those of the hull share it."""
     of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
-    found = _of_hulls(cells, of_hull) if of_hull else {}
+    values = _of_hulls(cells, of_hull) if of_hull else {}
     for name in names:
         if name in of_hull:
             continue
@@ -314,11 +312,11 @@ def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingAr
         columns = {"value": bounded.value, "error": bounded.error}
         if bounded.threshold is not None:
             columns["threshold"] = bounded.threshold
-        found[name] = cells.group_by(GROUP, maintain_order=True).agg(**columns)
-    return found
+        values[name] = cells.group_by(GROUP, maintain_order=True).agg(**columns)
+    return values
 
 
-def of_rows(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
+def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
     """GROUP and `value`, exact, for the groups in which it is defined.
 
     `rows` has GROUP, ascending, `usable`, `invalid`, `score`, `positive`, and where they are stated `weight`, and `p0` and `p1`.

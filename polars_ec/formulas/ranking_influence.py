@@ -108,7 +108,7 @@ def _of_average_precision(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
 
 
 def _of_classes(cells: pl.DataFrame, of_1: pl.Expr, of_0: pl.Expr) -> pl.DataFrame:
-    """Of a metric of both classes' distributions, each a mean of its own."""
+    """Influence on a metric of the distributions of two classes, each a mean of its own."""
     mean_1, mean_0 = (((w * of).sum() / n.first()).over(GROUP) for w, of, n in ((_W1, of_1, _N1), (_W0, of_0, _N0)))
     return _in_units(cells, of_1 - mean_1, of_0 - mean_0)
 

@@ -15,7 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 
 import polars as pl
 
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.costs import CostMatrix
 
 GROUP = "__ec_group"
 """The number of a group, in tables on the way to a metric."""
@@ -39,7 +39,7 @@ class OfClass(Protocol):
         """R_ij of the decision j; null where the class has no rows."""
 
     def mean(self, totals: Totals) -> pl.Expr:
-        """Of a loss over the class; null where it has no rows."""
+        """Mean of a loss over the class; null where it has no rows."""
 
     def mean_cost(self, costs: CostMatrix) -> pl.Expr:
         """sum_j c_ij R_ij; null where the class has no rows."""
@@ -249,7 +249,7 @@ def _without(k: int, number: int) -> list[int]:
 
 
 def _finite_mean(sums: Sums, i: int, cost: pl.Expr) -> pl.Expr:
-    """Of class i; null where the costs of its rows add up to more than a float holds."""
+    """Mean cost of class i; null where the costs of its rows add up to more than a float holds."""
     mean = ratio(cost, sums.count(i))
     return pl.when(mean.is_finite()).then(mean)
 
@@ -277,3 +277,46 @@ def term(prior: pl.Expr, mean: pl.Expr) -> pl.Expr:
 def row_weight(sums: Sums, i: int) -> pl.Expr:
     """P_i / N_i: what a row of class i weighs in an expectation at the priors in use."""
     return term(sums.prior[i], ratio(pl.lit(1.0), sums.count(i)))
+
+
+@dataclass(frozen=True)
+class Detector:
+    """Probabilities that a row is of the class and decided so, of it and not decided so, and decided so without being of it."""
+
+    hits: pl.Expr
+    misses: pl.Expr
+    alarms: pl.Expr
+
+    @classmethod
+    def of_positive(cls, sums: Sums) -> Detector:
+        """The detector of class 1 of two."""
+        return cls(sums.joint(1, [1]), sums.joint(1, [0]), sums.joint(0, [1]))
+
+    @property
+    def precision(self) -> pl.Expr:
+        return ratio(self.hits, self.hits + self.alarms)
+
+    def fbeta(self, beta: float) -> pl.Expr:
+        # Misses weigh beta^2 to 1; as shares, for the square of a large beta is infinite.
+        smaller = min(beta, 1 / beta) ** 2
+        shares = smaller / (1 + smaller), 1 / (1 + smaller)
+        of_misses, of_alarms = shares if beta < 1 else shares[::-1]
+        hits, misses, alarms = self.hits, self.misses, self.alarms
+        # Without hits it is 0, also where the share of the only errors is too small for a float.
+        value = pl.when(hits == 0).then(0.0).otherwise(hits / (hits + misses * of_misses + alarms * of_alarms))
+        return pl.when(hits + misses + alarms != 0).then(value)
+
+
+def pack_confusion(cells: list[list[pl.Expr]], dtype: type[pl.DataType]) -> pl.Expr:
+    """K x M cells as one value: a struct for 2 x 2, else a two-dimensional Array."""
+    n_classes, n_decisions = len(cells), len(cells[0])
+    if (n_classes, n_decisions) == (2, 2):
+        (tn, fp), (fn, tp) = cells
+        return pl.struct(tn=tn, fp=fp, fn=fn, tp=tp)
+    matrix = pl.concat_list([pl.concat_arr([cell.cast(dtype) for cell in row]) for row in cells])
+    return matrix.cast(pl.Array(pl.Array(dtype, n_decisions), n_classes))
+
+
+def pack_prior(shares: list[pl.Expr]) -> pl.Expr:
+    """The positive class's share, or all shares where there are more than two; null where they are."""
+    return shares[1] if len(shares) == 2 else pl.when(shares[0].is_not_null()).then(pl.concat_arr(shares))

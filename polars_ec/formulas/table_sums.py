@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.sums import OfClass, Others, PerClass, Sums, Totals, ratio
 
 
@@ -54,7 +54,7 @@ class TableSums(Sums):
             self._size += part.width(self.n_classes)
         return pl.element().get(at) if part.one else pl.element().slice(at, part.width(self.n_classes))
 
-    def made(self, value: pl.Expr) -> pl.Expr:
+    def aggregated(self, value: pl.Expr) -> pl.Expr:
         """The value of a group, from an expression on the parts."""
         return self.table().arr.agg(value)
 
@@ -88,7 +88,7 @@ class TableSums(Sums):
         return build(*values)
 
     def per_class(self) -> PerClass:
-        return _Parts(self)
+        return _TablePerClass(self)
 
     @property
     def knows_prior(self) -> pl.Expr:
@@ -99,11 +99,7 @@ class TableSums(Sums):
 
 
 def _same(one: Part, other: Part) -> bool:
-    return one.costs is other.costs and (one.name, one.decision, one.loss) == (
-        other.name,
-        other.decision,
-        other.loss,
-    )
+    return one.costs is other.costs and (one.name, one.decision, one.loss) == (other.name, other.decision, other.loss)
 
 
 @dataclass(frozen=True)
@@ -132,7 +128,7 @@ class _AllClasses:
         return self.sums.part(Part("mean_cost", costs=costs))
 
 
-class _Parts(PerClass):
+class _TablePerClass(PerClass):
     def __init__(self, sums: TableSums) -> None:
         self._sums = sums
         self.prior, self.count, self.hits, self.misses = (

@@ -1,1 +1,1 @@
-"""The metrics, by family."""
+"""The public metrics, a module for each family."""

@@ -6,10 +6,10 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_ec.arguments import parse_beta, parse_number
+from polars_ec.arguments.keywords import parse_beta, parse_number
+from polars_ec.arguments.options import DecisionOptions, ThresholdOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.metrics.decisions import NOT_BINARY, decision_metric
-from polars_ec.options import DecisionOptions, ThresholdOptions
-from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
 

@@ -14,16 +14,14 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import parse_options
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.options import PriorOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
 from polars_ec.formulas.sums import sum_where
 from polars_ec.formulas.table_sums import Part
-from polars_ec.options import PriorOptions
-from polars_ec.rows.collected import CollectedSums
-from polars_ec.rows.groups import of_all_groups
-from polars_ec.rows.labels import class_index
-from polars_ec.rows.read import Rows, RowSums, per_group
-from polars_ec.signatures import with_options
+from polars_ec.scores.counted import CollectedSums, of_all_groups
+from polars_ec.scores.read import Rows, RowSums, class_index, per_group
 from polars_ec.typing import EceNorm, IntoExpr
 
 
@@ -43,7 +41,7 @@ def _of_class_1(rows: Rows) -> _Confidences:
     if len(rows.labels.in_class) != 2:
         raise _not_binary(rows)
     # A posterior that is given as such goes into the sums as it is: half the time of binding it.
-    given = rows.options.score_type in ("posterior", "posteriors")
+    given = rows.options.scale.is_share
     posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
     return _Confidences(posterior, rows.labels.in_class[1])
 
@@ -77,19 +75,19 @@ def _calibration_error(
     return per_group(name, score, label, parse_options(options), build)
 
 
-def _of_equal_width(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
+def _of_equal_width(rows: Rows, sums: RowSums, confidences: _Confidences, bins: EceBins) -> pl.Expr:
     def expectation(total: Callable[[pl.Expr], pl.Expr], inside: pl.Expr) -> pl.Expr:
         return reduce(add, [weight * total(mask & inside) for mask, weight in sums.row_weights])
 
     terms = []
     for lower in range(bins.number):
-        inside = in_bin(of_rows.posterior, lower, bins.number)
-        gap = expectation(lambda mask: _gap(rows, of_rows, mask), inside)
+        inside = in_bin(confidences.posterior, lower, bins.number)
+        gap = expectation(lambda mask: _gap(rows, confidences, mask), inside)
         terms.append(calibration_term(gap, expectation(rows.amount, inside), bins.norm))
     return calibration_error(reduce(add, terms), bins.norm)
 
 
-def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBins) -> pl.Expr:
+def _of_equal_mass(rows: Rows, sums: RowSums, confidences: _Confidences, bins: EceBins) -> pl.Expr:
     row_weight = pl.lit(1.0) if rows.weight is None else rows.weight
     defined: pl.Expr = pl.lit(value=True)
     if rows.prior is not None:
@@ -98,14 +96,14 @@ def _of_equal_mass(rows: Rows, sums: RowSums, of_rows: _Confidences, bins: EceBi
         row_weight = row_weight * pl.coalesce(by_class)
         defined = reduce(add, [weight * rows.amount(mask) for mask, weight in sums.row_weights]).is_not_null()
     counted = pl.when(rows.usable).then(row_weight)
-    columns = {"posterior": of_rows.posterior, "holds": of_rows.holds, "mass": counted}
+    columns = {"posterior": confidences.posterior, "holds": confidences.holds, "mass": counted}
     return pl.when(defined).then(of_all_groups(columns, lambda of_groups: of_equal_mass(of_groups, bins)))
 
 
-def _gap(rows: Rows, of_rows: _Confidences, mask: pl.Expr) -> pl.Expr:
+def _gap(rows: Rows, confidences: _Confidences, mask: pl.Expr) -> pl.Expr:
     """Sum of the posteriors less what is true of the rows where `mask` holds."""
-    posterior = of_rows.posterior if rows.weight is None else of_rows.posterior * rows.weight
-    return sum_where(mask, posterior) - rows.amount(mask & of_rows.holds)
+    posterior = confidences.posterior if rows.weight is None else confidences.posterior * rows.weight
+    return sum_where(mask, posterior) - rows.amount(mask & confidences.holds)
 
 
 @with_options(PriorOptions)

@@ -7,15 +7,14 @@ from typing import Unpack
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, parse_options
-from polars_ec.class_names import ClassNames
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.classes import ClassNames
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import BY_ROW, parse_options
+from polars_ec.arguments.options import DecisionOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import DecisionOptions
-from polars_ec.rows.named_decisions import decision_names
-from polars_ec.rows.read import Rows, per_group
-from polars_ec.signatures import with_options
+from polars_ec.scores.read import Rows, decision_names, per_group
 from polars_ec.typing import IntoExpr
 
 
@@ -165,7 +164,6 @@ def decision_share(
 
 
 def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:
-    """The index of the decision; ValueError where there is none."""
     if isinstance(decision, str):
         names = decision_names(classes, costs) or list(costs.decisions)
         if decision not in names:

@@ -7,11 +7,12 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, parse_options
-from polars_ec.options import CountOptions, DecisionOptions
-from polars_ec.rows.collected import CollectedSums
-from polars_ec.rows.read import Rows, count_rows, per_group
-from polars_ec.signatures import with_options
+from polars_ec.arguments.keywords import BY_ROW, parse_options
+from polars_ec.arguments.options import CountOptions, DecisionOptions
+from polars_ec.arguments.signatures import with_options
+from polars_ec.formulas.sums import pack_confusion, pack_prior
+from polars_ec.scores.counted import CollectedSums
+from polars_ec.scores.read import Rows, count_rows, per_group
 from polars_ec.typing import IntoExpr
 
 
@@ -50,16 +51,6 @@ def _confusion(rows: Rows) -> pl.Expr:
         return sums.confusion(dtype)
     cells = [[sums.cell(i, [j]) for j in range(sums.n_decisions)] for i in range(sums.n_classes)]
     return sums.guarded(pack_confusion(cells, dtype))
-
-
-def pack_confusion(cells: list[list[pl.Expr]], dtype: type[pl.DataType]) -> pl.Expr:
-    """K x M cells as one value: a struct for 2 x 2, else a two-dimensional Array."""
-    n_classes, n_decisions = len(cells), len(cells[0])
-    if (n_classes, n_decisions) == (2, 2):
-        (tn, fp), (fn, tp) = cells
-        return pl.struct(tn=tn, fp=fp, fn=fn, tp=tp)
-    matrix = pl.concat_list([pl.concat_arr([cell.cast(dtype) for cell in row]) for row in cells])
-    return matrix.cast(pl.Array(pl.Array(dtype, n_decisions), n_classes))
 
 
 @with_options(CountOptions)
@@ -154,8 +145,3 @@ def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, A
 def _class_prior(rows: Rows) -> pl.Expr:
     sums = rows.sums()
     return sums.guarded(sums.shares if isinstance(sums, CollectedSums) else pack_prior(sums.empirical_prior))
-
-
-def pack_prior(shares: list[pl.Expr]) -> pl.Expr:
-    """The positive class's share, or all shares where there are more than two; null where they are."""
-    return shares[1] if len(shares) == 2 else pl.when(shares[0].is_not_null()).then(pl.concat_arr(shares))

@@ -7,11 +7,12 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, parse_options
+from polars_ec.arguments.keywords import BY_ROW, parse_options
+from polars_ec.arguments.options import DcfOptions, DecisionOptions
+from polars_ec.arguments.scales import DECISION, LLR, scale_of, score_type_of
+from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.decisions import Arguments, decision_value
-from polars_ec.options import DcfOptions, DecisionOptions
-from polars_ec.rows.read import Rows, per_group
-from polars_ec.signatures import with_options
+from polars_ec.scores.read import Rows, per_group
 from polars_ec.typing import IntoExpr
 
 NOT_BINARY = "More than two classes or decisions."
@@ -228,10 +229,9 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
 
 
 def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:
-    score_type = options.get("score_type", "posterior")
-    if score_type not in ("llr", "decision"):
+    if scale_of(options) not in (LLR, DECISION):
         raise ValueError(
-            f"dcf is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior) and pass "
+            f"dcf is about log-likelihood ratios, and score_type={score_type_of(options)!r}: convert with llr(score, prior) and pass "
             "score_type='llr', or take nec(), whose decisions are made from posteriors"
         )
     if options.get("prior") is None:

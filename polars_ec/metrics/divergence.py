@@ -9,18 +9,15 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import as_expr, parse_options
-from polars_ec.class_names import ClassNames
+from polars_ec.arguments.classes import ClassNames
+from polars_ec.arguments.keywords import as_expr, parse_options
+from polars_ec.arguments.options import DivergenceOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.losses import entropy, prior_brier
 from polars_ec.formulas.sums import ratio, term
-from polars_ec.options import DivergenceOptions
-from polars_ec.rows.decisions import read_weight
-from polars_ec.rows.many import ManyScores
-from polars_ec.rows.read import Typed
-from polars_ec.rows.score_columns import class_names, n_score_classes, read_scores
-from polars_ec.rows.scores import Scores
-from polars_ec.rows.two_vectors import mean_comparison
-from polars_ec.signatures import with_options
+from polars_ec.scores.read import Typed, class_names, n_score_classes, read_scores, read_weight
+from polars_ec.scores.scores import ManyScores, Scores
+from polars_ec.scores.two_vectors import mean_comparison
 from polars_ec.typing import IntoExpr, ScoringRule
 
 _RowLoss = Callable[[Scores, Scores, int], pl.Expr]
@@ -75,8 +72,8 @@ def _mean(
     if rule not in losses:
         raise ValueError(f"rule={rule!r} is none of {', '.join(losses)}")
     checked = parse_options(options)
-    if checked.score_type in ("llr", "log_likelihoods", "decision"):
-        raise ValueError(f"score_type={checked.score_type!r} holds no posteriors: {name} compares posteriors")
+    if not checked.scale.has_posteriors:
+        raise ValueError(f"score_type={checked.scale.name!r} holds no posteriors: {name} compares posteriors")
     columns = [as_expr(score, "score"), as_expr(reference, "reference")]
     columns += [] if checked.weight is None else [checked.weight]
 
@@ -86,12 +83,12 @@ def _mean(
         if sizes[0] != sizes[1]:
             raise ValueError(f"{names[0]!r} is of {sizes[0]} classes, and the reference {names[1]!r} of {sizes[1]}")
         classes = class_names(inputs[0][1], ClassNames(tuple(range(sizes[0])), stated=False), names[0])
-        own, other = (
+        scores, references = (
             read_scores(column_name, column, dtype, classes, checked, None)
             for column_name, (column, dtype) in zip(names, inputs[:2], strict=False)
         )
-        present = ~own.missing & ~other.missing
-        defects = [*own.defects.values(), *other.defects.values()]
+        present = ~scores.missing & ~references.missing
+        defects = [*scores.defects.values(), *references.defects.values()]
         amount = pl.lit(1.0)
         if checked.weight is not None:
             amount = read_weight(*inputs[2])
@@ -102,12 +99,14 @@ def _mean(
             weighted = value if checked.weight is None else pl.when(amount == 0).then(0.0).otherwise(value * amount)
             return ratio(pl.when(present).then(weighted).sum(), pl.when(present).then(amount).sum())
 
-        if isinstance(own, ManyScores) and isinstance(other, ManyScores):
+        if isinstance(scores, ManyScores) and isinstance(references, ManyScores):
             weight = None if checked.weight is None else amount
-            return _of_many(own, other, rule, weight, losses is _EXPECTED, normalized).alias(f"{names[0]}_{name}")
-        mean = mean_of(losses[rule](own, other, sizes[0]))
+            return _of_many(scores, references, rule, weight, losses is _EXPECTED, normalized).alias(
+                f"{names[0]}_{name}"
+            )
+        mean = mean_of(losses[rule](scores, references, sizes[0]))
         if normalized:
-            means = pl.concat_arr([mean_of(s) for s in other.posteriors])
+            means = pl.concat_arr([mean_of(s) for s in references.posteriors])
             mean = ratio(mean, means.arr.agg(_NAIVE[rule](pl.element())))
         invalid = present & reduce(or_, defects)
         return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
@@ -116,20 +115,21 @@ def _mean(
 
 
 def _of_many(
-    own: ManyScores, other: ManyScores, rule: ScoringRule, weight: pl.Expr | None, expected: bool, normalized: bool
+    scores: ManyScores,
+    references: ManyScores,
+    rule: ScoringRule,
+    weight: pl.Expr | None,
+    expected: bool,
+    normalized: bool,
 ) -> pl.Expr:
-    means = mean_comparison(own, other, rule, weight, expected=expected, reference=normalized)
+    means = mean_comparison(scores, references, rule, weight, expected=expected, reference=normalized)
     mean = pl.element().first()
     return means.arr.agg(ratio(mean, _NAIVE[rule](pl.element().slice(1))) if normalized else mean)
 
 
 @with_options(DivergenceOptions)
 def expected_score_divergence(
-    score: IntoExpr,
-    reference: IntoExpr,
-    *,
-    rule: ScoringRule = "cross_entropy",
-    **options: Unpack[DivergenceOptions],
+    score: IntoExpr, reference: IntoExpr, *, rule: ScoringRule = "cross_entropy", **options: Unpack[DivergenceOptions]
 ) -> pl.Expr:
     """Expected divergence of posteriors from reference posteriors, as a proper scoring rule measures it.
 

@@ -9,13 +9,14 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import parse_options
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.classes import literal_prior
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.options import RowOptions
+from polars_ec.arguments.scales import LLR, scale_of, score_type_of
+from polars_ec.arguments.signatures import checked_keywords, with_options
 from polars_ec.formulas.decisions import Arguments, decision_value
-from polars_ec.options import RowOptions
-from polars_ec.priors import literal_prior
-from polars_ec.rows.read import Rows, per_group
-from polars_ec.signatures import checked_keywords, with_options
+from polars_ec.scores.read import Rows, per_group
 from polars_ec.typing import IntoExpr
 
 
@@ -105,10 +106,9 @@ def c_primary(
     >>> log.select(ec.c_primary("llr", "y", points, score_type="llr").round(4)).item()
     0.75
     """
-    score_type = options.get("score_type", "posterior")
-    if score_type != "llr":
+    if scale_of(options) is not LLR:
         raise ValueError(
-            f"c_primary is about log-likelihood ratios, and score_type={score_type!r}: decisions differ from one operating "
+            f"c_primary is about log-likelihood ratios, and score_type={score_type_of(options)!r}: decisions differ from one operating "
             "point to the next. Convert with llr(score, prior) and pass score_type='llr'"
         )
     costs = [_detection_cost(score, label, point, options) for point in _points(operating_points)]

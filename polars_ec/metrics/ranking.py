@@ -11,13 +11,13 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import parse_options
-from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, of_rows
-from polars_ec.options import RankingDetectionOptions, RankingOptions, RankingPriorOptions, RankingRiskOptions
-from polars_ec.rows.groups import of_all_groups
-from polars_ec.rows.read import Rows, per_group
-from polars_ec.rows.scores import BinaryScores
-from polars_ec.signatures import with_options
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.options import RankingDetectionOptions, RankingOptions, RankingPriorOptions, RankingRiskOptions
+from polars_ec.arguments.signatures import with_options
+from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, exact_values
+from polars_ec.scores.counted import of_all_groups
+from polars_ec.scores.read import Rows, per_group
+from polars_ec.scores.scores import BinaryScores
 from polars_ec.typing import EerMethod, IntoExpr
 
 _NUMBER = "Column name or expression: one number a row, higher for the positive class; `score_type` says what it is."
@@ -33,8 +33,6 @@ def _ranked(
     method: EerMethod = "hull",
     **shares: float,
 ) -> pl.Expr:
-    """A metric of the order of the rows."""
-
     def build(rows: Rows) -> pl.Expr:
         if not isinstance(rows.scores, BinaryScores):
             raise TypeError(f"{name} is of one number a row: take the posterior of a class against the rest")
@@ -51,7 +49,7 @@ def _ranked(
         if rows.row_prior is not None:
             columns |= {f"p{i}": share for i, share in enumerate(rows.row_prior)}
         arguments = RankingArguments(rows.costs, method=method, **shares)
-        return of_all_groups(columns, lambda of_groups: of_rows(of_groups, name, arguments))
+        return of_all_groups(columns, lambda of_groups: exact_values(of_groups, name, arguments))
 
     return per_group(name, score, label, parse_options(options, ranking=True), build)
 

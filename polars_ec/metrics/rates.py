@@ -6,9 +6,9 @@ from typing import Unpack
 
 import polars as pl
 
+from polars_ec.arguments.options import DecisionOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.metrics.decisions import NOT_BINARY, decision_metric
-from polars_ec.options import DecisionOptions
-from polars_ec.signatures import with_options
 from polars_ec.typing import IntoExpr
 
 

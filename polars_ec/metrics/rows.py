@@ -10,22 +10,34 @@ from typing import Any, Unpack, cast
 
 import polars as pl
 
-from polars_ec.arguments import BY_ROW, Options, as_expr, parse_number, parse_options
-from polars_ec.costs import CostMatrix
-from polars_ec.options import (
+from polars_ec.arguments.classes import Prior
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_number, parse_options
+from polars_ec.arguments.options import (
     LabelledDecisionOptions,
     RowDecisionOptions,
     RowScoreOptions,
     ScoreOptions,
     ScoreTypeOption,
 )
-from polars_ec.priors import Prior
-from polars_ec.rows.by_row import Priors, decision_per_row, per_row
-from polars_ec.rows.kernel import CLASS, DECISION, cost_of
-from polars_ec.rows.many import MANY, ManyScores
-from polars_ec.rows.read import Rows, per_group
-from polars_ec.rows.scores import BinaryScores, Scores, VectorScores, affine_log_odds, bind, log_softmax, sigmoid
-from polars_ec.signatures import with_options
+from polars_ec.arguments.scales import LLR, LOG_ODDS
+from polars_ec.arguments.signatures import with_options
+from polars_ec.scores.by_row import RowArguments, decision_per_row, per_row
+from polars_ec.scores.read import Rows, per_group
+from polars_ec.scores.scores import (
+    CLASS,
+    DECISION,
+    MANY,
+    BinaryScores,
+    ManyScores,
+    Scores,
+    VectorScores,
+    affine_log_odds,
+    bind,
+    cost_of,
+    log_softmax,
+    sigmoid,
+)
 from polars_ec.typing import IntoExpr
 
 
@@ -183,7 +195,7 @@ def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     0.1
     """
 
-    def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+    def build(scores: Scores, _: CostMatrix, __: RowArguments) -> pl.Expr:
         if isinstance(scores, ManyScores):
             return scores.posterior_vector
         return scores.posteriors[1] if isinstance(scores, BinaryScores) else pl.concat_arr(scores.posteriors)
@@ -254,8 +266,8 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     if not checked.prior.stated:
         raise ValueError("llr needs prior, the one that the scores were made with")
 
-    def build(scores: Scores, _: CostMatrix, priors: Priors) -> pl.Expr:
-        negative, positive = cast("list[pl.Expr]", priors[0])
+    def build(scores: Scores, _: CostMatrix, stated: RowArguments) -> pl.Expr:
+        negative, positive = cast("list[pl.Expr]", stated.priors[0])
         # An infinite log-odds that the prior contradicts has no LLR.
         return (_binary(scores, "llr").log_odds - (positive.log() - negative.log())).fill_nan(None)
 
@@ -302,7 +314,9 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     if checked.prior.shares is not None and 0.0 in checked.prior.shares:
         raise ValueError(f"from_={from_!r} has a class of prior 0, which no posterior can come from")
 
-    return per_row("shift_prior", score, checked, lambda scores, _, priors: moved_scores(scores, *priors), target)
+    return per_row(
+        "shift_prior", score, checked, lambda scores, _, stated: moved_scores(scores, *stated.priors), target
+    )
 
 
 def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
@@ -322,14 +336,14 @@ def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
 
 def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
     # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
-    if isinstance(scores, BinaryScores) and scores.score_type == "log_odds":
+    if isinstance(scores, BinaryScores) and not scores.scale.is_share:
         return scores.score + ((to[1].log() - to[0].log()) - (from_[1].log() - from_[0].log()))
-    if isinstance(scores, VectorScores) and scores.score_type == "log_posteriors":
+    if isinstance(scores, VectorScores) and not scores.scale.is_share:
         joint = [x + (new.log() - old.log()) for x, old, new in zip(scores.elements, from_, to, strict=True)]
         return log_softmax(joint, pl.concat_arr)
     joint = [q * (new / old) for q, old, new in zip(scores.posteriors, from_, to, strict=True)]
     if isinstance(scores, BinaryScores):
-        return joint[1] / (joint[0] + joint[1])
+        return scores.scale.of_share(joint[1] / (joint[0] + joint[1]))
     return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
 
 
@@ -347,7 +361,7 @@ def affine(
     alpha, beta
         Numbers, column names or expressions, such as the columns of a `Calibration` that was joined to the rows.
     score_type
-        What the scores are: "posterior" or "log_odds" of the positive class, or "llr", which is taken as log-odds are.
+        What the scores are, one number a row, as for `log_odds`; LLRs are taken as log-odds are, and need no prior.
 
     Returns
     -------
@@ -364,11 +378,11 @@ def affine(
     [0.0913, 0.5, 0.9087]
     """
     checked = parse_options(options)
-    if checked.score_type == "llr":
-        checked = replace(checked, score_type="log_odds")
+    if checked.scale is LLR:
+        checked = replace(checked, scale=LOG_ODDS)
     slope, shift = _parameter(alpha, "alpha"), _parameter(beta, "beta")
 
-    def build(scores: Scores, _: CostMatrix, __: Priors) -> pl.Expr:
+    def build(scores: Scores, _: CostMatrix, __: RowArguments) -> pl.Expr:
         calibrated = affine_log_odds(_binary(scores, "affine").log_odds, slope, shift)
         return pl.when(slope.is_finite() & shift.is_finite()).then(sigmoid(calibrated))
 
@@ -396,5 +410,5 @@ def _binary(scores: Scores, name: str) -> BinaryScores:
 
 
 def _needs_posterior(checked: Options, name: str) -> None:
-    if checked.score_type in ("llr", "log_likelihoods", "decision"):
-        raise ValueError(f"score_type={checked.score_type!r} holds no prior, and {name} moves the prior of posteriors")
+    if not checked.scale.has_posteriors:
+        raise ValueError(f"score_type={checked.scale.name!r} holds no prior, and {name} moves the prior of posteriors")

@@ -8,14 +8,15 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments import parse_options
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.options import PriorOptions, RowOptions, RowRiskOptions
+from polars_ec.arguments.scales import DECISION, LLR, scale_of, score_type_of
+from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.beta_loss import BetaLoss
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import ratio, sum_where
 from polars_ec.metrics.decisions import decision_metric
-from polars_ec.options import PriorOptions, RowOptions, RowRiskOptions
-from polars_ec.rows.read import Rows, RowSums, per_group
-from polars_ec.signatures import with_options
+from polars_ec.scores.read import Rows, RowSums, per_group
 from polars_ec.typing import IntoExpr
 
 _NOT_DECISIONS = "Decisions instead of scores."
@@ -28,7 +29,6 @@ def _expected(
     options: Mapping[str, Any],
     loss: Callable[[Rows], pl.Expr] | None = None,
 ) -> pl.Expr:
-    """The scoring rule of this name; of another `loss` its expectation."""
     rule = SCORING_RULES.get(name, SCORING_RULES["cross_entropy"])
 
     def build(rows: Rows) -> pl.Expr:
@@ -37,7 +37,7 @@ def _expected(
             assert isinstance(sums, RowSums)
             return sums.guarded(rule.value(sums, sums.totals_of(loss(rows))))
         weigh_alike = rows.prior is None and rows.weight is None
-        if isinstance(sums, RowSums) and weigh_alike and rows.options.score_type in ("posterior", "posteriors"):
+        if isinstance(sums, RowSums) and weigh_alike and rows.options.scale.is_share:
             # One sum for all classes. Of other losses it may be more than a float holds where none of each class is.
             expected = ratio(sum_where(rows.present, rows.loss(rule.loss)), sums.size)
             return sums.guarded(rule.normalised(sums, expected))
@@ -165,7 +165,7 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RowRiskOption
     >>> log.select(ec.bayes_risk("p", "y", cost_fn=4)).item()
     0.25
     """
-    if options.get("score_type") == "decision":
+    if scale_of(options) is DECISION:
         raise ValueError("score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost")
     return decision_metric("bayes_risk", score, label, options)
 
@@ -205,10 +205,9 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     >>> log.select(ec.cllr("llr", "y", score_type="llr").round(4)).item()
     0.8883
     """
-    score_type = options.get("score_type", "posterior")
-    if score_type != "llr":
+    if scale_of(options) is not LLR:
         raise ValueError(
-            f"cllr is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
+            f"cllr is about log-likelihood ratios, and score_type={score_type_of(options)!r}: convert with llr(score, prior), prior "
             "being the one that the posteriors were made with, and pass score_type='llr'"
         )
     return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.loss("log_loss") / math.log(2))

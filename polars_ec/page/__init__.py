@@ -1,1 +1,1 @@
-"""The page of a report: what it says, and what it shows."""
+"""The report page: its contents, from rows or a sketch, its sentences and its layout."""

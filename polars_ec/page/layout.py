@@ -1,29 +1,562 @@
-"""From contents to what the template takes: all that is shown, in words and numbers that are ready to be printed."""
+"""Small charts that need no script: SVG, drawn here, coloured by the style sheet of the page."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache, cached_property
+from itertools import chain
 from typing import Any
 
+import altair as alt
+import jinja2
 import polars as pl
 from markupsafe import Markup
 
-from polars_ec.formulas.directions import lower_is_better
+from polars_ec import plot
+from polars_ec.arguments.scales import ScoreScale
+from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.metrics.families import function_of
-from polars_ec.page import table
-from polars_ec.page.charts import Figure
-from polars_ec.page.contents import ROW, Contents
-from polars_ec.page.sparklines import panel
-from polars_ec.page.text import number_in_table, percent_in_table
-from polars_ec.page.told_changes import that_are_named
-from polars_ec.page.told_rows import MOST_THAT_GAIN, that_gain
-from polars_ec.page.trends import Trend, Trends, any_known, trends_of
-from polars_ec.page.verdict import sentences
-from polars_ec.page.wording import count, cut, isolated, text
-from polars_ec.plotting.theme import MAIN, OTHER, REST
-from polars_ec.words import ALL_GROUPS, in_words, short
+from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short
+from polars_ec.page.contents import (
+    MOST_TO_CALIBRATE,
+    NONE,
+    ROW,
+    Contents,
+    changed_groups,
+    component_words,
+    count,
+    cut,
+    differing_groups,
+    groups_to_calibrate,
+    isolated,
+    limits_in_table,
+    named_groups,
+    number_in_table,
+    p_value,
+    percent_in_table,
+    period_texts,
+    sentences,
+    signed,
+    tenths,
+    text,
+    without_minus_zero,
+)
+from polars_ec.plot.files import asset, policy, script_json
+from polars_ec.plot.layers import MAIN, OTHER, REST, plain
+
+Values = Sequence[float | None]
+
+_ROBUST = 0.02
+_ROOM = 0.06
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The values at the lowest and the highest place of a chart; values beyond are drawn at the edge."""
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, values: Iterable[float | None], naive: float | None) -> Scale:
+        """One for all charts of a kind: it holds the naive value, and all but a few of the values."""
+        found = sorted(value for value in values if value is not None and math.isfinite(value))
+        cut = int(_ROBUST * len(found))
+        ends = [*found[cut : len(found) - cut], *([] if naive is None else [naive])] or [0.0, 1.0]
+        room = (max(ends) - min(ends) or 1.0) * _ROOM
+        # What is never negative has no place below 0.
+        low = min(ends) - room
+        return cls(max(low, 0.0) if min(ends) >= 0 else low, max(ends) + room)
+
+    def holds(self, values: Iterable[float | None]) -> bool:
+        """Whether none of the values lies beyond."""
+        return all(value is None or math.isnan(value) or self.low <= value <= self.high for value in values)
+
+
+@dataclass(frozen=True)
+class Area:
+    """A rectangle in pixels in which `n` periods stand side by side."""
+
+    width: float
+    height: float
+    scale: Scale
+    n: int
+    left: float = 2
+    top: float = 2
+
+    def x(self, at: int) -> float:
+        """The place of a period."""
+        return self.left + (self.width if self.n == 1 else 0) / 2 + at * self.width / max(self.n - 1, 1)
+
+    def y(self, value: float) -> float:
+        """The place of a value."""
+        share = (value - self.scale.low) / (self.scale.high - self.scale.low)
+        return self.top + self.height * (1 - min(max(share, 0.0), 1.0))
+
+    def line(self, values: Values) -> str:
+        """The path through the values that there are. A point of no length, for one that has no neighbours."""
+        steps, pen = [], "M"
+        for at, value in enumerate(values):
+            if value is None or math.isnan(value):
+                pen = "M"
+                continue
+            steps.append(f"{pen}{self.x(at):.4g} {self.y(value):.3g}{'h0' if pen == 'M' else ''}")
+            pen = "L"
+        return "".join(steps)
+
+    def band(self, low: Values, high: Values) -> str:
+        """The path around what lies between two lines, with gaps where either is not known."""
+        runs: list[list[tuple[float, float, float]]] = [[]]
+        for at, (bottom, top) in enumerate(zip(low, high, strict=True)):
+            if bottom is None or top is None or math.isnan(bottom) or math.isnan(top):
+                runs.append([])
+            else:
+                runs[-1].append((self.x(at), self.y(bottom), self.y(top)))
+        shapes = []
+        for run in filter(None, runs):
+            # One period alone has a band as well: a narrow one.
+            wide = run if len(run) > 1 else [(run[0][0] + side, *run[0][1:]) for side in (-1.5, 1.5)]
+            around = [f"{x:.1f} {top:.1f}" for x, _, top in wide] + [
+                f"{x:.1f} {bottom:.1f}" for x, bottom, _ in reversed(wide)
+            ]
+            shapes.append(f"M{'L'.join(around)}Z")
+        return "".join(shapes)
+
+    def level(self, value: float) -> str:
+        """The path along a value."""
+        return f"M{self.left} {self.y(value):.1f}h{self.width}"
+
+
+def _tick(value: float, scale: Scale) -> str:
+    if abs(value) >= 100_000:
+        shown = f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
+    else:
+        shown = f"{value:,.{min(max(1 - math.floor(math.log10(scale.high - scale.low)), 0), 4)}f}"
+    return without_minus_zero(shown)
+
+
+def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
+    """A line the size of a word, with the level of the naive system."""
+    area = Area(92, 18, scale, len(values))
+    level = "" if naive is None else f'<path class="naive" d="{area.level(naive)}"/>'
+    return Markup(
+        f'<svg class="spark" width="96" height="22" viewBox="0 0 96 22" aria-hidden="true">{level}'
+        f'<path class="line" d="{area.line(values)}"/></svg>'
+    )
+
+
+def panel(
+    values: Values, low: Values, high: Values, scale: Scale, naive: float | None, ends: tuple[str, str]
+) -> Markup:
+    """A small chart with a band, the level of the naive system, and the ends of both axes."""
+    area = Area(178, 74, scale, len(values), left=40, top=6)
+    ticks = [scale.low, scale.high] if naive is None else [scale.low, naive, scale.high]
+    # What would be written over another tick is left out.
+    shown_ticks = [tick for tick in ticks if tick == naive or naive is None or abs(area.y(tick) - area.y(naive)) > 12]
+    texts = [
+        f'<text x="36" y="{area.y(tick) + 3.5:.1f}" class="end">{_tick(tick, scale)}</text>' for tick in shown_ticks
+    ]
+    first, last = ends
+    span = Markup('<text x="40" y="96">{}</text><text x="218" y="96" class="end">{}</text>').format(first, last)
+    level = "" if naive is None else f'<path class="naive" d="{area.level(naive)}"/>'
+    return Markup(
+        f'<svg class="panel" width="224" height="100" viewBox="0 0 224 100" aria-hidden="true">'
+        f'<path class="frame" d="M40 6v74h178"/>{level}<path class="band" d="{area.band(low, high)}"/>'
+        f'<path class="line" d="{area.line(values)}"/>{"".join(texts)}{span}</svg>'
+    )
+
+
+# The main metric by group and period, as a page needs it: aligned to one list of periods.
+
+MOST_PERIODS = 400
+_TENTH, _NINE_TENTHS = 0.1, 0.9
+_AT = "__ec_at"
+_EMPTY: Mapping[str, Any] = {}
+
+
+@dataclass(frozen=True)
+class Trend:
+    """One group's values, an entry for each period of the page."""
+
+    value: Values
+    low: Values
+    high: Values
+    at_prior: Values
+    at_prior_low: Values
+    at_prior_high: Values
+
+    def packed(self) -> list[list[float | None]]:
+        """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
+        series = (self.value, self.low, self.high, self.at_prior, self.at_prior_low, self.at_prior_high)
+        return [
+            [None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series
+        ]
+
+
+@dataclass(frozen=True)
+class Trends:
+    """The trends of the groups that are shown, by their rows in the table of groups."""
+
+    periods: list[str]
+    by_group: dict[int, Trend]
+    whole: Trend
+    naive: float | None
+    n_left_out: int
+
+    @cached_property
+    def scale(self) -> Scale:
+        """One for all small charts, with room for the limits of all groups together."""
+        values = (trend.value for trend in self.by_group.values())
+        return Scale.of(chain(self.whole.low, self.whole.high, *values), self.naive)
+
+    def others(self, shown: Sequence[int]) -> tuple[Trend, int] | None:
+        """The median of the groups that are not shown, between their 10th and 90th percentile; and how many they are."""
+        rest = [trend for row, trend in self.by_group.items() if row not in shown]
+        if len(rest) < 2:
+            return None
+        none = [None] * len(self.periods)
+        columns = [pl.Series([trend.value[at] for trend in rest], dtype=pl.Float64) for at in range(len(self.periods))]
+        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, _TENTH, _NINE_TENTHS))
+        return Trend(median, low, high, none, none, none), len(rest)
+
+
+def four_digits(value: float) -> float | None:
+    """A number as JSON has it: units are never rounded, and what is not finite is null."""
+    if value in (float("inf"), float("-inf")) or value != value:
+        return None
+    return round(value) if abs(value) >= 1000 else float(f"{value:.4g}")
+
+
+def any_known(values: Values) -> bool:
+    """Whether there is anything to be shown."""
+    return any(value is not None for value in values)
+
+
+def group_trends(contents: Contents, kept: Sequence[int]) -> Trends | None:
+    """The trends of those of some groups that have one, over the latest periods; None without periods."""
+    if contents.trend is None or contents.trend_total is None or contents.period is None:
+        return None
+    every = contents.trend_total[contents.period].unique().sort()
+    periods = every.tail(MOST_PERIODS)
+    places = pl.DataFrame({contents.period: periods}).with_row_index(_AT)
+    rows = contents.numbered().filter(pl.col(ROW).is_in(kept))
+    rows_in_places = contents.trend.join(places, on=contents.period, nulls_equal=True)
+    rows_in_places = (
+        rows_in_places.join(rows, on=contents.keys, nulls_equal=True)
+        if contents.keys
+        else rows_in_places.with_columns(pl.lit(0).alias(ROW))
+    )
+    whole = contents.trend_total.join(places, on=contents.period, nulls_equal=True)
+    main = contents.metrics[0]
+    entries_of: dict[int, dict[int, Mapping[str, Any]]] = {row: {} for row in kept}
+    for entry in rows_in_places.iter_rows(named=True):
+        entries_of[entry[ROW]][entry[_AT]] = entry
+
+    def trend(entries: Mapping[int, Mapping[str, Any]]) -> Trend:
+        names = [f"{name}{end}" for name in (main, f"{main}_at_prior") for end in ("", "_ci_low", "_ci_high")]
+        return Trend(*([entries.get(at, _EMPTY).get(name) for at in range(len(periods))] for name in names))
+
+    return Trends(
+        periods=[plain(text) for text in period_texts(periods.to_list(), every)],
+        by_group={row: trend(entries) for row, entries in entries_of.items() if entries},
+        whole=trend({entry[_AT]: entry for entry in whole.iter_rows(named=True)}),
+        naive=naive_value(main),
+        n_left_out=len(every) - len(periods),
+    )
+
+
+# The table of groups: a row per group, a column per question.
+
+Row = Mapping[str, Any]
+
+# Of these the unit is percent.
+_SHOWN: Mapping[str, Callable[[float | None], str]] = {"class_prior": percent_in_table, "rcl": tenths}
+
+TREND = "trend"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the table: its name, its heading, and the heading in full. Paper has no room for those with `more`."""
+
+    name: str
+    title: str
+    about: str
+    more: bool = False
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A number as text with its limits; what it is sorted by; why there is none; what is said of it in a word; or a picture."""
+
+    text: str
+    raw: float | None = None
+    limits: str = ""
+    why: str = ""
+    word: str = ""
+    bad: bool = False
+    picture: Markup | None = None
+
+
+@dataclass(frozen=True)
+class GroupRow:
+    """A row of the table. If there is a trend, or facts that are known beside, it opens and shows these."""
+
+    row: int
+    name: str
+    cells: list[tuple[Column, Cell]]
+    small: bool
+    costly: bool
+    facts: list[list[str]]
+    opens: bool = False
+
+
+def columns(contents: Contents) -> list[Column]:
+    """The columns of the table between the name of the group and its sparkline."""
+    shown = [Column("n", "Rows", "rows with a score and a label")]
+    if contents.has_positives:
+        shown.append(Column("class_prior", "Positives", in_words("class_prior")))
+    main, *others = contents.metrics
+    shown.append(Column(main, short(main), in_words(main)))
+    if f"{main}_at_prior" in contents.groups.columns:
+        prior = "the reference prior" if contents.prior is None else f"prior {percent_in_table(contents.prior)}"
+        shown.append(Column(f"{main}_at_prior", f"{short(main)} at {prior}", in_words(f"{main}_at_prior")))
+    if contents.trend is not None:
+        shown.append(Column(TREND, f"{short(main)} by period", "dashed: the naive system"))
+    if contents.rest is not None:
+        shown.append(Column("rest", "Against the others", f"{short(main)} minus that of all other groups together"))
+    if contents.changes is not None:
+        shown.append(Column("change", "Change", f"{short(main)} of the last period minus that of the reference period"))
+    if "rcl" in contents.groups.columns and "rcl" not in contents.metrics:
+        shown.append(Column("rcl", "RCL, %", in_words("rcl")))
+    shown += [Column(metric, short(metric), in_words(metric), more=True) for metric in others]
+    return shown
+
+
+def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], trends: Trends | None) -> list[GroupRow]:
+    """The rows of the groups that are shown."""
+    rest, changes = _rows_by_group(contents, contents.rest), _rows_by_group(contents, contents.changes)
+    # Those that the verdict names, and no others.
+    differ = {} if contents.rest is None else _rows_by_group(contents, differing_groups(contents, contents.rest)[0])
+    changed = (
+        {} if contents.changes is None else _rows_by_group(contents, changed_groups(contents, contents.changes)[0])
+    )
+    groups, shown = contents.groups.rows(named=True), columns(contents)
+    rows = []
+    for row in kept:
+        group, against, change, costly = groups[row], rest.get(row), changes.get(row), row in contents.costly
+        differences = {
+            "rest": _difference_cell(against, contents, is_real=row in differ),
+            "change": _difference_cell(change, contents, is_real=row in changed),
+        }
+        picture = None if trends is None else _trend_cell(trends.by_group.get(row), trends)
+        cells = _cells(shown, group, {**differences, TREND: picture}, costly=costly)
+        facts = _facts(contents, group, against, change)
+        trend = None if trends is None else trends.by_group.get(row)
+        opens = bool(facts) or (trend is not None and any_known(trend.value))
+        rows.append(GroupRow(row, names[row], cells, bool(group.get("small")), costly, facts, opens))
+    return rows
+
+
+def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
+    """All groups together, which nothing is compared with."""
+    picture = None if trends is None else _trend_cell(trends.whole, trends)
+    known = {"rest": Cell(""), "change": Cell(""), TREND: picture}
+    cells = _cells(columns(contents), contents.total.row(0, named=True), known, costly=False)
+    return GroupRow(-1, ALL_GROUPS, cells, small=False, costly=False, facts=[])
+
+
+def _cells(
+    shown: Sequence[Column], group: Row, known: Mapping[str, Cell | None], *, costly: bool
+) -> list[tuple[Column, Cell]]:
+    return [
+        (column, known.get(column.name) or _value_cell(group, column.name, bad=costly and column.name == "nec"))
+        for column in shown
+    ]
+
+
+def _trend_cell(trend: Trend | None, trends: Trends) -> Cell:
+    if trend is None:
+        return Cell(NONE, None, why="left out: trends are of the largest and the worst groups")
+    known = [value for value in trend.value if value is not None]
+    ends = f"from {number_in_table(known[0])} to {number_in_table(known[-1])}" if known else "no value"
+    return Cell(ends, picture=sparkline(trend.value, trends.scale, trends.naive))
+
+
+def _value_cell(group: Row, name: str, *, bad: bool = False) -> Cell:
+    value = group.get(name)
+    show = _SHOWN.get(name, number_in_table)
+    if name == "n":
+        return Cell(f"{value:,}", value)
+    if value is None:
+        return Cell(NONE, None, why=_why_null(group))
+    between = limits_in_table(group.get(f"{name}_ci_low"), group.get(f"{name}_ci_high"), show)
+    unknown = "no limits: too few rows or clusters" if f"{name}_ci_low" in group and not between else ""
+    return Cell(show(value), value, between, why=unknown, word="above 1" if bad else "", bad=bad)
+
+
+def _why_null(group: Row) -> str:
+    if group.get("n_invalid"):
+        return f"not known: {group['n_invalid']:,} rows are invalid"
+    if not group.get("n"):
+        return "not known: no row has a score and a label"
+    if group.get("class_prior") in (0, 1):
+        return "not known: all rows are of one class"
+    return "not known: undefined for these rows"
+
+
+def _difference_cell(comparison: Row | None, contents: Contents, *, is_real: bool) -> Cell:
+    if comparison is None or comparison["difference"] is None:
+        return Cell(NONE, None, why="not known: too few rows to compare, or none to compare them with")
+    value = comparison["difference"]
+    between = limits_in_table(comparison["difference_ci_low"], comparison["difference_ci_high"], signed)
+    if not is_real:
+        return Cell(signed(value), value, between)
+    worse = (value > 0) == lower_is_better(contents.metrics[0])
+    return Cell(signed(value), value, between, word="worse" if worse else "better", bad=worse)
+
+
+def _rows_by_group(contents: Contents, table: pl.DataFrame | None) -> dict[int, Row]:
+    return {} if table is None else dict(zip(contents.rows_of(table), table.rows(named=True), strict=True))
+
+
+def _facts(contents: Contents, group: Row, against: Row | None, change: Row | None) -> list[list[str]]:
+    """Pairs of a name and a value, shown with the trend of a group."""
+    main = short(contents.metrics[0])
+    facts = []
+    if against is not None and against["difference"] is not None:
+        facts.append([f"{main} of all other groups", number_in_table(against["value_reference"])])
+        facts.append(["Difference from them", _difference_in_words(against, "difference")])
+    if change is not None and change["difference"] is not None and contents.period is not None:
+        assert contents.trend_total is not None
+        ends = [contents.reference, change[contents.period]]
+        first, last = period_texts(ends, contents.trend_total[contents.period])
+        facts.append([f"Change from {first} to {last}", _difference_in_words(change, "difference")])
+        facts += [
+            [f"by {words}", _difference_in_words(change, part)]
+            for part, words in component_words(contents).items()
+            if change.get(part) is not None
+        ]
+    if group.get("n_missing") or group.get("n_invalid"):
+        facts.append(["Rows missing, invalid", f"{group.get('n_missing') or 0:,}, {group.get('n_invalid') or 0:,}"])
+    return facts
+
+
+def _difference_in_words(comparison: Row, name: str) -> str:
+    between = limits_in_table(comparison.get(f"{name}_ci_low"), comparison.get(f"{name}_ci_high"), signed)
+    adjusted = f"; adjusted p {p_value(comparison['p_adjusted'])}" if name == "difference" else ""
+    return signed(comparison[name]) + f" [{between}]" * bool(between) + adjusted
+
+
+# The charts of a page: specifications by `plot`, made small enough to be embedded.
+
+Spec = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A chart, its heading and what stands below it, and what it shows in words."""
+
+    id: str
+    title: str
+    caption: str
+    words: str
+    spec: Spec
+
+
+_IN_WORDS: Mapping[str, str] = {
+    "roc": "True-positive rate over false-positive rate, for every threshold. The table has the areas below, as AUC.",
+    "det": "Misses over false alarms, for every threshold.",
+    "pr": "Precision over recall, for every threshold.",
+    "reliability": "How frequent positives are, over the posterior: on the diagonal scores are calibrated.",
+    "cost_curve": "What decisions cost, over the threshold. The table has the costs at the threshold that is in use.",
+    "bayes_error": "Detection cost over the prior. The distance between actual and minimum is what calibration would gain.",
+    "forest": "Each group with its limits, as in the table.",
+    "drift": "Where the change of all rows together comes from, by period.",
+}
+
+
+def _curves_of(scale: ScoreScale) -> tuple[Callable[..., Any], ...]:
+    if scale.has_posteriors:
+        return plot.roc, plot.reliability, plot.cost_curve, plot.pr
+    return (plot.roc, plot.det, plot.bayes_error if scale.needs_prior else plot.pr)
+
+
+def figures(contents: Contents) -> list[Figure]:
+    """Draw the charts that have something to show."""
+    main = contents.metrics[0]
+    charts = []
+    cells = contents.curves
+    # Of one class alone there is no curve.
+    if cells is not None and contents.total["class_prior"].is_between(0, 1, closed="none").any():
+        for draw in _curves_of(cells.grid.scale):
+            takes_interval = "interval" in inspect.signature(draw).parameters
+            charts.append(
+                _figure(draw.__name__, draw(cells, **({"interval": contents.interval} if takes_interval else {})))
+            )
+    if contents.groups.height > 1 and contents.groups[main].is_finite().any():
+        charts.append(_figure("forest", plot.forest(contents.groups, main), f"{in_words(main)} of the groups"))
+    history = contents.history
+    if history is not None and "likelihood" in history.columns and history["difference"].is_finite().any():
+        charts.append(_figure("drift", plot.drift(history)))
+    return charts
+
+
+def _figure(name: str, chart: Any, heading: str = "") -> Figure:
+    # Whatever a user has told Altair to do with data and themes: the page holds its data, and has its own looks.
+    with alt.data_transformers.enable("default"):
+        spec: Spec = chart.to_dict()
+    # Of charts one below the other the first has the title.
+    first = next((spec[kind][0] for kind in ("vconcat", "hconcat") if kind in spec), spec)
+    title, caption = _heading((spec if "title" in spec else first).pop("title", name))
+    for unused in ("$schema", "config", "usermeta"):
+        spec.pop(unused, None)
+    datasets = spec.pop("datasets", {})
+    # Altair calls data by a digest of all their digits, of which the last ones differ between two readings of a log.
+    spec = _with_names(spec, {key: f"data-{at}" for at, key in enumerate(datasets)})
+    spec["datasets"] = {f"data-{at}": _packed(rows) for at, rows in enumerate(datasets.values())}
+    return Figure(name, heading or title, caption, f"{heading or title}. {_IN_WORDS[name]}", spec)
+
+
+def _heading(title: Any) -> tuple[str, str]:
+    if isinstance(title, str):
+        return text(title), ""
+    below = title.get("subtitle", "")
+    lines = [below] if isinstance(below, str) else below
+    return text(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(
+        map(text, lines)
+    )
+
+
+def _with_names(value: Any, names: Mapping[str, str]) -> Any:
+    if isinstance(value, list):
+        return [_with_names(part, names) for part in value]
+    if not isinstance(value, dict):
+        return value
+    if value.keys() == {"name"}:
+        return {"name": names.get(value["name"], value["name"])}
+    return {key: _with_names(part, names) for key, part in value.items()}
+
+
+def _packed(rows: list[Mapping[str, Any]]) -> Spec:
+    """Rows as columns; text as places in a list of texts."""
+    keys = list(dict.fromkeys(key for row in rows for key in row))
+    columns: dict[str, Any] = {}
+    for key in keys:
+        values = [row.get(key) for row in rows]
+        if any(isinstance(value, str) for value in values):
+            texts = list(dict.fromkeys(value for value in values if value is not None))
+            places = {text: at for at, text in enumerate(texts)}
+            columns[key] = {"texts": texts, "at": [None if value is None else places[value] for value in values]}
+        else:
+            columns[key] = [four_digits(value) if isinstance(value, float) else value for value in values]
+    return {"n": len(rows), "columns": columns}
+
+
+# From contents to what the template takes: all that is shown, in words and numbers that are ready to be printed.
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED = 30
@@ -54,17 +587,17 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class Page:
-    """What the template takes."""
+class PageView:
+    """The variables of the template."""
 
     title: str
     lead: str
     verdict: list[tuple[str, str]]
     main: str
     keys: str
-    columns: list[table.Column]
-    total: table.GroupRow | None
-    rows: list[table.GroupRow]
+    columns: list[Column]
+    total: GroupRow | None
+    rows: list[GroupRow]
     n_groups: int
     wide: bool
     has_nec: bool
@@ -80,23 +613,23 @@ class Page:
     data: Mapping[str, Any]
 
 
-def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0) -> Page:
+def page_view(contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0) -> PageView:
     """The page of at most so many groups, the largest and the worst, and without so many charts."""
     labels = contents.labels
-    kept = _kept(contents, most_groups)
-    trends = trends_of(contents, kept)
-    rows = table.group_rows(contents, kept, labels, trends)
+    kept = _shown_groups(contents, most_groups)
+    trends = group_trends(contents, kept)
+    rows = group_rows(contents, kept, labels, trends)
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
     panels = [] if trends is None else _panels(contents, labels, kept, trends)
-    return Page(
+    return PageView(
         title=cut(text(contents.title), _LONGEST_TEXT),
         lead=_lead(contents, trends),
         verdict=[(sentence.kind, sentence.text) for sentence in sentences(contents)],
         main=short(contents.metrics[0]),
         keys=cut(text(", ".join(contents.keys))) or "Group",
-        columns=table.columns(contents),
-        total=None if alone else table.total_row(contents, trends),
+        columns=columns(contents),
+        total=None if alone else total_row(contents, trends),
         rows=rows,
         n_groups=contents.groups.height,
         has_nec="nec" in contents.metrics,
@@ -109,24 +642,24 @@ def page_of(contents: Contents, figures: Sequence[Figure], most_groups: int, *, 
         n_more=n_more,
         definitions=_definitions(contents),
         options=[(text(name), cut(text(value), _LONGEST_TEXT)) for name, value in contents.options.items()],
-        notes=[*map(text, contents.notes), *_cuts(contents, kept, trends, left_out)],
+        notes=[*map(text, contents.notes), *_left_out(contents, kept, trends, left_out)],
         data=_data(contents, figures, rows, trends),
     )
 
 
-def _kept(contents: Contents, most: int) -> list[int]:
+def _shown_groups(contents: Contents, most: int) -> list[int]:
     """Rows of the table of groups: all, or of too many the largest half, those that the verdict names, and the worst of the others, in their order."""
     n_groups = contents.groups.height
     if n_groups <= most:
         return list(range(n_groups))
     largest = list(range((most + 1) // 2))
-    named = {*that_are_named(contents), *that_gain(contents)[:MOST_THAT_GAIN]} - {*largest}
+    named = {*named_groups(contents), *groups_to_calibrate(contents)[:MOST_TO_CALIBRATE]} - {*largest}
     others = [row for row in range(len(largest), n_groups) if row not in named]
     return sorted([*largest, *named, *_worst(contents, others, max(most - len(largest) - len(named), 0))])
 
 
 def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
-    """Those above 1 beyond noise first, then those that are not small."""
+    """The worst groups: those significantly above 1 first, then those that are not small."""
     main = contents.metrics[0]
     order = [
         ~pl.col(ROW).is_in(contents.costly),
@@ -140,7 +673,6 @@ def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
 
 
 def _with_trend(contents: Contents) -> list[int]:
-    """The rows of the groups that have a trend."""
     if contents.trend is None or not contents.keys:
         return []
     return contents.numbered().join(contents.trend, on=contents.keys, nulls_equal=True, how="semi")[ROW].to_list()
@@ -148,39 +680,38 @@ def _with_trend(contents: Contents) -> list[int]:
 
 def _lead(contents: Contents, trends: Trends | None) -> str:
     total = contents.total.row(0, named=True)
-    said = [count(total["n"], "row")]
+    facts = [count(total["n"], "row")]
     if contents.keys:
-        said.append(f"{count(contents.groups.height, 'group')} by {isolated(text(', '.join(contents.keys)))}")
+        facts.append(f"{count(contents.groups.height, 'group')} by {isolated(text(', '.join(contents.keys)))}")
     if trends is not None:
         n = len(trends.periods) + trends.n_left_out
         first, last = trends.periods[0], trends.periods[-1]
         span = f"to {last}" if trends.n_left_out else f"from {first} to {last}"
-        said.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
+        facts.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
     if contents.has_positives and total["class_prior"] is not None:
-        said.append(f"{percent_in_table(total['class_prior'])} positives")
-    return " · ".join(said)
+        facts.append(f"{percent_in_table(total['class_prior'])} positives")
+    return " · ".join(facts)
 
 
 def _marks(contents: Contents) -> list[str]:
-    """What the words and colours of the table mean."""
     level = f"{100 * contents.interval:.4g}%"
-    found = [
+    legend = [
         f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."
     ]
     if contents.costly:
-        found.append(
+        legend.append(
             "“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike."
         )
     if contents.rest is not None or contents.changes is not None:
-        found.append("“worse”, “better”: a difference beyond noise, with all groups in mind.")
-    return found
+        legend.append("“worse”, “better”: a difference beyond noise, with all groups in mind.")
+    return legend
 
 
 def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], trends: Trends) -> list[Panel]:
-    drawn = [row for row in kept if row in trends.of_group and any_known(trends.of_group[row].value)]
+    drawn = [row for row in kept if row in trends.by_group and any_known(trends.by_group[row].value)]
     largest = drawn[:_PANELS_LARGEST]
     worst = _worst(contents, drawn[_PANELS_LARGEST:], _PANELS_WORST)
-    shown = [(labels[row], trends.of_group[row]) for row in (*largest, *worst)]
+    shown = [(labels[row], trends.by_group[row]) for row in (*largest, *worst)]
     if contents.groups.height > 1 and any_known(trends.whole.value):
         shown.insert(0, (ALL_GROUPS, trends.whole))
     others = trends.others([*largest, *worst])
@@ -227,44 +758,41 @@ def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], 
 
 
 def _definitions(contents: Contents) -> list[tuple[str, str]]:
-    """Each metric of the page with the first sentence of its documentation."""
-    found = []
+    definitions = []
     for metric in [*contents.metrics, *(["rcl"] if "rcl" in contents.groups.columns else [])]:
         function = function_of(metric)
-        said = "" if function is None else (inspect.getdoc(function) or "").split("\n\n")[0]
-        told = _RCL if metric == "rcl" else said.replace("\n", " ").replace("`", "")
+        summary = "" if function is None else (inspect.getdoc(function) or "").split("\n\n")[0]
+        meaning = _RCL if metric == "rcl" else summary.replace("\n", " ").replace("`", "")
         direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
-        found.append((in_words(metric), f"{told} {direction}".strip()))
-    return found
+        definitions.append((in_words(metric), f"{meaning} {direction}".strip()))
+    return definitions
 
 
-def _cuts(contents: Contents, kept: Sequence[int], trends: Trends | None, n_charts: int) -> list[str]:
-    """What the page leaves out to stay small."""
-    found = []
+def _left_out(contents: Contents, kept: Sequence[int], trends: Trends | None, n_charts: int) -> list[str]:
+    notes = []
     if len(kept) < contents.groups.height:
-        found.append(
+        notes.append(
             f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those that the verdict names, and the worst of the others."
         )
     if trends is not None and trends.n_left_out:
-        found.append(
+        notes.append(
             f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out."
         )
     if n_charts:
-        found.append(f"{count(n_charts, 'chart')} left out, for the page would be too large with them.")
-    return found
+        notes.append(f"{count(n_charts, 'chart')} left out, for the page would be too large with them.")
+    return notes
 
 
 def _data(
-    contents: Contents, figures: Sequence[Figure], rows: Sequence[table.GroupRow], trends: Trends | None
+    contents: Contents, figures: Sequence[Figure], rows: Sequence[GroupRow], trends: Trends | None
 ) -> dict[str, Any]:
-    """What the script of the page works with."""
     names_of_facts = list(dict.fromkeys(name for row in rows for name, _ in row.facts))
     places = {name: at for at, name in enumerate(names_of_facts)}
     return {
         "charts": {figure.id: figure.spec for figure in figures},
         "periods": [] if trends is None else trends.periods,
-        "trends": {} if trends is None else {row: trend.packed() for row, trend in trends.of_group.items()},
-        "facts": {row.row: [[places[name], told] for name, told in row.facts] for row in rows if row.facts},
+        "trends": {} if trends is None else {row: trend.packed() for row, trend in trends.by_group.items()},
+        "facts": {row.row: [[places[name], value] for name, value in row.facts] for row in rows if row.facts},
         "names": names_of_facts,
         "metric": in_words(contents.metrics[0]),
         "naive": None if trends is None else trends.naive,
@@ -272,3 +800,53 @@ def _data(
         "limits": f"{100 * contents.interval:.4g}% limits",
         "colours": [MAIN, OTHER, REST],
     }
+
+
+# One HTML text: it asks for nothing, and of its scripts those alone run that are written here.
+
+_PACKAGE = "polars_ec.page"
+MOST_BYTES = 2_000_000
+_MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
+
+
+def render(contents: Contents) -> str:
+    """The page, of at most 2 MB: where the log has too many groups, the largest and the worst of them."""
+    charts = figures(contents)
+    most, n_charts = min(contents.groups.height, _MOST_GROUPS), len(charts)
+    while True:
+        page = page_view(contents, charts[:n_charts], most, left_out=len(charts) - n_charts)
+        html = _filled(page=page, data=Markup(script_json(page.data)))
+        size = len(html.encode())
+        if size <= MOST_BYTES:
+            return html
+        if most > _LEAST_GROUPS:
+            # What the groups take up is about proportional to how many they are.
+            fixed = sum(
+                len(text)
+                for text in (_template()[1]["vega"], *(script_json(chart.spec) for chart in charts[:n_charts]))
+            )
+            share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
+            most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
+        elif n_charts:
+            n_charts -= 1
+        else:
+            raise AssertionError("a page of a few groups without charts is small")
+
+
+@cache
+def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    assets = {
+        "style": Markup(asset("page.css", _PACKAGE)),
+        "vega": Markup(asset("vega.js.xz")),
+        "script": Markup(asset("tooltip.js") + asset("page.js", _PACKAGE)),
+    }
+    rules = Markup(policy([assets["vega"], assets["script"]], assets["style"]))
+    return environment.from_string(asset("page.html.jinja", _PACKAGE)), {**assets, "policy": rules}
+
+
+def _filled(**values: Any) -> str:
+    template, assets = _template()
+    return template.render(**assets, **values)

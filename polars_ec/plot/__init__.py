@@ -1,22 +1,36 @@
 """Charts: `ec.plot.roc(sketch)` and its like, each an Altair chart. They need the extra `plot`.
 
-A chart is shown by a notebook, saved by `ec.plot.save(chart, "roc.svg")`, and changed by Altair's own means.
+Without Altair they raise a ModuleNotFoundError that says what to install. A chart is shown by a notebook, saved by `ec.plot.save(chart, "roc.svg")`, and changed by Altair's own means.
 """
 
-from polars_ec.plot.curves import (
-    bayes_error,
-    bayes_risk,
-    cost_curve,
-    det,
-    pr,
-    prg,
-    reliability,
-    roc,
-    tippett,
-)
-from polars_ec.plot.files import save
-from polars_ec.plot.of_sketch import SketchPlots
-from polars_ec.plot.tables import compare, drift, forest, trend
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from polars_ec.plot.curves import (
+        SketchPlots,
+        bayes_error,
+        bayes_risk,
+        cost_curve,
+        det,
+        pr,
+        prg,
+        reliability,
+        roc,
+        tippett,
+    )
+    from polars_ec.plot.files import save
+    from polars_ec.plot.tables import compare, drift, forest, trend
+else:
+    _MODULES = {"save": "files", **dict.fromkeys(("compare", "drift", "forest", "trend"), "tables")}
+
+    def __getattr__(name: str) -> Any:
+        """Import the module of a chart when the chart is first used."""
+        if name not in __all__:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = getattr(import_module(f"{__name__}.{_MODULES.get(name, 'curves')}"), name)
+        return globals()[name]
+
 
 __all__ = [
     "SketchPlots",

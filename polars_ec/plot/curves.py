@@ -1,23 +1,61 @@
-"""Charts of the curves of a sketch.
-
-Of at most 6 groups each has its line, of more the 4 largest, the 2 worst of the others that are not small, and all others added
-up. Lines are off by at most half a pixel, and a chart has at most 5,000 rows of data.
-"""
+"""Charts of a sketch: rate against rate, costs and errors over thresholds or priors, and calibration."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+import contextlib
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from statistics import NormalDist
+from typing import Any, Concatenate, ParamSpec, TypeVar
 
-from polars_ec.calibration.parameters import Calibrator
-from polars_ec.cells.deciding import DecidingCells
-from polars_ec.costs import Costs
-from polars_ec.priors import Prior
+import polars as pl
 
-if TYPE_CHECKING:
-    import altair as alt
+from polars_ec.arguments.classes import Prior
+from polars_ec.arguments.costs import CostMatrix, Costs
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.calibration.calibration import Calibrator
+from polars_ec.calibration.reliability import reliability as reliability_table
+from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.output.words import costs_in_words, in_words, naive_value
+from polars_ec.plot.layers import (
+    BAND,
+    MOST_POINTS,
+    OTHER,
+    SIZE,
+    Axis,
+    Shown,
+    alt,
+    band_note,
+    check_sketch,
+    colour,
+    curve_layers,
+    finite,
+    limits_as_band,
+    line_through,
+    log_odds_axis,
+    mark_at,
+    over_thresholds,
+    risk_over_t,
+    rule_at,
+    shown_groups,
+    thin,
+    threshold_axis,
+    titled,
+    tooltip,
+    with_corners,
+)
+from polars_ec.scores.scores import sigmoid
+from polars_ec.sketches import operating_points
+from polars_ec.sketches.arguments import bayes_threshold, two_by_two
+from polars_ec.sketches.operating_points import DecidingCells
 
-_PRIOR_LOG_ODDS = tuple(x / 4 for x in range(-28, 29))
+_HALF = (0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
+_RATES = (*_HALF, 0.5, *(1 - rate for rate in reversed(_HALF)))
+"""The rates that a probit axis has ticks at."""
+_LEAST_WINDOW = 0.4
+_BELOW_EQUAL = 50
 
 
 def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
@@ -34,11 +72,6 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     -------
     alt.LayerChart of `sketch.roc(interval=)`; the dashed diagonal is of scores that say nothing. Groups that lack a class have no line.
 
-    Raises
-    ------
-    ModuleNotFoundError
-        Altair is not installed.
-
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
@@ -47,9 +80,15 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> chart.title.text, chart.title.subtitle
     ('ROC curve', ['4 rows', 'Band: 95% limits of each point'])
     """
-    from polars_ec.plotting import curves
-
-    return curves.roc(sketch, interval)
+    shown = shown_groups(sketch, "auc_roc")
+    curve = shown.only(limits_as_band(operating_points.roc(shown.cells, interval=interval), "tpr")).rename({"fpr": "x"})
+    if interval is not None:
+        curve = _rising(curve)
+    x, y = Axis(in_words("fpr")), Axis("True-positive rate (recall)")
+    numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
+    kept = thin(_plain(curve))
+    notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
+    return titled([line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], "ROC curve", notes)
 
 
 def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
@@ -70,11 +109,6 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     alt.LayerChart of `sketch.det(interval=)`, with rates in percent; the equal error rate is on the dashed diagonal. Rates of 0 and 1,
     which have no place on these axes, are left out: perfect scores have no line.
 
-    Raises
-    ------
-    ModuleNotFoundError
-        Altair is not installed.
-
     References
     ----------
     Martin et al., "The DET curve in assessment of detection task performance", 1997.
@@ -86,9 +120,19 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> ec.plot.det(log.ec.sketch("p", "y")).title.text
     'Detection error trade-off (DET)'
     """
-    from polars_ec.plotting import curves
-
-    return curves.det(sketch, interval)
+    shown = shown_groups(sketch, "eer")
+    curve = shown.only(limits_as_band(operating_points.det(shown.cells, interval=interval), "fnr_probit"))
+    curve = curve.rename({"fpr_probit": "x"}).filter(pl.all_horizontal(pl.col("x", "y").is_finite()))
+    low, high = _window(curve)
+    x, y = (_probit_axis(f"{in_words(name)}, % (probit)", low, high) for name in ("fpr", "fnr"))
+    if interval is not None:
+        # A limit of 0 or 1 is infinitely far off: as far as the axis goes is far enough.
+        curve = curve.with_columns(y.within("low"), y.within("high"))
+    kept = thin(_plain(curve, "fpr", "fnr"), (x.width, y.width))
+    numbers = {"Threshold": "threshold", in_words("fpr"): "fpr", in_words("fnr"): "fnr"}
+    equal = line_through([(x.low, x.low), (x.high, x.high)])
+    notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
+    return titled([equal, *curve_layers(shown, kept, x, y, numbers)], "Detection error trade-off (DET)", notes)
 
 
 def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
@@ -111,8 +155,6 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     ValueError
         A prior that is none.
 
@@ -127,9 +169,19 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     >>> ec.plot.pr(log.ec.sketch("p", "y"), prior=0.2).title.text
     'Precision-recall curve'
     """
-    from polars_ec.plotting import curves
-
-    return curves.pr(sketch, prior, interval)
+    shown = shown_groups(sketch, "average_precision", {"prior": prior})
+    points = shown.only(operating_points.pr(shown.cells, prior=prior, interval=interval))
+    curve = limits_as_band(points, "precision").rename({"recall": "x"})
+    # Precision falls from one point to the next by steps, as average precision adds it up.
+    steps = with_corners(_plain(curve))
+    x, y = Axis(in_words("recall")), Axis(in_words("precision") + _at(prior))
+    kept = thin(steps)
+    layers = curve_layers(shown, kept, x, y, {"Threshold": "threshold", x.title: "x", y.title: "y"})
+    shares = curve.filter(pl.col("threshold") == pl.col("threshold").min().over("group"))["y"].unique()
+    naive = [rule_at(shares[0])] if len(shares) == 1 and shares[0] is not None else []
+    note = ["Dashed: precision of deciding all positive"] if naive else []
+    notes = [*shown.notes, *note, *band_note(interval, kept), *shown.without(kept)]
+    return titled([*naive, *layers], "Precision-recall curve", notes)
 
 
 def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
@@ -148,8 +200,6 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     ValueError
         A prior that is none.
 
@@ -164,9 +214,81 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     >>> ec.plot.prg(log.ec.sketch("p", "y")).title.text
     'Precision-recall-gain curve'
     """
-    from polars_ec.plotting import curves
+    shown = shown_groups(sketch, "auprg", {"prior": prior})
+    curve = shown.only(operating_points.prg(shown.cells, prior=prior)).rename(
+        {"recall_gain": "x", "precision_gain": "y"}
+    )
+    # The line into the square begins at the last point before it.
+    begins = pl.col("x").is_finite() & (pl.col("x").shift(-1).over("group") >= 0)
+    inside = _plain(curve).filter((pl.col("x") >= 0) | begins)
+    x, y = Axis(in_words("recall_gain") + _at(prior)), Axis(in_words("precision_gain") + _at(prior))
+    numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
+    kept = thin(inside)
+    # Of gains that are all below 0 no point is seen but the last one, of deciding all positive, in the corner.
+    seen = kept.filter((pl.col("x") >= 0) & (pl.col("y") > 0))
+    notes = [*shown.notes, *shown.without(seen)]
+    return titled(curve_layers(shown, kept, x, y, numbers), "Precision-recall-gain curve", notes)
 
-    return curves.prg(sketch, prior)
+
+def _rising(curve: pl.DataFrame) -> pl.DataFrame:
+    """With limits that rise as the rate does: what holds it at one threshold holds it at each lower, or higher, one.
+
+    In clusters a rate of 0 or 1 has limits far wider than those beside it, for nothing is known of how alike its rows are.
+    """
+    low, high = pl.col("low").cum_max(), pl.col("high").cum_min(reverse=True)
+    return curve.with_columns(low.over("group"), high.over("group"))
+
+
+def _plain(curve: pl.DataFrame, *others: str) -> pl.DataFrame:
+    names = ["group", "threshold", *others, "x", "y", "low", "high"]
+    return curve.select(name for name in names if name in curve.columns)
+
+
+def _at(prior: Prior) -> str:
+    if prior is None:
+        return ""
+    if isinstance(prior, str):
+        return {"uniform": " at prior 0.5", "overall": " at the prior of the whole log"}[prior]
+    return f" at prior {prior:.4g}" if isinstance(prior, float | int) else " at the stated prior"
+
+
+def _window(curve: pl.DataFrame) -> tuple[float, float]:
+    """The least and the largest rate of both axes: as low as curves tell something, and as high as they are where both rates are.
+
+    Of good systems the rates near 0 matter, of others those near their equal error rate.
+    """
+    rates = curve.select(least=pl.min_horizontal("fpr", "fnr"), most=pl.max_horizontal("fpr", "fnr"))
+    ends = rates.select(equal=pl.col("most").min(), first=pl.col("least").min(), last=pl.col("least").max()).row(0)
+    if None in ends:
+        return _RATES[1], _LEAST_WINDOW
+    equal, first, last = ends
+    least = min(max(first, equal / _BELOW_EQUAL), last)
+    low = max((rate for rate in _RATES if rate <= min(least, 0.1)), default=_RATES[0])
+    highest = rates.filter(pl.col("least") >= low)["most"].max()
+    assert isinstance(highest, float)
+    return low, min((rate for rate in _RATES if rate >= max(highest, _LEAST_WINDOW)), default=_RATES[-1])
+
+
+def _probit_axis(title: str, low: float, high: float) -> Axis:
+    probit = NormalDist().inv_cdf
+    ticks = {rate: probit(rate) for rate in _RATES if low <= rate <= high}
+    # Numbers are looked up as whole ones: the sign of a formatted one is not the hyphen of these keys.
+    labels = ",".join(f"'{round(1e6 * place)}':'{100 * rate:.4g}'" for rate, place in ticks.items())
+    written: Mapping[str, Any] = {
+        "values": [*ticks.values()],
+        # Vega takes this for the most that it may keep.
+        "tickCount": len(ticks),
+        "labelExpr": f"{{{labels}}}[round(1e6*datum.value)]",
+        "labelOverlap": "greedy",
+    }
+    return Axis(title, probit(low), probit(high), written)
+
+
+_PRIOR_LOG_ODDS = tuple(x / 4 for x in range(-28, 29))
+# A normalised cost above it is bad in any case, and one of 99 would hide all others.
+_MOST_NORMALISED = 2.0
+_HISTOGRAM = 80
+_FEW_TICKS = {"format": "~s", "tickCount": 3}
 
 
 def tippett(sketch: DecidingCells) -> alt.LayerChart:
@@ -184,8 +306,6 @@ def tippett(sketch: DecidingCells) -> alt.LayerChart:
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     SketchError
         Raw scores.
 
@@ -196,9 +316,19 @@ def tippett(sketch: DecidingCells) -> alt.LayerChart:
     >>> ec.plot.tippett(log.ec.sketch("llr", "y", score_type="llr")).title.text
     'Tippett plot'
     """
-    from polars_ec.plotting import thresholds
-
-    return thresholds.tippett(sketch)
+    shown = shown_groups(sketch, _loss_of(sketch))
+    llr = sketch.grid.scale.needs_prior
+    curve = shown.only(operating_points.tippett(shown.cells))
+    x = log_odds_axis(shown.cells, curve, "LLR" if llr else "Log-odds")
+    y = Axis("Share of scores above")
+    steps = over_thresholds(shown.cells, curve, x, log_odds=True)
+    layers: list[alt.Chart] = []
+    for column, dashed in (("positives_above", False), ("negatives_above", True)):
+        one = thin(steps.select("group", "threshold", "x", y=column), (x.width, y.width), most=MOST_POINTS // 2)
+        numbers = {x.title: "x", in_words("recall" if not dashed else "fpr"): "y"}
+        layers += curve_layers(shown, one, x, y, numbers, dashed=dashed)
+    zero = mark_at(0.0, "", x) if llr else []
+    return titled([*zero, *layers], "Tippett plot", [*shown.notes, "Solid: positives; dashed: negatives"])
 
 
 def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_LOG_ODDS) -> alt.LayerChart:
@@ -218,8 +348,6 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     SketchError, ValueError
         Other scores than LLRs; log-odds that are not finite numbers.
 
@@ -235,9 +363,26 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
     >>> ec.plot.bayes_error(sketch, [-1, 0, 1]).title.subtitle
     ['4 rows', 'Solid: actual', 'Dashed: minimum, of the best threshold; at 1: naive']
     """
-    from polars_ec.plotting import thresholds
-
-    return thresholds.bayes_error(sketch, prior_log_odds)
+    shown = shown_groups(sketch, _loss_of(sketch))
+    points = shown.only(operating_points.bayes_error(shown.cells, prior_log_odds)).rename({"prior_log_odds": "x"})
+    bounded = "dcf_low" in points.columns
+    top = "dcf_high" if bounded else "dcf"
+    x = Axis("Log-odds of the prior", float(min(prior_log_odds)), float(max(prior_log_odds)))
+    if x.width == 0:
+        x = Axis(x.title, x.low - 1, x.high + 1)
+    y = _axis_of(in_words("dcf"), points.select(y=top), normalised=True)
+    layers: list[alt.Chart] = [rule_at(1.0)]
+    actual = points.select("group", "x", y=top, **({"low": "dcf_low", "high": "dcf_high"} if bounded else {}))
+    widths = (x.width, y.width)
+    numbers = {x.title: "x", "Actual DCF" + ", at most" * bounded: "y"}
+    if bounded:
+        numbers["At least"] = "low"
+    layers += curve_layers(shown, thin(actual, widths, most=MOST_POINTS // 2), x, y, numbers)
+    least = thin(points.select("group", "x", y="min_dcf"), widths, most=MOST_POINTS // 2)
+    layers += curve_layers(shown, least, x, y, {x.title: "x", in_words("min_dcf"): "y"}, dashed=True)
+    note = "Solid: actual" + ", at most; band: what bins leave open" * bounded
+    notes = [*shown.notes, note, "Dashed: minimum, of the best threshold; at 1: naive"]
+    return titled(layers, "Bayes error plot", notes + _cut_off(points[top], y))
 
 
 def cost_curve(
@@ -273,8 +418,6 @@ def cost_curve(
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     SketchError, ValueError
         Another metric; costs or a prior that are none.
 
@@ -285,10 +428,56 @@ def cost_curve(
     >>> ec.plot.cost_curve(log.ec.sketch("p", "y"), cost_fn=4).title.subtitle
     ['4 rows', 'Costs: a miss 4, a false alarm 1', 'Band: 95% limits of each point', 'Cut off at 2']
     """
-    from polars_ec.plotting import thresholds
-
+    check_sketch(sketch)
     keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-    return thresholds.cost_curve(sketch, metrics, keywords, interval)
+    stated, declared = sketch.operating_point.stands_in(keywords, sketch.grid.classes)
+    names = [*dict.fromkeys(metrics)] or ["nec"]
+    charts = [_over_thresholds(sketch, name, stated, declared, interval, MOST_POINTS // len(names)) for name in names]
+    return charts[0] if len(charts) == 1 else alt.HConcatChart(hconcat=charts)
+
+
+def _over_thresholds(
+    cells: DecidingCells,
+    metric: str,
+    keywords: Mapping[str, Any],
+    declared: float | None,
+    interval: float | None,
+    most: int,
+) -> alt.LayerChart:
+    known = {name: value for name, value in keywords.items() if value is not None}
+    decides = cells.grid.scale.has_posteriors and metric in DECISIONS and metric not in CELLS
+    at_declared = known if declared is None else {**known, "threshold": declared}
+    shown = shown_groups(cells, metric, at_declared) if decides else shown_groups(cells, "auc_roc")
+    curve = shown.only(limits_as_band(operating_points.cost_curve(shown.cells, [metric], keywords, interval), metric))
+    costs = two_by_two(parse_options({k: v for k, v in known.items() if k in ("costs", "cost_fn", "cost_fp")}))
+    marked = _marked(cells, metric, keywords, costs, declared)
+    x = threshold_axis(shown.cells, curve, [*marked.values()])
+    steps = over_thresholds(shown.cells, curve, x)
+    title, naive = in_words(metric), naive_value(metric)
+    y = _axis_of(title, curve, normalised=DECISIONS[metric].by_naive_cost)
+    numbers = {"Threshold": "x", title: "y", **({"From": "low", "To": "high"} if "low" in steps.columns else {})}
+    kept = thin(steps.drop("threshold"), (x.width, y.width), most=most)
+    layers = curve_layers(shown, kept, x, y, numbers)
+    rules = [] if naive is None or not y.low <= naive <= y.high else [rule_at(naive)]
+    marks = [mark_at(place, f"{text} {place:.4g}", x, line=i) for i, (text, place) in enumerate(marked.items())]
+    has_costs = metric in ("nec", "expected_cost", "dcf", "bayes_risk")
+    of_costs = [f"Costs: {costs_in_words(costs.values)}"] if has_costs else []
+    band = band_note(interval, kept) if "low" in steps.columns else []
+    notes = [*shown.notes, *of_costs, *band, *_cut_off(curve["y"], y), *shown.without(kept)]
+    return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
+
+
+def _marked(
+    cells: DecidingCells, metric: str, keywords: Mapping[str, Any], costs: CostMatrix, declared: float | None
+) -> dict[str, float]:
+    if metric == "net_benefit":
+        p_t = float(keywords["p_t"])
+        costs, declared = CostMatrix.binary(1 - p_t, p_t), None
+    marked = {} if declared is None else {"declared": declared}
+    # Raw scores have none, and that of LLRs moves with the prior, and costs may make none.
+    with contextlib.suppress(ValueError):
+        marked["Bayes"] = bayes_threshold(costs, cells.grid.scale, keywords.get("prior"), cells.grid.classes)
+    return {text: place for text, place in marked.items() if math.isfinite(place)}
 
 
 def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
@@ -306,8 +495,6 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     SketchError
         Other scores.
 
@@ -322,17 +509,17 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
     >>> ec.plot.bayes_risk(log.ec.sketch("p", "y")).title.subtitle
     ['4 rows', 'The area below is the cross-entropy, in nats']
     """
-    from polars_ec.plotting import thresholds
-
-    return thresholds.bayes_risk(sketch)
+    shown = shown_groups(sketch, _loss_of(sketch))
+    curve = risk_over_t(shown.cells, shown.only(operating_points.joint_errors(shown.cells)))
+    x = Axis("t: a miss costs 1 / t, a false alarm 1 / (1 - t)")
+    y = _axis_of(in_words("bayes_risk"), curve, normalised=True)
+    layers = curve_layers(shown, thin(curve, (1.0, y.width)), x, y, {"t": "x", y.title: "y"})
+    notes = [*shown.notes, "The area below is the cross-entropy, in nats", *_cut_off(curve["y"], y)]
+    return titled(layers, "Bayes risk over thresholds", notes)
 
 
 def reliability(
-    sketch: DecidingCells,
-    *,
-    resolution: int = 2,
-    calibrator: Calibrator | None = "pav",
-    interval: float | None = 0.95,
+    sketch: DecidingCells, *, resolution: int = 2, calibrator: Calibrator | None = "pav", interval: float | None = 0.95
 ) -> alt.VConcatChart:
     """The reliability diagram: the share of positives over the mean posterior of bins; calibrated scores lie on the diagonal.
 
@@ -353,8 +540,6 @@ def reliability(
 
     Raises
     ------
-    ModuleNotFoundError
-        Altair is not installed.
     SketchError, ValueError
         Other scores; another resolution or calibrator.
 
@@ -369,6 +554,101 @@ def reliability(
     >>> type(ec.plot.reliability(log.ec.sketch("p", "y"))).__name__
     'VConcatChart'
     """
-    from polars_ec.plotting import thresholds
+    shown = shown_groups(sketch, _loss_of(sketch))
+    table = shown.only(reliability_table(shown.cells, resolution=resolution, calibrator=calibrator, interval=interval))
+    bins = limits_as_band(table, "positive_share").rename({"posterior": "x"})
+    base = alt.Chart(finite(bins.drop_nulls(["x", "y"]).drop("bin", "weight")))
+    paint, several = colour(shown.names, shown.rest, shown.title), len(shown.all_names) > 1
+    # The histogram below has the labels of both.
+    x, y = Axis("", ticks={"labels": False, "ticks": False}), Axis("Share of positives")
+    layers: list[alt.Chart] = [line_through([(0, 0), (1, 1)])]
+    if interval is not None:
+        low, high = y.y("low:Q"), alt.Y2("high:Q")
+        # Bands of several groups would hide each other.
+        layers += [] if several else [base.mark_area(opacity=BAND).encode(x.x(), low, high, color=paint)]
+        layers.append(base.mark_rule(opacity=0.6).encode(x.x(), low, high, color=paint))
+    if calibrator is not None:
+        line = base.mark_line(strokeWidth=1.5)
+        layers.append(line.encode(x.x(), y.y("calibrated:Q"), color=paint if several else alt.value(OTHER)))
+    numbers = {"Rows": "n", "Mean posterior": "x", y.title: "y"}
+    numbers |= {} if interval is None else {"From": "low", "To": "high"}
+    numbers |= {} if calibrator is None else {"Calibrated": "calibrated"}
+    points = base.mark_point(filled=True, size=30, opacity=1)
+    layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
+    notes = [*shown.notes, *band_note(interval, bins, "Upright lines", "share")]
+    notes += [] if calibrator is None else [f"Line: calibrated on these very rows ({calibrator})"]
+    diagram = titled(layers, "Reliability diagram", notes)
+    histogram = _rows_of_bins(shown, table, resolution)
+    chart: alt.VConcatChart = alt.VConcatChart(vconcat=[diagram, histogram], spacing=8).resolve_scale(x="shared")
+    return chart
 
-    return thresholds.reliability(sketch, resolution, calibrator, interval)
+
+def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.LayerChart:
+    """Bars from edge to edge of the bins, those of the groups one upon the other."""
+    end = pl.col("n").cum_sum().over("bin")
+    left, right = (sigmoid((pl.col("bin") + i) / resolution) for i in (0, 1))
+    base = alt.Chart(table.select("group", "n", low=end - pl.col("n"), high=end, x=left, right=right))
+    most = table.group_by("bin").agg(pl.col("n").sum())["n"].max()
+    x, y = Axis("Posterior"), Axis("Rows", 0, most if isinstance(most, int) and most else 1, _FEW_TICKS)
+    up = {"y": y.y("low:Q"), "y2": alt.Y2("high:Q"), "color": colour(shown.names, shown.rest, shown.title)}
+    numbers = {"Rows": "n", "Posterior from": "x", "to": "right"}
+    bars = base.mark_bar(binSpacing=0).encode(x.x(), x2=alt.X2("right:Q"), tooltip=tooltip(shown, numbers), **up)
+    # Bins near 0 and 1 are narrower than a pixel.
+    lines = base.mark_rule(strokeWidth=1).encode(x.x(), **up)
+    return alt.LayerChart(layer=[bars, lines]).properties(width=SIZE, height=_HISTOGRAM)
+
+
+def _loss_of(cells: DecidingCells) -> str:
+    """The metric by which the scores themselves are judged, of their kind: by it the worst groups are found."""
+    check_sketch(cells)
+    scale = cells.grid.scale
+    return "cllr" if scale.needs_prior else "auc_roc" if scale.has_order_only else "nce"
+
+
+def _axis_of(title: str, curve: pl.DataFrame, *, normalised: bool) -> Axis:
+    """The axis from 0, or the least value if that is below it, to the largest one, with most of the band; for normalised costs at most to 2."""
+    known = finite(curve.select(name for name in ("y", "low", "high") if name in curve.columns))
+    ends = known.select(low=pl.col("y").min().fill_null(0.0), high=pl.col("y").max().fill_null(0.0)).row(0)
+    low, high = min(ends[0], 0.0), ends[1]
+    if normalised:
+        return Axis(title, 0.0, min(max(1.05 * high, 1.1), _MOST_NORMALISED))
+    length = high - low
+    if "low" in known.columns:
+        band = known.select(low=pl.col("low").min().fill_null(low), high=pl.col("high").max().fill_null(high)).row(0)
+        low = min(low, max(band[0], low - length / 2))
+        high = max(high, min(band[1], high + length / 2))
+    return Axis(title, low, high + 0.02 * length if length else low + 1)
+
+
+def _cut_off(values: pl.Series, y: Axis) -> list[str]:
+    highest = values.filter(values.is_finite()).max()
+    return [f"Cut off at {y.high:.4g}"] if isinstance(highest, float) and highest > y.high else []
+
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _as_method(function: Callable[Concatenate[DecidingCells, P], R]) -> Callable[Concatenate[SketchPlots, P], R]:
+    @wraps(function)
+    def method(plots: SketchPlots, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return function(plots._sketch, *args, **kwargs)
+
+    return method
+
+
+class SketchPlots:
+    """The charts of one sketch: `sketch.plot.roc()` is `ec.plot.roc(sketch)`."""
+
+    def __init__(self, sketch: DecidingCells) -> None:
+        self._sketch = sketch
+
+    roc = _as_method(roc)
+    det = _as_method(det)
+    pr = _as_method(pr)
+    prg = _as_method(prg)
+    tippett = _as_method(tippett)
+    bayes_error = _as_method(bayes_error)
+    cost_curve = _as_method(cost_curve)
+    bayes_risk = _as_method(bayes_risk)
+    reliability = _as_method(reliability)

@@ -9,25 +9,24 @@ fraction have an exponent, for 0.1 is a decimal number to half of the engines.
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from polars_ec.dialects import Writer, is_number
+from polars_ec.output.dialects import Writer, is_number
 from polars_ec.sql.score_kinds import Kind
 
 
 def parse_keys(
-    by: str | Sequence[str] | Mapping[str, str], own: Sequence[str], what: str, writer: Writer
+    by: str | Sequence[str] | Mapping[str, str], reserved: Sequence[str], what: str, writer: Writer
 ) -> dict[str, str]:
-    """What stands for the SQL of the group columns, by their names in the result, beside `own` columns of `what`."""
+    """The SQL of the group columns by their names in the result, which must not be among the `reserved` columns of `what`."""
     keys: dict[str, str] = {}
     pairs = by.items() if isinstance(by, Mapping) else [(None, sql) for sql in ([by] if isinstance(by, str) else by)]
     for given, sql in pairs:
         name = writer.column_name("by", sql) if given is None else given
         if not isinstance(name, str) or not name.strip():
             raise ValueError(f"by= calls a group column {name!r}: pass names, or a mapping from name to SQL expression")
-        if name.lower() in own:
+        if name.lower() in reserved:
             raise ValueError(
                 f"by= has a group column {name!r}, and so has {what}: give it another name, by={{'{name}_': {sql!r}}}"
             )
@@ -54,13 +53,13 @@ def class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...
 
 
 def exceeds(writer: Writer, threshold: float, largest: str) -> str:
-    """Whether the score of a usable row is above a threshold that is below infinity."""
+    """SQL for a usable score above a threshold that is below infinity."""
     return f"ec_used >= -{largest}" if threshold == -math.inf else f"ec_used > {writer.number(threshold)}"
 
 
 @dataclass(frozen=True)
 class LogRows:
-    """The parts of the rows. `keys` are the SQL texts of the group columns by their names in the result."""
+    """The rows of a log: SQL of the dialect at hand; `keys` are portable, by the names of the group columns in the result."""
 
     keys: Mapping[str, str]
     table: str
@@ -72,45 +71,21 @@ class LogRows:
     largest: str
     writer: Writer
 
-    @classmethod
-    def of(
-        cls,
-        writer: Writer,
-        table: str,
-        score: str,
-        label: str,
-        weight: str | None,
-        *,
-        keys: Mapping[str, str],
-        class_of_label: str,
-        kind: Kind,
-    ) -> LogRows:
-        """Those of names and expressions in the dialect at hand."""
-        return cls(
-            keys=keys,
-            table=writer.table(table),
-            score=writer.expression("score", score),
-            label=writer.expression("label", label),
-            weight=None if weight is None else writer.expression("weight", weight),
-            class_of_label=class_of_label,
-            kind=kind,
-            largest=writer.number(sys.float_info.max),
-            writer=writer,
-        )
-
     @property
     def key_names(self) -> dict[str, str]:
         """The group columns by their names within the query."""
         return {f"ec_key_{i}": f"ec_key_{i}" for i in range(len(self.keys))}
 
     def levels(self, values: Mapping[str, str], more: Mapping[str, Mapping[str, str]]) -> dict[str, str]:
-        """The SELECTs that make the `values` of each row, one of the other, and `more` columns on the way.
-
-        Each names what the next one uses more than once. None gives an expression a name that it also reads: to ClickHouse
-        that name would be the expression.
-        """
+        """The SELECTs that make the `values` of each row, one of the other, and `more` columns on the way."""
+        # Each names what the next one uses more than once. None gives an expression a name that it also reads: to ClickHouse that name would
+        # be the expression.
+        sql = self.writer.expression
         levels = {
-            "ec_rows": {"ec_score": f"CAST({self.score} AS DOUBLE)", "ec_label": self.label},
+            "ec_rows": {
+                "ec_score": f"CAST({sql('score', self.score)} AS DOUBLE)",
+                "ec_label": sql("label", self.label),
+            },
             "ec_classes": {"ec_class": self._class(), "ec_score": "ec_score"},
             "ec_usable": {
                 "ec_class": "ec_class",
@@ -121,12 +96,12 @@ class LogRows:
             "ec_values": {"ec_class": "ec_class", **values},
         }
         if self.weight is not None:
-            levels["ec_rows"]["ec_weight"] = f"CAST({self.weight} AS DOUBLE)"
+            levels["ec_rows"]["ec_weight"] = f"CAST({sql('weight', self.weight)} AS DOUBLE)"
             levels["ec_classes"]["ec_weight"] = "ec_weight"
             levels["ec_usable"]["ec_times"] = "CASE WHEN ec_class >= 0 THEN ec_weight END"
             levels["ec_logs"]["ec_times"] = levels["ec_values"]["ec_times"] = "ec_times"
         keys = [dict(zip(self.key_names, self.keys.values(), strict=True)), *[self.key_names] * 4]
-        sources = [self.table, *levels]
+        sources = [self.writer.table(self.table), *levels]
         return {
             name: select(of_keys | columns | dict(more.get(name, {})), source)
             for (name, columns), of_keys, source in zip(levels.items(), keys, sources, strict=False)

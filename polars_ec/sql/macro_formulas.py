@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache, reduce
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from polars_ec.output.dialects import Writer
 from polars_ec.sql.macros import text
 
 if TYPE_CHECKING:
@@ -33,30 +35,27 @@ class MacroFormulas:
         }
 
     def of(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> str:
-        """The value of a macro's first overload, in which `arguments` go by name and others have their defaults.
-
-        An argument that is a mapping is a struct of these parts.
-        """
+        """The value of a macro's first overload, with `arguments` by name, mappings as structs, and defaults for the others."""
         value = self._of_macro(name, arguments)
         assert isinstance(value, self._exp.Expression), f"ec.{name} is no plain expression"
         return value.sql()
 
     def parts_of(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> dict[str, str]:
-        """The same of a macro whose value is a struct: the values of its parts."""
+        """The parts of a macro whose value is a struct."""
         value = self._of_macro(name, arguments)
         assert isinstance(value, dict), f"ec.{name} is no struct"
         return {part: x.sql() for part, x in value.items() if isinstance(x, self._exp.Expression)}
 
     def _of_macro(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> Value:
         parameters, body = _overloads(name)[0]
-        given: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         for parameter, (_, default) in parameters.items():
             argument = arguments.get(parameter, default or parameter)
             if isinstance(argument, str):
-                given[parameter] = _parsed(argument)
+                values[parameter] = _parsed(argument)
             else:
-                given[parameter] = {part: _parsed(sql) for part, sql in argument.items()}
-        return self._value(_parsed(body), given)
+                values[parameter] = {part: _parsed(sql) for part, sql in argument.items()}
+        return self._value(_parsed(body), values)
 
     def _value(self, node: exp.Expression, bound: Mapping[str, Value]) -> Value:
         """The expression with the values of bound names, in which no macro is left."""
@@ -67,9 +66,9 @@ class MacroFormulas:
             return self._of_call(node.expression, bound)
         if isinstance(node, exp.Transform):
             name = node.expression.expressions[0].name
-            return [self._value(node.expression.this, {**bound, name: of}) for of in self._parts(node.this, bound)]
+            return [self._value(node.expression.this, {**bound, name: of}) for of in self._items(node.this, bound)]
         if isinstance(node, exp.Anonymous) and node.name == "list_dot_product":
-            return self._sum_of_products(*(self._parts(factors, bound) for factors in node.expressions))
+            return self._sum_of_products(*(self._items(factors, bound) for factors in node.expressions))
         if isinstance(node, exp.Bracket):
             return self._part(node, bound)
         if isinstance(node, exp.Array):
@@ -99,7 +98,7 @@ class MacroFormulas:
         total: Value = exp.Paren(this=reduce(lambda sum_, term: exp.Add(this=sum_, expression=term), terms))
         return total
 
-    def _parts(self, node: exp.Expression, bound: Mapping[str, Value]) -> list[Value]:
+    def _items(self, node: exp.Expression, bound: Mapping[str, Value]) -> list[Value]:
         value = self._value(node, bound)
         assert isinstance(value, list), f"{node.sql()} is no list whose parts are known"
         return value
@@ -136,10 +135,10 @@ class MacroFormulas:
 
 
 @cache
-def _parsed(sql: str) -> exp.Expression:
+def _parsed(sql: str, dialect: str | None = "duckdb") -> exp.Expression:
     import sqlglot
 
-    parsed = sqlglot.parse_one(sql, dialect="duckdb")
+    parsed = sqlglot.parse_one(sql, dialect=dialect)
     assert isinstance(parsed, sqlglot.exp.Expression)
     return parsed
 
@@ -157,3 +156,57 @@ def _overloads(name: str) -> list[tuple[dict[str, tuple[str, str]], str]]:
         parameters = [_PARAMETER.fullmatch(part.strip()) for part in head.split(",")]
         found.append(({p[1]: (p[2] or "", p[3] or "") for p in parameters if p}, body))
     return found
+
+
+# Formulas as every engine reads them: functions that some lack are written out, and numbers are 64-bit floats.
+
+_FRACTION = re.compile(r"\b\d+(?:\.\d*)?e[-+]?\d+|\b\d+\.\d+")
+# Beyond, EXP is no number, or one that has lost digits, which is an error to PostgreSQL.
+_LEAST_EXPONENT, _MOST_EXPONENT = "-708.0", "709.78"
+
+
+def numbers_of(formula: str, writer: Writer) -> str:
+    """The formula, in which infinity and numbers with a fraction are what the dialect calls so."""
+    infinite = formula.replace("CAST('inf' AS DOUBLE)", writer.infinity)
+    return _FRACTION.sub(lambda number: writer.number(float(number[0])), infinite)
+
+
+def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
+    """The formula without functions that an engine lacks; if `guarded`, LN and EXP of anything are NULL or a number, but never an error."""
+    import sqlglot
+    from sqlglot import exp
+
+    def searched(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Case) and node.this is not None:
+            of = node.this
+            ifs = [
+                exp.If(this=exp.EQ(this=of.copy(), expression=x.this), true=x.args["true"]) for x in node.args["ifs"]
+            ]
+            return exp.Case(ifs=ifs, default=node.args.get("default"))
+        return node
+
+    def written_out(node: exp.Expression) -> exp.Expression:
+        if isinstance(node, exp.Pi):
+            return _portable(repr(math.pi))
+        if isinstance(node, exp.Atanh):
+            return _portable(f"(LN(1 + {node.this.sql()}) - LN(1 - {node.this.sql()})) / 2")
+        return node
+
+    def of_any(node: exp.Expression) -> exp.Expression:
+        of = node.this.sql() if isinstance(node, exp.Ln | exp.Exp) else ""
+        if isinstance(node, exp.Ln):
+            return _portable(f"LN(CASE WHEN ({of}) > 0 THEN {of} END)")
+        if isinstance(node, exp.Exp):
+            return _portable(
+                f"CASE WHEN ({of}) < {_LEAST_EXPONENT} THEN 0.0 WHEN ({of}) > {_MOST_EXPONENT} THEN CAST('inf' AS DOUBLE) ELSE EXP({of}) END"
+            )
+        return node
+
+    tree = sqlglot.parse_one(formula).transform(searched).transform(written_out)
+    if guarded:
+        tree = tree.transform(of_any)
+    return numbers_of(tree.sql(), writer)
+
+
+def _portable(sql: str) -> exp.Expression:
+    return _parsed(sql, None).copy()

@@ -151,8 +151,8 @@ def _parsed(statements: str) -> list[duckdb.Statement]:
 
 
 def _stamps(connection: duckdb.DuckDBPyConnection, name: str, database: str, schema: str) -> tuple[str, str | None]:
-    """What says that the macros there are all of this bundle as it was written, none gone, none replaced; and what was noted so."""
-    ((found, noted),) = connection.execute(
+    """A stamp of the macros that are there, for this bundle as it was written; and the stamp that was noted."""
+    ((stamp, noted),) = connection.execute(
         "SELECT concat_ws('-', $name, count(*) FILTER (WHERE NOT noted), bit_xor(text) FILTER (WHERE NOT noted)), "
         "any_value(macro_definition) FILTER (WHERE noted) "
         "FROM (SELECT function_name = $stamp AS noted, macro_definition, "
@@ -160,11 +160,11 @@ def _stamps(connection: duckdb.DuckDBPyConnection, name: str, database: str, sch
         "FROM duckdb_functions() WHERE database_name = $database AND schema_name = $schema)",
         {"name": name, "stamp": _STAMP, "database": database, "schema": schema},
     ).fetchall()
-    return f"'{found}'", noted
+    return f"'{stamp}'", noted
 
 
 def _in_transaction(connection: duckdb.DuckDBPyConnection) -> bool:
-    """Whether two statements have the same transaction; to ask by BEGIN would end one of the caller's."""
+    """True if two statements have the same transaction; to ask by BEGIN would end one of the caller's."""
     first, second = (connection.execute("SELECT txid_current()").fetchall() for _ in range(2))
     return bool(first == second)
 

@@ -1,6 +1,6 @@
-"""The limits of the metrics of a report, of independent rows, in portable SQL: levels over the sums of its groups.
+"""The sums of the groups of a report, the formulas over them, and the limits of metrics for independent rows, in portable SQL.
 
-The statistics are those of `polars_ec.intervals`, and the formulas those of the macros (sql/intervals.sql), which say why they are right.
+The statistics are those of `polars_ec.inference`, and the formulas those of the macros (sql/intervals.sql), which say why they are right.
 Each level names what the next one uses. A group becomes a row for each metric, and this one for each step of the finite differences; two
 aggregations take them together again.
 
@@ -10,20 +10,18 @@ values that are not within bounds have no limits.
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from polars_ec.costs import CostMatrix
-from polars_ec.dialects import Writer
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.formulas.decisions import AT_PRIOR, CELLS
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.intervals.arguments import FEW_OF_A_CLASS
-from polars_ec.intervals.gradient import STENCIL
-from polars_ec.intervals.scales import scale_of
-from polars_ec.sql.log_rows import select
-from polars_ec.sql.macro_formulas import MacroFormulas
-from polars_ec.sql.portable_formulas import numbers_of, portable
-from polars_ec.sql.t_quantile import t_levels
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile, scale_of
+from polars_ec.output.dialects import Writer, quoted
+from polars_ec.sql.log_rows import LogRows, product, select, with_levels
+from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
 
 KINK = "ec: kink"
 """The difference of the two constant decisions' costs, which is 0 where NEC has its kink."""
@@ -47,7 +45,7 @@ class Limited:
 
     @property
     def family(self) -> str:
-        """What the sums are of."""
+        """The kind of sums that it is made of."""
         if self.name == KINK:
             return "constant"
         return SCORING_RULES[self.name].loss if self.name in SCORING_RULES else "decisions"
@@ -77,14 +75,6 @@ class ReportLimits:
         for name, text in self._levels():
             yield name, text.replace("{source}", source)
             source = name
-
-    def low(self, i: int) -> str:
-        """The column of the lower limit of a metric."""
-        return f"ec_low_{i}"
-
-    def high(self, i: int) -> str:
-        """The column of the upper limit of a metric."""
-        return f"ec_high_{i}"
 
     def _levels(self) -> Iterator[tuple[str, str]]:
         keys = {key: key for key in self.keys}
@@ -119,7 +109,6 @@ class ReportLimits:
 
     @property
     def _taken(self) -> list[str]:
-        """The columns of a group that are to come out of the last level."""
         return [*self.shown, "ec_small"]
 
     def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
@@ -127,12 +116,12 @@ class ReportLimits:
 
     @property
     def known(self) -> dict[str, str]:
-        """How many equal rows the rows of a class are worth."""
+        """The effective sample size of each class."""
         return {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
 
     @property
     def halves(self) -> dict[str, str]:
-        """What says whether every class has rows, or several; and half a row more of each decision."""
+        """Conditions: every class has rows, or several; and half a row more of each decision."""
         enough = [f"ec_rows_{i} >= {FEW_OF_A_CLASS}" for i in (0, 1)]
         several = " AND ".join(self._of("_several", rows_=f"ec_rows_{i}") for i in (0, 1))
         halves = {
@@ -188,22 +177,22 @@ class ReportLimits:
 
     def moments_of(self, family: str) -> dict[str, str]:
         """The sums that metrics of a family are made of."""
-        found = dict.fromkeys(_MOMENTS, self.writer.number(0.0))
+        moments = dict.fromkeys(_MOMENTS, self.writer.number(0.0))
         for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
             half = f"ec_half_{i}"
             if family == "decisions":
                 for j, cell in enumerate((negative, positive)):
-                    found[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
-                    found[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=half)
+                    moments[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
+                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=half)
                 continue
-            found[f"ec_x{i}0"], found[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
+            moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
             if family != "constant":
-                found[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
-                found[f"ec_b{i}"], found[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
-        return found
+                moments[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
+                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
+        return moments
 
     def within(self, x: str, bounds: tuple[float, float]) -> str:
-        """To PostgreSQL 0 below the bounds, and NULL above them."""
+        """SQL that is 0 below the bounds and NULL above them, to PostgreSQL."""
         if not self.bounded:
             return x
         least, most = (self.writer.number(bound) for bound in bounds)
@@ -219,7 +208,7 @@ class ReportLimits:
 
     @property
     def of_values(self) -> list[tuple[str, dict[str, str]]]:
-        """From changed sums to the value of a metric, NULL where it is no number."""
+        """Levels from changed sums to the value of a metric, NULL where it is no number."""
         sizes = {"ec_n0": "ec_tn + ec_u * ec_fp", "ec_n1": "ec_fn + ec_u * ec_tp"}
         rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_{cell}", y=sizes[f"ec_n{ij[0]}"]) for ij, cell in _CELLS}
         for i, rest in ((0, 1), (1, 0)):
@@ -254,7 +243,7 @@ class ReportLimits:
 
     @property
     def slopes(self) -> dict[str, str]:
-        """From the values of all steps to slopes, beside what a metric has in each step."""
+        """Aggregates from the values of all steps to slopes, beside what a metric has in each step."""
         of_metric = {
             "ec_on": "MAX(ec_scale)",
             "ec_v": "MAX(ec_u)",
@@ -269,12 +258,12 @@ class ReportLimits:
 
     @property
     def of_spread(self) -> list[tuple[str, dict[str, str]]]:
-        """From slopes to limits. A value without one of the steps has no slope."""
+        """Levels from slopes to limits; a value without one of the steps has no slope."""
         levels: list[tuple[str, dict[str, str]]] = []
         slopes: dict[str, str] = {}
         influences: dict[str, str] = {}
         rows: dict[str, str] = {}
-        parts: dict[str, str] = {}
+        variances: dict[str, str] = {}
         lost: dict[str, dict[str, str]] = {}
         for ij, _ in _CELLS:
             x = _after(f"ec_x{ij}")
@@ -290,8 +279,8 @@ class ReportLimits:
                 names[part] = f"ec_i_{part}_{i}"
                 influences[names[part]] = portable(sql, self.writer)
             rows |= {f"ec_m_{i}": self._of("_mean_influence", i=names), f"ec_k_{i}": self._of("_rows_of", i=names)}
-            parts[f"ec_within_{i}"] = self._of("_within_class", i=names, rows_=f"ec_k_{i}", mean=f"ec_m_{i}")
-            parts[f"ec_between_{i}"] = self._of("_between_classes", i=names, mean=f"ec_m_{i}")
+            variances[f"ec_within_{i}"] = self._of("_within_class", i=names, rows_=f"ec_k_{i}", mean=f"ec_m_{i}")
+            variances[f"ec_between_{i}"] = self._of("_between_classes", i=names, mean=f"ec_m_{i}")
             lost[f"s{i}"] = {"within": f"ec_part_{i}", "rows": f"ec_k_{i}"}
         least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
         within = {f"ec_part_{i}": f"CASE WHEN ec_within_{i} > {least} THEN ec_within_{i} ELSE 0 END" for i in (0, 1)}
@@ -311,7 +300,7 @@ class ReportLimits:
             ("ec_gradients", slopes),
             ("ec_influences", influences),
             ("ec_means_of_class", rows),
-            ("ec_parts", parts),
+            ("ec_parts", variances),
             ("ec_variances", {"ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"}),
             ("ec_parts_of_variance", within),
             ("ec_freedom", {"ec_df": df}),
@@ -324,7 +313,7 @@ class ReportLimits:
 
     @property
     def settled(self) -> dict[str, str]:
-        """What limits are made of, as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
+        """Operands of the limits as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
         near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
         names = {"scale": "on", "middle": "centre", "start": "at", "width": "half"}
         return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
@@ -354,8 +343,8 @@ class ReportLimits:
             if metric.name == KINK:
                 taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
                 continue
-            for column, end in ((self.low(i), "ec_low"), (self.high(i), "ec_high")):
-                taken[column] = f"MAX(CASE WHEN ec_metric = {i} THEN {end} END)"
+            for end in ("ec_low", "ec_high"):
+                taken[f"{end}_{i}"] = f"MAX(CASE WHEN ec_metric = {i} THEN {end} END)"
         return taken
 
 
@@ -385,5 +374,247 @@ def _columns(columns: Mapping[str, str]) -> str:
 
 
 def _after(name: str) -> str:
-    """What a moment is called after the aggregation: an engine may take a name for the aggregate that it names."""
+    """The name of a moment after the aggregation: an engine may take a name for the aggregate that it names."""
     return f"{name}_"
+
+
+# The quantile of t at a level that is a constant, by degrees of freedom in a column: a level for each part of a step.
+
+_STEPS = 3
+# As in the macro: of less mass beyond, the tail is summed.
+TAIL = 0.03
+
+
+def t_levels(p: float, degrees: str, writer: Writer) -> list[tuple[str, dict[str, str]]]:
+    """The levels, each with the columns that it adds, of which the last one is `ec_t`: the quantile at p > 0.5."""
+    normal = float(normal_quantile(p))
+    if normal == 0 or math.isinf(normal):
+        # t is what the normal quantile is, with however many degrees of freedom.
+        return [("ec_t_end", {"ec_t": writer.infinity if normal else writer.number(0.0)})]
+    formulas = MacroFormulas({})
+
+    def of(name: str, **arguments: str) -> str:
+        return portable(formulas.of(name, arguments), writer)
+
+    n = {"n": degrees}
+    levels = [("ec_t_start", {"ec_k": of("_t_constant", **n), "ec_z0": of("_t_start", normal=repr(normal), **n)})]
+    beyond, is_tail = min(p, 1 - p), min(p, 1 - p) < TAIL
+    for i in range(_STEPS):
+        at, hazard = {"z": f"ec_z{i}", **n, "k": "ec_k"}, "0"
+        if is_tail:
+            log_tail = f"ec_log_tail{i}"
+            levels.append((f"ec_tails{i}", {log_tail: of("_t_log_tail", **at)}))
+            hazard = formulas.of("_t_hazard", {**at, "log_tail": log_tail})
+            given = {"log_tail": log_tail, "hazard": hazard, "beyond": repr(beyond)}
+            step = formulas.of("_t_tail_step", given)
+        else:
+            levels.append((f"ec_steps{i}", {f"ec_step{i}": of("_t_middle_step", mass=repr(abs(p - 0.5)), **at)}))
+            step = f"ec_step{i}"
+        levels.append((f"ec_moved{i}", {f"ec_z{i + 1}": of("_t_step", z=f"ec_z{i}", step=step, hazard=hazard, **n)}))
+    return [*levels, ("ec_t_end", {"ec_t": of("_t_of", z=f"ec_z{_STEPS}", **n)})]
+
+
+# The sums of the groups and the formulas over them, in portable SQL: as `log_rows` has it.
+
+_COUNTS = {
+    "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",
+    "ec_n_missing": "COUNT(CASE WHEN ec_class IS NULL THEN 1 END)",
+    "ec_n_invalid": "COUNT(CASE WHEN ec_class < 0 THEN 1 END)",
+}
+_FACTORS = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"]}
+_LOW, _HIGH = "_ci_low", "_ci_high"
+
+
+@dataclass(frozen=True)
+class ReportQuery:
+    """The parts of the query. A factor of a sum that is below `least` is 0; more weight than `most` makes no metric."""
+
+    rows: LogRows
+    columns: Sequence[str]
+    losses: Sequence[str]
+    positive: str
+    costs: CostMatrix
+    shares: tuple[float, float] | None
+    writer: Writer
+    least: str | None
+    most: str
+    level: float | None = None
+    min_rows: int | None = None
+
+    def text(self) -> str:
+        """The query: rows, their sums, what formulas are made of, and the formulas; with a level, what limits are made of."""
+        values = {name: self.rows.kind.sums[name] for name in self._values}
+        levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
+        keys = self.rows.key_names
+        groups = f" GROUP BY {', '.join(keys)}" if keys else ""
+        sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
+        cells = self._right_cells
+        kept = keys | {name: name for name in (*_COUNTS, *self._loss_sums, *self._squares)}
+        kept_cells = {name: name for name in (*cells, *self._amounts)}
+        levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
+        levels["ec_groups"] = select(kept | cells | self._amounts, "ec_sums")
+        levels["ec_sizes"] = select(kept | kept_cells | sizes, "ec_groups")
+        levels["ec_means"] = select(kept | kept_cells | {name: name for name in sizes} | self._means, "ec_sizes")
+        named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
+        if self.level is None:
+            result = {quoted(name): sql for name, sql in self._result.items()}
+            return with_levels(levels, select(named | result, "ec_means"))
+        of_rows, shown = list(levels), self._shown
+        limits = self._limits(self.level, shown)
+        levels |= dict(limits.levels("ec_means"))
+        # These engines would work out what is named in between wherever it is used.
+        materialized = set(levels) - set(of_rows) if self.writer.can_materialize else ()
+        return with_levels(levels, select(named | self._limited(limits, shown), next(reversed(levels))), materialized)
+
+    @property
+    def _values(self) -> list[str]:
+        logs = ["ec_log_loss"] if "log_loss" in self.losses else []
+        return [*logs, *(["ec_error"] if self.losses else [])]
+
+    @property
+    def _sums(self) -> dict[str, str]:
+        cells = {f"ec_sum_{cell}": self._amount(f"ec_class = {ij[0]} AND ec_positive = {ij[1]}") for ij, cell in _CELLS}
+        return _COUNTS | cells | self._loss_sums | self._squares
+
+    @property
+    def _loss_sums(self) -> dict[str, str]:
+        sums = {}
+        for i in (0, 1):
+            for loss in self.losses:
+                sums[f"ec_sum_{loss}_{i}"] = self._sum(f"ec_class = {i}", _FACTORS[loss])
+            if "log_loss" in self.losses:
+                infinite = f"ec_class = {i} AND ec_log_loss IS NULL AND ec_error > {self.writer.number(0.5)}"
+                if self.rows.weight is not None:
+                    infinite += f" AND {product(['ec_times'], self.least)} > 0"
+                sums[f"ec_infinite_{i}"] = f"COUNT(CASE WHEN {infinite} THEN 1 END)"
+        return sums
+
+    @property
+    def _squares(self) -> dict[str, str]:
+        """Sums of squares of weights, and of these times losses and their squares."""
+        if self.level is None:
+            return {}
+        sums = {
+            f"ec_sq_{cell}": self._square(f"ec_class = {ij[0]} AND ec_positive = {ij[1]}", []) for ij, cell in _CELLS
+        }
+        for i in (0, 1):
+            for loss in self.losses:
+                for times in (1, 2):
+                    sums[f"ec_sum_{loss}{times}_{i}"] = self._square(f"ec_class = {i}", _FACTORS[loss] * times)
+        return sums
+
+    @property
+    def _amounts(self) -> dict[str, str]:
+        if self.level is None:
+            return {}
+        amounts = {}
+        for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
+            amount = f"ec_sum_{negative} + ec_sum_{positive}"
+            amounts[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
+            amounts[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
+        return amounts
+
+    def _square(self, rows: str, factors: Sequence[str]) -> str:
+        """The sum of the squares of weights times factors; to PostgreSQL infinite where one is too large."""
+        if not factors and self.rows.weight is None:
+            return self._amount(rows)
+        factors = factors if self.rows.weight is None else ["ec_times", "ec_times", *factors]
+        value = product(factors, self.least)
+        if self.least is not None:
+            large = " OR ".join(f"ABS({name}) > {self.most}" for name in dict.fromkeys(factors))
+            value = f"CASE WHEN {large} THEN {self.writer.infinity} ELSE {value} END"
+        return f"COALESCE(SUM(CASE WHEN {rows} THEN {value} ELSE 0 END), 0)"
+
+    def _amount(self, rows: str) -> str:
+        if self.rows.weight is None:
+            return f"CAST(COUNT(CASE WHEN {rows} THEN 1 END) AS DOUBLE)"
+        return self._sum(rows, [])
+
+    def _sum(self, rows: str, factors: Sequence[str]) -> str:
+        factors = factors if self.rows.weight is None else ["ec_times", *factors]
+        return f"COALESCE(SUM(CASE WHEN {rows} THEN {product(factors, self.least)} ELSE 0 END), 0)"
+
+    @property
+    def _right_cells(self) -> dict[str, str]:
+        right = "ec_n_invalid = 0"
+        if self.rows.weight is not None:
+            right += f" AND {' + '.join(f'ec_sum_{cell}' for cell in CELLS)} <= {self.most}"
+        return {f"ec_{cell}": f"CASE WHEN {right} THEN ec_sum_{cell} END" for cell in CELLS}
+
+    @property
+    def _means(self) -> dict[str, str]:
+        formulas = MacroFormulas({})
+        means = {
+            "ec_p0": formulas.of("_share", {"n": "ec_n0", "rest": "ec_n1"}),
+            "ec_p1": formulas.of("_share", {"n": "ec_n1", "rest": "ec_n0"}),
+        }
+        for ij, cell in _CELLS:
+            means[f"ec_r{ij}"] = formulas.of("_ratio", {"x": f"ec_{cell}", "y": f"ec_n{ij[0]}"})
+        if self.shares is not None:
+            # A group without rows has no value at any prior.
+            for i, share in enumerate(self.shares):
+                means[f"ec_q{i}"] = f"CASE WHEN ec_n0 + ec_n1 > 0 THEN CAST({self.writer.number(share)} AS DOUBLE) END"
+        for loss in self.losses:
+            for i in (0, 1):
+                mean = formulas.of("_ratio", {"x": f"ec_sum_{loss}_{i}", "y": f"ec_n{i}"})
+                if loss == "log_loss":
+                    mean = f"CASE WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity} ELSE {mean} END"
+                means[f"ec_{loss}_{i}"] = mean
+        return means
+
+    @property
+    def _result(self) -> dict[str, str]:
+        cell_type = "BIGINT" if self.rows.weight is None else "DOUBLE"
+        plain = {
+            "n": "CAST(ec_n AS BIGINT)",
+            "class_prior": "ec_p1",
+            **{cell: f"CAST(ec_{cell} AS {cell_type})" for cell in CELLS},
+            "n_missing": "CAST(ec_n_missing AS BIGINT)",
+            "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
+            "small": f"ec_n < {self.min_rows}",
+        }
+        return {name: plain.get(name) or self._metric(name) for name in self.columns if not _is_of_limits(name)}
+
+    def _metric(self, name: str) -> str:
+        prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
+        priors = {f"p{i}": f"ec_{prior}{i}" for i in (0, 1)}
+        cells = {name: f"ec_{name}" for name in (*CELLS, "n0", "n1")} | priors
+        losses = {loss: {f"m{i}": f"ec_{loss}_{i}" for i in (0, 1)} | priors for loss in _FACTORS}
+        return metric_formula(name, cells, losses, self.costs, self.writer)
+
+    @property
+    def _shown(self) -> dict[str, tuple[str, str]]:
+        """The columns of a group: the name of each in the levels of the limits, and its formula."""
+        values = {name: sql for name, sql in self._result.items() if name != "small"}
+        return {name: (f"ec_column_{i}", sql) for i, (name, sql) in enumerate(values.items())}
+
+    def _limits(self, level: float, shown: Mapping[str, tuple[str, str]]) -> ReportLimits:
+        limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
+        metrics = [Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), shown[name][0]) for name in limited]
+        if "nec" in limited:
+            metrics.append(Limited(KINK, at_prior=False, estimate=""))
+        return ReportLimits(
+            level=level,
+            metrics=metrics,
+            shown=dict(shown.values()),
+            keys=list(self.rows.key_names),
+            costs=self.costs,
+            stated=self.shares is not None,
+            min_rows=self.min_rows or 0,
+            bounded=self.least is not None,
+            writer=self.writer,
+        )
+
+    def _limited(self, limits: ReportLimits, shown: Mapping[str, tuple[str, str]]) -> dict[str, str]:
+        columns = {name: of for name, (of, _) in shown.items()} | {"small": "ec_small = 1"}
+        for i, metric in enumerate(limits.metrics):
+            if metric.name == KINK:
+                columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN ec_kinked = 1 END"
+                continue
+            name = metric.name + (AT_PRIOR if metric.at_prior else "")
+            columns[f"{name}{_LOW}"], columns[f"{name}{_HIGH}"] = f"ec_low_{i}", f"ec_high_{i}"
+        return {quoted(name): columns[name] for name in self.columns}
+
+
+def _is_of_limits(name: str) -> bool:
+    return name == "nec_kinked" or name.endswith((_LOW, _HIGH))

@@ -5,24 +5,21 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Mapping, Sequence
+from typing import get_args
 
-from polars_ec.arguments import Options, parse_min_rows, parse_options
-from polars_ec.class_names import ClassNames
-from polars_ec.costs import CostMatrix
-from polars_ec.dialects import WarehouseDialect, Writer
-from polars_ec.formulas.battery import BATTERY
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.arguments.classes import ClassNames, Prior
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import Options, parse_level, parse_min_rows, parse_options
+from polars_ec.arguments.scales import DECISION, SCALES
+from polars_ec.formulas.decisions import AT_PRIOR, BATTERY, CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.moved_by_prior import AT_PRIOR, is_moved_by_prior
-from polars_ec.intervals.arguments import parse_level
-from polars_ec.priors import Prior
-from polars_ec.reporting.choice import CONFUSION, METRICS, check_decided_by, named_metrics
+from polars_ec.output.dialects import WarehouseDialect, Writer
+from polars_ec.reports.models import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
-from polars_ec.sql.score_kinds import DECISIONS_TAKEN, KINDS, Kind, log_odds_kind
+from polars_ec.sql.score_kinds import Kind, kind_of, log_odds_kind
 from polars_ec.typing import ScoreType
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
-_SCORE_TYPES = ("posterior", "log_odds", "llr", "decision")
 _WITHOUT_LIMITS = ("spark", "databricks")
 # Sums of larger weights make no metric, for what is made of them would overflow.
 _MOST_WEIGHT = 1e300
@@ -83,7 +80,7 @@ def report_query(
         The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class), or "uniform".
         Default None: there is none. LLRs need it for posteriors and for Bayes decisions.
     score_type
-        "posterior" (of the positive class, default), "log_odds", "llr" (natural logarithms), or "decision": 0 or 1, a number.
+        What the scores are, one number a row, as for `report`; a decision is 0 or 1. Default "posterior", of the positive class.
     weight
         Column name or SQL expression of non-negative finite weights; a row of weight w counts as w rows. Default None: 1.
     pos_label
@@ -147,8 +144,8 @@ def report_query(
     │ b       ┆ 1   ┆ null ┆ null         ┆ null      ┆ null               ┆ 0         ┆ 1         │
     └─────────┴─────┴──────┴──────────────┴───────────┴────────────────────┴───────────┴───────────┘
     """
-    # What limits are made of needs NumPy, which is not loaded with the package.
-    from polars_ec.sql.report_sums import ReportQuery
+    # Imported here, for no other function of the package needs it.
+    from polars_ec.sql.report_limits import ReportQuery
 
     writer = Writer(dialect)
     given = {"cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
@@ -167,15 +164,12 @@ def report_query(
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(
-        rows=LogRows.of(
-            writer,
-            table,
-            score,
-            label,
-            weight,
-            keys=parse_keys(by, columns, "the report", writer),
+        rows=LogRows(
+            *(parse_keys(by, columns, "the report", writer), table, score, label, weight),
             class_of_label=of_label,
             kind=_kind(writer, options, names, shares),
+            largest=writer.number(sys.float_info.max),
+            writer=writer,
         ),
         columns=columns,
         losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
@@ -192,13 +186,13 @@ def report_query(
 
 
 def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[str, ...]:
-    """The metrics as named, if one score a row has them, or the usual ones."""
-    if options.score_type not in _SCORE_TYPES:
+    if options.scale.is_vector:
+        numbers = [name for name in get_args(ScoreType) if not SCALES[name].is_vector]
         raise ValueError(
-            f"score_type={options.score_type!r} is of vectors, and a report_query of one score a row: take the posterior of a class "
-            f"against the rest, or one of {', '.join(_SCORE_TYPES)}"
+            f"score_type={options.scale.name!r} is of vectors, and a report_query of one score a row: take the posterior of a class "
+            f"against the rest, or one of {', '.join(numbers)}"
         )
-    decided = options.score_type == "decision"
+    decided = options.scale is DECISION
     if decided and options.threshold is not None:
         raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
     named = named_metrics(metrics)
@@ -219,7 +213,6 @@ def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[s
 
 
 def _stated_prior(options: Options) -> tuple[float, float] | None:
-    """The shares of the negative and the positive class that are stated, if any."""
     if options.prior.overall or options.prior.expression is not None:
         raise ValueError(
             "prior= of a report_query is stated in numbers: count an overall prior by a query of its own, and pass the share of the "
@@ -246,7 +239,7 @@ def _check_range(costs: Mapping[str, float], shares: tuple[float, float] | None)
 
 def _needs_prior(options: Options) -> ValueError:
     return ValueError(
-        f"score_type={options.score_type!r} needs prior=, for posteriors and for Bayes decisions: pass a number, or threshold= and metrics= "
+        f"score_type={options.scale.name!r} needs prior=, for posteriors and for Bayes decisions: pass a number, or threshold= and metrics= "
         "of decisions"
     )
 
@@ -258,10 +251,8 @@ def _prior_log_odds(shares: tuple[float, float]) -> float:
 
 def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[float, float] | None) -> Kind:
     largest = writer.number(sys.float_info.max)
-    if options.score_type == "decision":
-        return DECISIONS_TAKEN
-    if options.score_type != "llr":
-        return KINDS[options.score_type](1, largest)
+    if not options.scale.needs_prior:
+        return kind_of(options.scale, 1, largest)
     if shares is None:
         if set(names) & set(SCORING_RULES):
             raise _needs_prior(options)
@@ -272,13 +263,12 @@ def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[
 
 
 def _positive(writer: Writer, options: Options, costs: CostMatrix, shares: tuple[float, float] | None) -> str:
-    """Whether a usable row is decided for the positive class."""
-    if options.score_type == "decision":
+    if options.scale is DECISION:
         return "ec_used = 1"
     threshold = options.constant_threshold
     if threshold is None:
-        threshold = costs.bayes_threshold_on(options.score_type)
-        if options.score_type == "llr":
+        threshold = options.scale.bayes_threshold(costs)
+        if options.scale.needs_prior:
             if shares is None:
                 raise _needs_prior(options)
             threshold -= _prior_log_odds(shares)
@@ -290,7 +280,6 @@ def _positive(writer: Writer, options: Options, costs: CostMatrix, shares: tuple
 def _columns(
     names: Sequence[str], shares: tuple[float, float] | None, *, usual: bool, limited: bool, small: bool
 ) -> list[str]:
-    """The columns of the report beside the keys, in their order."""
     columns = ["n"]
     for name in names:
         of_counts = name in CELLS

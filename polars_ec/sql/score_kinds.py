@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from polars_ec.cells.grid import RANGE, RAW_RANGE
-from polars_ec.dialects import is_number
+from polars_ec.arguments.scales import DECISION, ScoreScale
+from polars_ec.output.dialects import is_number
+from polars_ec.sketches.grid import RANGE, RAW_RANGE
 
 _EXP_RANGE = 745  # exp(-x) is 0 beyond
 
@@ -22,24 +23,25 @@ class Kind:
     sums: Mapping[str, str] = field(default_factory=dict)
 
 
-def _of_posteriors(resolution: int, largest: str) -> Kind:  # noqa: ARG001
+def _of_shares(scale: ScoreScale, resolution: int) -> Kind:
     """1 - p is rounded where p is small; p - (1 - (1 - p)) is exactly what the rounding lost."""
-    log_odds = "(ec_loss_0 - ec_loss_1)"
+    log_odds, given, share = "(ec_loss_0 - ec_loss_1)", scale.share_sql("ec_score"), scale.share_sql("ec_used")
+    inner = f"CASE WHEN ec_class >= 0 AND {given} > 0 AND {given} < 1 THEN {given} END"
     return Kind(
-        valid="ec_score >= 0 AND ec_score <= 1",
-        usable={"ec_inner": "CASE WHEN ec_class >= 0 AND ec_score > 0 AND ec_score < 1 THEN ec_score END"},
+        valid=scale.valid_sql("ec_score"),
+        usable={"ec_inner": inner},
         logs={"ec_loss_0": "ec_inner - (1 - (1 - ec_inner)) - LN(1 - ec_inner)", "ec_loss_1": "-LN(ec_inner)"},
-        bin=_log_odds_bin(log_odds, resolution, "ec_used <= 0", "ec_used >= 1"),
+        bin=_log_odds_bin(log_odds, resolution, f"{share} <= 0", f"{share} >= 1"),
         sums={
             "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
-            "ec_error": "CASE WHEN ec_class = 1 THEN 1 - ec_used ELSE ec_used END",
-            "ec_posterior": "ec_used",
+            "ec_error": f"CASE WHEN ec_class = 1 THEN 1 - {share} ELSE {share} END",
+            "ec_posterior": share,
         },
     )
 
 
 def log_odds_kind(resolution: int, largest: str, log_odds: str = "ec_score") -> Kind:
-    """Of scores that are log-odds, or of which `log_odds` are made.
+    """Conditions and columns of scores that are log-odds, or of which `log_odds` are made.
 
     With e = exp(-|x|), the likelier class has posterior 1 / (1 + e), the other one e / (1 + e).
 
@@ -85,12 +87,14 @@ def _of_raw_scores(resolution: int, largest: str) -> Kind:
 DECISIONS_TAKEN = Kind(valid="(ec_score = 0 OR ec_score = 1)", bin="")
 """Of scores that are decisions already, which have neither bins nor losses."""
 
-KINDS: Mapping[str, Callable[[int, str], Kind]] = {
-    "posterior": _of_posteriors,
-    "log_odds": log_odds_kind,
-    "llr": log_odds_kind,
-    "raw": _of_raw_scores,
-}
+
+def kind_of(scale: ScoreScale, resolution: int, largest: str) -> Kind:
+    """Conditions and columns of the scores of a scale; LLRs are at even prior."""
+    if scale is DECISION:
+        return DECISIONS_TAKEN
+    if scale.is_share:
+        return _of_shares(scale, resolution)
+    return (_of_raw_scores if scale.has_order_only else log_odds_kind)(resolution, largest)
 
 
 def _log_odds_bin(log_odds: str, resolution: int, minus_infinity: str, plus_infinity: str) -> str:

@@ -7,21 +7,14 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from polars_ec.arguments import parse_options
-from polars_ec.cells.grid import (
-    BUCKET,
-    RESERVED,
-    Grid,
-    SketchScoreType,
-    checked_resolution,
-    checked_score_type,
-    sorted_thresholds,
-)
-from polars_ec.cells.parquet import HASH, TABLE
-from polars_ec.dialects import WarehouseDialect, Writer, quoted
-from polars_ec.rows.folds import BUCKETS, MURMUR3, buckets_of_clusters
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.scales import parse_sketch_score_type
+from polars_ec.output.dialects import WarehouseDialect, Writer, quoted
+from polars_ec.scores.folds import BUCKETS, MURMUR3, buckets_of_clusters
+from polars_ec.sketches.files import HASH, TABLE
+from polars_ec.sketches.grid import BUCKET, RESERVED, Grid, SketchScoreType, checked_resolution, sorted_thresholds
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys, product, select, with_levels
-from polars_ec.sql.score_kinds import KINDS
+from polars_ec.sql.score_kinds import kind_of
 
 _DIGITS_OF_MD5 = 6  # which is 1000 buckets times 16,777
 _LEAST_PRODUCT = 1e-300  # well above underflow
@@ -65,8 +58,8 @@ def sketch_query(
         Group columns: names (in the result without table and quotes), or a mapping from the name in the result to a SQL
         expression, such as `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
     score_type
-        "posterior" (of the positive class, default), "log_odds" or "llr" (natural logarithms), or "raw" (any number, such
-        as a margin; the last three columns are then left out).
+        What the scores are, one number a row, as for `sketch`; of raw scores, which may be any numbers, the last three
+        columns are left out. Default "posterior", of the positive class.
     resolution
         Bins per nat of log-odds, for "raw" per nat of ln|score|: a whole number from 1 to 4096. Default 64.
     thresholds
@@ -143,35 +136,29 @@ def sketch_query(
     """
     writer = Writer(dialect)
     resolution = checked_resolution(resolution)
-    grid = Grid(checked_score_type(score_type), resolution, sorted_thresholds(thresholds))
+    grid = Grid(parse_sketch_score_type(score_type).name, resolution, sorted_thresholds(thresholds))
     checked = parse_options({"pos_label": pos_label, "classes": classes})
     largest = writer.number(sys.float_info.max)
     number = buckets_of_clusters(cluster, buckets)
     own = [*grid.columns, *RESERVED, *(() if number is None else (BUCKET, HASH))]
-    query = _Query(
-        rows=LogRows.of(
-            writer,
-            table,
-            score,
-            label,
-            weight,
-            keys=parse_keys(by, own, "the sketch", writer),
+    query = _SketchQuery(
+        rows=LogRows(
+            *(parse_keys(by, own, "the sketch", writer), table, score, label, weight),
             class_of_label=class_of_label(writer, checked.pos_label, checked.classes),
-            kind=KINDS[grid.score_type](resolution, largest),
+            kind=kind_of(grid.scale, resolution, largest),
+            largest=largest,
+            writer=writer,
         ),
         above=_above(writer, grid.thresholds, largest),
-        clusters=None if cluster is None else _clusters(writer, cluster, number, grid, largest, dialect),
+        clusters=None if cluster is None else _coarse_levels(writer, cluster, number, grid, largest, dialect),
         least_factor={n: writer.number(_LEAST_PRODUCT ** (1 / n)) for n in (2, 3)} if dialect == "postgres" else {},
     )
     return writer.write(query.text())
 
 
 @dataclass(frozen=True)
-class _Clusters:
-    """Where a row is in the second table: its bucket, made of `ec_hashed`, which is made of the key; and its bin.
-
-    That is made of its bin in the first table, or where two bins share this one of `ec_coarse`.
-    """
+class _CoarseLevels:
+    """SQL of the second table: the `bucket` of `ec_hashed`, which is made of the key; and the bin, of `ec_bin` or, where that is cut, of `ec_coarse`."""
 
     key: str
     hashed: str
@@ -181,13 +168,13 @@ class _Clusters:
     hash: str
 
 
-def _clusters(
+def _coarse_levels(
     writer: Writer, cluster: str, buckets: int | None, grid: Grid, largest: str, dialect: WarehouseDialect
-) -> _Clusters:
+) -> _CoarseLevels:
     coarse = grid.coarse.resolution or 0
     finer = (grid.resolution or 0) // coarse
     (lowest, highest), (low, high) = grid.infinite_bins, grid.coarse.infinite_bins
-    if grid.score_type == "raw":
+    if grid.scale.has_order_only:
         steps = f"CAST(FLOOR(CAST(ABS(ec_bin) - 1 AS DOUBLE) / {finer}) AS INT) + 1"
         inner = f"WHEN ec_bin > 0 THEN {steps} WHEN ec_bin < 0 THEN -({steps}) WHEN ec_bin = 0 THEN 0"
     else:
@@ -197,13 +184,13 @@ def _clusters(
     digits = [
         f"(STRPOS('0123456789abcdef', SUBSTR(ec_hashed, {i + 1}, 1)) - 1) * {16**i}" for i in range(_DIGITS_OF_MD5)
     ]
-    return _Clusters(
+    return _CoarseLevels(
         key=writer.expression("cluster", cluster),
         hashed=f"ec.bucket(ec_cluster, {buckets})" if native else "MD5(CAST(ec_cluster AS VARCHAR))",
         bucket="ec_hashed"
         if native
         else f"CASE WHEN ec_hashed IS NOT NULL THEN ({' + '.join(digits)}) % {buckets} END",
-        coarse=KINDS[grid.score_type](coarse, largest).bin if grid.is_cut_by_coarse else None,
+        coarse=kind_of(grid.scale, coarse, largest).bin if grid.is_cut_by_coarse else None,
         bin="ec_coarse" if grid.is_cut_by_coarse else of_bin,
         hash=MURMUR3 if native else f"md5 by {dialect}",
     )
@@ -213,19 +200,17 @@ def _clusters(
 
 
 def _above(writer: Writer, thresholds: Sequence[float], largest: str) -> str:
-    """How many of the ascending thresholds the score exceeds."""
+    """SQL of the number of ascending thresholds that the score exceeds."""
     conditions = [exceeds(writer, threshold, largest) for threshold in thresholds if threshold != math.inf]
     ranks = list(enumerate(conditions, start=1))[::-1]
     return "CASE " + "".join(f"WHEN {c} THEN {rank} " for rank, c in ranks) + "WHEN ec_class >= 0 THEN 0 END"
 
 
 @dataclass(frozen=True)
-class _Query:
-    """The parts of the query."""
-
+class _SketchQuery:
     rows: LogRows
     above: str
-    clusters: _Clusters | None
+    clusters: _CoarseLevels | None
     least_factor: Mapping[int, str]
 
     def text(self) -> str:
@@ -255,7 +240,7 @@ class _Query:
         """Each row twice, as one of the cells and if it is usable as one of the coarse cells: the log is read once."""
         assert self.clusters is not None
         kept = {name: name for name in values if name != "ec_bin"}
-        both = {
+        columns = {
             **key_names,
             **kept,
             "ec_table": "ec_table",
@@ -264,7 +249,7 @@ class _Query:
         }
         return {
             "ec_tables": "SELECT 'cells' AS ec_table UNION ALL SELECT 'coarse' AS ec_table",
-            "ec_both": f"{select(both, 'ec_values CROSS JOIN ec_tables')} WHERE ec_table = 'cells' OR ec_class >= 0",
+            "ec_both": f"{select(columns, 'ec_values CROSS JOIN ec_tables')} WHERE ec_table = 'cells' OR ec_class >= 0",
         }
 
     def _result(self, key_names: Iterable[str]) -> dict[str, str]:
@@ -295,6 +280,5 @@ class _Query:
         }
 
     def _sum(self, *factors: str) -> str:
-        """Sum over the rows of weight times the factors."""
         factors = factors if self.rows.weight is None else ("ec_times", *factors)
         return f"COALESCE(SUM({product(factors, self.least_factor.get(len(factors)))}), 0)"

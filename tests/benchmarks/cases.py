@@ -61,12 +61,7 @@ CASES = [
     Case("e", "polarbearings: confusion, P, R, F1, MCC, log loss, Brier", peers.with_polarbearings),
     Case("f", "polars-ds: P, R, F1 (with AUC), MCC, log loss, Brier", peers.with_polars_ds),
     Case("g", "scikit-learn per segment, on a sample", peers.with_scikit_learn, sample=True),
-    Case(
-        "g-b",
-        "polars_ec: the report on that sample",
-        partial(polars_cases.report, n_rows=SAMPLE_ROWS),
-        sample=True,
-    ),
+    Case("g-b", "polars_ec: the report on that sample", partial(polars_cases.report, n_rows=SAMPLE_ROWS), sample=True),
     # The sketch
     Case("s", "polars_ec: the sketch by segment", _sketch),
     Case("s-q", "polars_ec: the same, and AUC within a bound", partial(_sketch, evaluated=True)),

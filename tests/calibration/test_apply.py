@@ -11,15 +11,11 @@ import pytest
 
 import polars_ec as ec
 from tests.support.calibration_logs import rows_to_calibrate, simulated
-from tests.support.calibration_oracle import (
-    logit,
-    sigmoid,
-    steps_at,
-    steps_of,
-)
+from tests.support.calibration_oracle import logit, sigmoid, steps_at, steps_of
 from tests.support.cases import mostly_slow
 
 
+@pytest.mark.quick("posterior-*", "llr-affine")
 @pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
 def test_applied_to_rows_of_groups(calibrator, score_type) -> None:

@@ -27,6 +27,7 @@ def reference_log(name: str) -> tuple[pl.DataFrame, dict]:
     return log.select(q=pl.concat_arr(columns), y="label").with_row_index("id"), expected_of(name)["calibration"]
 
 
+@pytest.mark.quick("affine-DP-pneumoniamnist_resnet50", "affine-DP-agnews_gpt2", "temperature-temperature-agnews_gpt2")
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.parametrize(("calibrator", "block"), [("affine", "DP"), ("temperature", "temperature")])
 def test_golden_on_test(name: str, calibrator: str, block: str) -> None:
@@ -45,6 +46,7 @@ def test_golden_on_test(name: str, calibrator: str, block: str) -> None:
     assert loss["rcl"] == pytest.approx(expected["RCL"], abs=1e-7)
 
 
+@pytest.mark.quick("pneumoniamnist_resnet50", "agnews_gpt2")
 @pytest.mark.parametrize("name", FILES)
 def test_golden_by_cross_validation(name: str) -> None:
     log, golden = reference_log(name)
@@ -110,7 +112,7 @@ def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, w
             assert objective(rows, alpha, beta, prior) >= best - 1e-13
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(st.integers(0, 2**32), st.sampled_from([None, 0.3]))
 def test_two_classes_are_fitted_as_from_their_sketch(seed: int, prior: float | None) -> None:
     log = simulated(200, 2, seed)
@@ -313,6 +315,7 @@ def test_group_columns_with_names_of_losses(name: str) -> None:
     assert log.ec.calibrate("q", "y", **by).frame[name].to_list() == ["a", "b", None]
 
 
+@pytest.mark.quick("weight", "y")
 @pytest.mark.parametrize(
     "name",
     mostly_slow(
@@ -328,6 +331,7 @@ def test_other_names_of_group_columns_are_free(name: str) -> None:
     assert_frame_equal(log.ec.calibration_loss("q", "y", by=pl.col("g").alias(name), **options), losses)
 
 
+@pytest.mark.quick("clear")
 @pytest.mark.parametrize("make", [pl.DataFrame.clear, lambda log: log.with_columns(w=0.0)])
 def test_without_rows(make) -> None:
     log = make(simulated(60, 3, 13).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1))
@@ -348,6 +352,7 @@ def test_without_rows(make) -> None:
 PRIORS = {0.3: pl.col("g").is_nan(), 0.6: pl.col("g") == 2.0}
 
 
+@pytest.mark.quick("log_odds")
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
 def test_priors_of_one_score_a_row_are_of_its_log(score_type: str) -> None:
     p = pl.col("q").arr.get(1)
@@ -396,6 +401,7 @@ def test_held_out_calibrations_of_other_scores() -> None:
         log.ec.calibration_loss("p", "b", training=four)
 
 
+@pytest.mark.quick("wrong0", "wrong3")
 @pytest.mark.parametrize("wrong", [[0.5, 0.5], [], [0.9, 0.9, 0.9], [math.nan, 0.5, 0.5], [0.0, 0.0, 0.0]])
 def test_losses_of_wrong_rows_are_null(wrong: list[float]) -> None:
     log = simulated(200, 3, 16).with_columns(q=pl.col("q").cast(pl.List(pl.Float64)))

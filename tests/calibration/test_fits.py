@@ -16,19 +16,13 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests.support.calibration_logs import POINTS, WRONG, simulated, small_logs
-from tests.support.calibration_oracle import (
-    RULES,
-    logit,
-    logit_of,
-    middles,
-    plain_newton,
-    sigmoid,
-)
+from tests.support.calibration_oracle import RULES, logit, logit_of, middles, plain_newton, sigmoid
 from tests.support.cases import mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 
+@pytest.mark.quick("affine-*")
 @pytest.mark.parametrize("weight", mostly_slow([None, "w"], ["w"]))
 @pytest.mark.parametrize(
     ("calibrator", "prior"),
@@ -109,7 +103,7 @@ def check_parameters(rows: pl.DataFrame, fitted: dict, with_shift: bool) -> None
         assert not with_shift or abs(error.sum()) < 1e-8
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 30))
+@settings(PROFILE, max_examples=int(EXAMPLES or 15))
 @given(small_logs(), st.sampled_from(["affine", "temperature"]), st.booleans())
 def test_fits_of_few_rows_are_defined(log, calibrator, by_group) -> None:
     keys = ["g"] if by_group else []
@@ -167,6 +161,7 @@ def test_converged_means_flat_at_the_parameters_returned(gap) -> None:
         assert row["gradient_norm"] < 1e-9 * (1 + gap)
 
 
+@pytest.mark.slow
 def test_extreme_scores_make_no_warnings() -> None:
     random = np.random.default_rng(0)
     scores = np.array([-1e308, -1e300, -800.0, -64.1, -1.0, 0.0, 1e-300, 1.0, 64.0, 1e15, 1e308, math.inf])

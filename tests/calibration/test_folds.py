@@ -62,6 +62,7 @@ def test_rows_without_a_fold_do_not_count_or_are_an_error() -> None:
     assert log.ec.sketch("p", "y", by=["g", "fold"]).calibration_loss(training="test")["reason"].null_count() == 4
 
 
+@pytest.mark.quick("True-log_odds", "False-raw")
 @pytest.mark.parametrize("score_type", ["log_odds", "llr", "raw"])
 @pytest.mark.parametrize("exact", [True, False])
 def test_cells_may_stand_in_any_order(score_type, exact) -> None:

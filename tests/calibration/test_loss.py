@@ -34,6 +34,7 @@ from tests.support.reference import BINARY, expected_of, log_of
 COST_FP = 0.25
 
 
+@pytest.mark.quick("bayes_risk-w-*")
 @pytest.mark.parametrize("training", mostly_slow(["cv", "test", "held out"], ["cv"]))
 @pytest.mark.parametrize(
     ("rule", "weight", "prior"),
@@ -88,6 +89,7 @@ def test_loss_is_that_of_rows_with_plain_calibrators(rule, training, weight, pri
         assert (row["n"], row["reason"]) == (rows.height, None)
 
 
+@pytest.mark.quick("affine-*-pneumoniamnist_resnet50", "temperature-*-sst2_gpt2")
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize(
     ("calibrator", "block"), [("affine", "DP_train_on_test"), ("temperature", "temperature_train_on_test")]
@@ -105,7 +107,7 @@ def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: s
         assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=2 * tolerance)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 12))
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(small_logs(), st.sampled_from(RULES), st.sampled_from(["cv", "test"]))
 def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
     sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight="w", exact=True)
@@ -136,7 +138,7 @@ def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
             assert row["rcl"] is None
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 10))
+@settings(PROFILE, max_examples=int(EXAMPLES or 5))
 @given(
     st.lists(st.tuples(st.floats(-60, 60), st.booleans(), st.sampled_from([1.0, 0.25, 7.0])), min_size=2, max_size=30),
     st.sampled_from([1, 8, 64]),
@@ -216,6 +218,7 @@ def plain_llrs(calibrator: str, training: pl.DataFrame, weight: str | None, x: n
     return alpha * x + beta
 
 
+@pytest.mark.quick("pav-w")
 @pytest.mark.parametrize(
     ("calibrator", "weight"),
     mostly_slow(

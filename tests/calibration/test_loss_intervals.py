@@ -60,6 +60,7 @@ def limits_of(values: np.ndarray, value: float, scale: str, level: float = 0.95)
     return value - half, value + half
 
 
+@pytest.mark.quick("weights")
 @pytest.mark.parametrize("way", WAYS)
 def test_they_are_the_jackknife_over_buckets_with_calibrators_fitted_anew(way: str) -> None:
     found = LOG.ec.calibration_loss("p", "y", by="g", **WAYS[way], interval=0.95, cluster="user")
@@ -88,6 +89,7 @@ def test_of_a_sketch_they_are_the_same() -> None:
     assert_frame_equal(exact, expected, rel_tol=1e-6)
 
 
+@pytest.mark.slow
 def test_independent_rows_against_a_bootstrap_with_calibrators_fitted_anew() -> None:
     log = made(500, groups=1)
     options: dict[str, Any] = {"folds": 5, "fold_by": "key"}
@@ -169,6 +171,7 @@ def test_where_there_are_none() -> None:
     assert empty.columns == found.columns
 
 
+@pytest.mark.quick("kind1")
 @pytest.mark.parametrize("kind", [{}, {"cluster": "user"}, {"exact": True}])
 def test_groups_with_losses_beyond_the_last_bin_have_no_limits(kind: dict[str, Any]) -> None:
     far = pl.when((pl.col("g") == 1) & (pl.col("key") < 9) & pl.col("y")).then(1e-200).otherwise("p")

@@ -14,15 +14,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests.support.calibration_logs import simulated, small_logs
-from tests.support.calibration_oracle import (
-    RULES,
-    logit,
-    losses,
-    mean_at,
-    plain_steps,
-    steps_at,
-    steps_of,
-)
+from tests.support.calibration_oracle import RULES, logit, losses, mean_at, plain_steps, steps_at, steps_of
 from tests.support.cases import mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
@@ -94,7 +86,7 @@ def test_bins_of_equal_mass() -> None:
         sketch.calibrate("histogram")
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 12))
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(small_logs(), st.sampled_from(["pav", "histogram"]), st.booleans())
 def test_steps_of_few_rows_are_defined(log, calibrator, exact) -> None:
     sketch = log.ec.sketch(
@@ -120,6 +112,7 @@ def test_steps_of_few_rows_are_defined(log, calibrator, exact) -> None:
             assert (loss["cal_loss"].drop_nulls() >= -1e-12).all()
 
 
+@pytest.mark.quick("pneumoniamnist_resnet50", "sst2_gpt2_4shot")
 @pytest.mark.parametrize("name", BINARY)
 def test_golden_pav(name: str) -> None:
     golden, log = expected_of(name)["binary"]["PAV"], log_of(name)

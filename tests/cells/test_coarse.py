@@ -12,8 +12,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import coarse, counting, log_pass
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches import counting, log_pass
+from polars_ec.sketches import counting as coarse
 from tests.support.buckets import plain_bucket
 from tests.support.cases import mostly_slow
 
@@ -104,6 +105,7 @@ def expected(sketch: ec.Sketch, by: list[str], key: str, log: pl.DataFrame = LOG
     return rows.group_by(cell).agg(pl.all().sum()).sort(cell, nulls_last=True)
 
 
+@pytest.mark.quick("engine-*", "array-cut*")
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, ["binned", "coarser", "cut", "cut log-odds", "raw", "exact"]))
 def test_coarse_cells_are_the_rows_by_bucket(way: None, kind: str) -> None:
     sketch = sketched(kind, by=["g", "h"])
@@ -133,6 +135,7 @@ def test_the_rest_is_as_without_clusters(kind: str) -> None:
     assert "clusters" not in repr(without)
 
 
+@pytest.mark.quick("cut")
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, ["binned", "cut", "exact"]))
 def test_parts_add_up_to_the_whole_in_any_order(kind: str) -> None:
     whole = sketched(kind, by=["g", "h"])
@@ -200,10 +203,10 @@ def test_a_table_without_room_counts_nothing(monkeypatch) -> None:
         {"__coarse": [3, 9, 0], "bucket": [None, 4, 2], "weight": [1.0, 2.0, 4.0]},
         schema_overrides={"__coarse": pl.Int32, "bucket": pl.Int16},
     )
-    monkeypatch.setattr(coarse, "_LARGEST", 0)
+    monkeypatch.setattr(coarse, "_LARGEST_OF_COARSE", 0)
     assert not table.add(np.array([0, 1, 1]), 2, rows)
     assert table.table().height == 0
-    monkeypatch.setattr(coarse, "_LARGEST", 2**20)
+    monkeypatch.setattr(coarse, "_LARGEST_OF_COARSE", 2**20)
     assert table.add(np.array([0, 1, 1]), 2, rows)
     # The first and the last cell are of rows that are not usable.
     assert table.table().rows() == [(0, None, 3, 1, 1.0)]

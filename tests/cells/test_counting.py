@@ -13,10 +13,12 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_ec.cells import counting, groups, log_pass, table
-from polars_ec.cells.codes import CELL, CellCodes
-from polars_ec.cells.grid import Grid, SketchScoreType
-from polars_ec.cells.posterior_bins import PosteriorBins
+from polars_ec.arguments.scales import POSTERIOR
+from polars_ec.sketches import counting, log_pass
+from polars_ec.sketches import counting as groups
+from polars_ec.sketches import counting as table
+from polars_ec.sketches.counting import CELL, CellCodes
+from polars_ec.sketches.grid import Grid, PosteriorBins, SketchScoreType
 from tests.support.cases import mostly_slow
 
 ENUM = pl.Enum(["z", "y", "x"])
@@ -85,6 +87,7 @@ def way(request, monkeypatch) -> Iterator[set[str]]:
     )
 
 
+@pytest.mark.quick("joined groups-*", "*-string", "*-struct")
 @pytest.mark.parametrize(
     ("way", "name"),
     # Every kind of key in an array where it can be, and some of each way that they are counted in.
@@ -190,8 +193,8 @@ def test_cells_are_numbers_that_ascend_and_tell_class_bin_and_side(
     rows = pl.DataFrame({"s": scores}).join(pl.DataFrame({"c": [-1, 0, 1, None]}, schema={"c": pl.Int8}), how="cross")
     codes, score = CellCodes(grid), pl.col("s")
     found = rows.with_columns(
-        cell=codes.of_unusable(codes.encoded(pl.col("c"), score, grid.bin(score, grid.position(score)))),
-        expected_bin=pl.when(pl.col("c") >= 0).then(grid.bin(score, grid.position(score))),
+        cell=codes.of_unusable(codes.encoded(pl.col("c"), score, grid.bin(score, grid.scale.position(score)))),
+        expected_bin=pl.when(pl.col("c") >= 0).then(grid.bin(score, grid.scale.position(score))),
         expected_above=pl.when(pl.col("c") >= 0).then(
             pl.sum_horizontal([(score > t).cast(pl.Int16) for t in grid.thresholds] or [pl.lit(0)])
         ),
@@ -237,8 +240,8 @@ def test_posteriors_next_to_an_edge_are_in_the_bin_of_the_engines_logarithm(reso
     off = [0.003073071272857944, 0.1545959159640307, 0.9306682550156387, 0.0002878359354814648, 0.20335134257761123]
     hostile = [*off, 0.0, 5e-324, 1e-310, 2.3e-308, 1e-28, 1.6e-28, 0.5, 1 - 2.0**-53, 1.0, 0.6]
     score = pl.Series(np.concatenate([edges, *near, np.random.default_rng(0).random(5000), hostile, edges]))
-    of_engine = pl.select(*(log.alias(str(i)) for i, log in enumerate(grid.logs(pl.lit(score)))))
-    expected = pl.select(grid.bin(pl.lit(score), grid.position(pl.lit(score)))).to_series()
+    of_engine = pl.select(*(log.alias(str(i)) for i, log in enumerate(POSTERIOR.share_logs(pl.lit(score)))))
+    expected = pl.select(grid.bin(pl.lit(score), grid.scale.position(pl.lit(score)))).to_series()
     bins = PosteriorBins(grid)
     for _ in range(2):
         log_0, log_1, found = bins.of(score)

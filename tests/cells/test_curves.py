@@ -15,9 +15,9 @@ from polars.testing import assert_frame_equal
 from sklearn.isotonic import IsotonicRegression
 
 import polars_ec as ec
+from examples.papers.simulated import gaussian_classes, log_likelihoods
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
-from polars_ec.papers.simulated import gaussian_classes, log_likelihoods
 from tests.support import ranking_oracle as oracle
 from tests.support.calibration_oracle import plain_gaussian, plain_newton
 from tests.support.cases import mostly_slow
@@ -195,6 +195,7 @@ CALIBRATORS = ("affine", "temperature", "gaussian", "pav", "histogram")
 KINDS_OF_CURVES = [*product(CALIBRATORS, [("p", "posterior"), ("s", "log_odds")], [True, False], [None, "w"])]
 
 
+@pytest.mark.quick("affine-p-*", "temperature-s-*", "gaussian-p-*", "pav-s-*", "histogram-p-*")
 @pytest.mark.parametrize(
     ("calibrator", "score", "score_type", "exact", "weight"),
     # Every calibrator of both kinds of cells and both kinds of scores, with and without weights.
@@ -278,6 +279,7 @@ def test_calibration_curve_of_classes() -> None:
             assert row["calibrated"] == pytest.approx(moved[inside].mean())
 
 
+@pytest.mark.quick("affine-*", "pav-*")
 @pytest.mark.parametrize("exact", [True, False])
 @pytest.mark.parametrize("calibrator", ["affine", "temperature", "gaussian", "pav", "histogram"])
 def test_calibration_curve_where_there_is_none(exact: bool, calibrator: str) -> None:
@@ -414,6 +416,7 @@ def moved_by_units(x: float, units: int) -> float:
     return x + units * math.ulp(max(abs(x), 1.0))
 
 
+@pytest.mark.quick("as the package-10", "of a quotient-15", "some units*")
 @pytest.mark.parametrize(
     ("way", "bins"),
     mostly_slow(
@@ -442,6 +445,7 @@ def test_an_edge_is_an_edge_however_it_is_computed(way: str, bins: int) -> None:
     assert (1 / (1 + np.exp(-steps["log_odds"].to_numpy()))).tolist() == pytest.approx(shares)
 
 
+@pytest.mark.quick("as the package", "some units*")
 @pytest.mark.parametrize("way", WAYS)
 def test_a_bayes_threshold_is_one_however_it_is_computed(way: str) -> None:
     for k, bins in ((1, 5), (7, 15), (2, 3)):
@@ -495,7 +499,7 @@ WEIGHTED_LOGS = st.lists(
 ).filter(lambda rows: 0 < sum(y for _, y, _ in rows) < len(rows))
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(WEIGHTED_LOGS, st.booleans())
 def test_no_weight_is_below_0(rows: list[tuple[int, bool, float]], made_exact: bool) -> None:
     """What is left of sums of weights is a sum too: against the expressions, which sum anew at every threshold."""
@@ -549,6 +553,7 @@ def test_equivalent_costs_at_the_ends(p, y, metric: str, cost_fn: float, made_ex
     assert found["cost_fn"].item() == cost_fn
 
 
+@pytest.mark.quick("True-*")
 @pytest.mark.parametrize("x", [-745.0, -300.0, -37.0, -30.0, -25.0, 0.0, 25.0, 30.0, 37.0, 300.0, 709.0, 745.0, 1400.0])
 @pytest.mark.parametrize("made_exact", [True, False])
 def test_bayes_error_far_from_even_priors(x: float, made_exact: bool) -> None:

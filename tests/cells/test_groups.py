@@ -10,11 +10,7 @@ import pytest
 import polars_ec as ec
 
 LOG = pl.DataFrame(
-    {
-        "k": [1.0, math.nan, math.nan, 2.0, 3.0] * 6,
-        "p": [0.9, 0.2, 0.7, 0.4, 0.3, 0.6] * 5,
-        "y": [1, 0, 1, 0, 1, 1] * 5,
-    }
+    {"k": [1.0, math.nan, math.nan, 2.0, 3.0] * 6, "p": [0.9, 0.2, 0.7, 0.4, 0.3, 0.6] * 5, "y": [1, 0, 1, 0, 1, 1] * 5}
 )
 # The same groups by names that sort, and are found, like any other.
 NAMED = LOG.with_columns(pl.col("k").cast(pl.String))

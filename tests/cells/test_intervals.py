@@ -85,6 +85,7 @@ ONE_WAY = [*map(slow, ("rows", "clusters", "weights")), "weighted clusters"]
 FEW_WAYS = ["rows", slow("clusters"), slow("weights"), "weighted clusters"]
 
 
+@pytest.mark.quick("*4.0}-weighted clusters")
 @pytest.mark.parametrize("way", FEW_WAYS)
 @pytest.mark.parametrize("options", [{"cost_fn": 4.0}, {"threshold": 0.3}], ids=str)
 def test_they_are_those_of_the_report(way: str, options: dict[str, Any]) -> None:
@@ -102,6 +103,7 @@ def test_they_are_those_of_the_report(way: str, options: dict[str, Any]) -> None
     )
 
 
+@pytest.mark.quick("False-weighted clusters")
 @pytest.mark.parametrize("way", FEW_WAYS)
 @pytest.mark.parametrize("exact", [slow(True), False])
 def test_at_a_stated_prior_too(way: str, exact: bool) -> None:
@@ -179,6 +181,7 @@ def test_influence_by_hand() -> None:
         assert found.select(f"{name}_ci_low", f"{name}_ci_high").row(0) == pytest.approx(tuple(ends), rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", ONE_WAY)
 def test_of_a_threshold_that_cuts_cells_they_hold_those_of_whatever_may_be(way: str) -> None:
     binned, exact = (LOG.ec.sketch("p", "y", by="g", exact=exact, **WAYS[way]) for exact in (False, True))
@@ -194,6 +197,7 @@ def test_of_a_threshold_that_cuts_cells_they_hold_those_of_whatever_may_be(way: 
         assert ((ci_high - ci_low) - (high - low) < 1.05 * width).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("way", [slow("rows"), "weighted clusters"])
 def test_merged_rolled_up_or_in_another_order_they_are_those_of_the_whole(way: str) -> None:
     names = (*FEW, "auc_roc", "eer", "ece")
@@ -212,6 +216,7 @@ def test_merged_rolled_up_or_in_another_order_they_are_those_of_the_whole(way: s
     assert_frame_equal(rolled_up, evaluated(LOG.ec.sketch("p", "y", **WAYS[way])), rel_tol=1e-9)
 
 
+@pytest.mark.quick("weighted clusters")
 @pytest.mark.parametrize("way", ["rows", "weighted clusters"])
 def test_as_many_groups_as_sums_have_each_those_of_its_own_rows(way: str) -> None:
     log = made(300, "abcd")
@@ -447,6 +452,7 @@ def test_limits_of_a_share_of_positives(way: str) -> None:
         assert ends == pytest.approx((min(expected[0], value), max(expected[1], value)), rel=1e-6)
 
 
+@pytest.mark.quick("clusters")
 @pytest.mark.parametrize("way", ["rows", "clusters"])
 def test_losses_beyond_the_last_bin_are_counted_or_the_limits_are_null(way: str) -> None:
     far = LOG.with_columns(x=(pl.col("p") / (1 - pl.col("p"))).log())

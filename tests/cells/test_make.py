@@ -10,8 +10,8 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_ec.cells import log_pass as _sketch_pass
-from polars_ec.rows.batches import batches
+from polars_ec.arguments.inputs import batches
+from polars_ec.sketches import log_pass as _sketch_pass
 from tests.support.cases import mostly_slow
 from tests.support.plans import assert_streams
 
@@ -28,6 +28,7 @@ VECTORS = pl.DataFrame(
 CLASSES = ["w", "x", "y", "z"]
 
 
+@pytest.mark.quick("array-w", "list-None", "logs-w")
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize("form", ["array", "list", "logs"])
 def test_one_against_the_rest_is_a_sketch_of_each_class(weight: str | None, form: str) -> None:
@@ -96,6 +97,7 @@ def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict,
     assert_streams(frame)
 
 
+@pytest.mark.quick("100")
 @pytest.mark.parametrize("batch", mostly_slow([1, 7, 100], [1, 100]))
 def test_batches_add_up(monkeypatch, batch: int) -> None:
     whole = VECTORS.ec.sketch("p", "y", by="g", weight="w", classes=CLASSES)

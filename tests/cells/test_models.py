@@ -12,8 +12,8 @@ from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import log_pass
-from polars_ec.rows.batches import batches
+from polars_ec.arguments.inputs import batches
+from polars_ec.sketches import log_pass
 from tests.support.cases import mostly_slow
 
 RANDOM = np.random.default_rng(5)
@@ -53,6 +53,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.quick("binned-g", "weighted, thresholds-g", "stratified-g", "llr-g", "vectors-g")
 @pytest.mark.parametrize(
     ("case", "by"), mostly_slow(product(PAIRS, ("g", ())), [*((case, "g") for case in PAIRS), ("binned", ())])
 )
@@ -109,6 +110,7 @@ def test_a_batch_has_fewer_rows_where_each_becomes_one_of_each_class(monkeypatch
     assert sizes == [30, 90, 90]
 
 
+@pytest.mark.slow
 def test_a_sketch_of_models_goes_where_a_sketch_goes(tmp_path) -> None:
     log = LOG.filter(pl.col("a") <= 1)
     options = {"by": "g", "folds": 3, "fold_by": "id", "cost_fn": 3}
@@ -130,10 +132,7 @@ def test_a_sketch_of_models_goes_where_a_sketch_goes(tmp_path) -> None:
         for found, expected in (
             (part.calibrate("pav").frame, single.calibrate("pav").frame),
             (part.roc(), single.roc()),
-            (
-                several.calibration_loss().filter(pl.col("score") == name).drop("score"),
-                single.calibration_loss(),
-            ),
+            (several.calibration_loss().filter(pl.col("score") == name).drop("score"), single.calibration_loss()),
         ):
             assert_frame_equal(found, expected, rel_tol=1e-9)
     exact = log.ec.sketch(["b", "a"], "y", exact=True)

@@ -17,12 +17,11 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.calibration.parameters import CALIBRATORS
-from polars_ec.cells.files import description
-from polars_ec.cells.grid import WEIGHTS
-from polars_ec.cells.parquet import write_tables
-from polars_ec.class_names import ClassNames
+from polars_ec.arguments.classes import ClassNames
+from polars_ec.calibration.calibration import CALIBRATORS
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches.files import description, write_tables
+from polars_ec.sketches.grid import WEIGHTS
 from tests.support.cases import mostly_slow
 from tests.support.sketch_files import KINDS, LOG, described, made, restated, same, written
 from tests.support.warehouse_tables import table_of
@@ -311,6 +310,7 @@ def test_parameters_that_no_calibrator_has(tmp_path, calibrator, changes):
         ec.Calibration.read_parquet(path)
 
 
+@pytest.mark.quick("affine", "pav")
 @pytest.mark.parametrize("calibrator", CALIBRATORS)
 def test_calibrations_that_are_whole_are_read_and_others_not(tmp_path, calibrator):
     """Whatever the fits are: of one class, of one score, of wrong rows, reversed, separable; and of folds."""
@@ -404,6 +404,16 @@ WRONG = {
 }
 
 
+@pytest.mark.quick(
+    "negative rows",
+    "class 7",
+    "a bin off the grid",
+    "above too many",
+    "a NaN loss",
+    "a loss that*",
+    "posteriors of lower bins",
+    "a negative weight",
+)
 @pytest.mark.parametrize(("kind", "changes"), WRONG.values(), ids=WRONG)
 def test_cells_that_no_log_leads_to(tmp_path, kind, changes):
     sketch = made(kind)

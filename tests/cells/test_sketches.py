@@ -14,10 +14,9 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells.files import description
-from polars_ec.cells.parquet import write_tables
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS
+from polars_ec.sketches.files import description, write_tables
 from tests.support.cases import CASES, mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, scores_of
@@ -51,7 +50,7 @@ def same(one: ec.Sketch, other: ec.Sketch) -> None:
         assert_frame_equal(one.sums, other.sums, rel_tol=1e-12, abs_tol=1e-300)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 12))
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(logs(wrong=True), st.booleans(), st.booleans(), st.sampled_from([{}, {"prior": 0.2}, {"threshold": 0.2}]))
 def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> None:
     weight = "w" if weighted else None
@@ -179,7 +178,7 @@ def test_more_rows_than_an_integer_holds() -> None:
 LLRS = st.one_of(st.floats(-20, 20), st.sampled_from([0.0, -63.99, 64.0, -64.5, 200.0, -300.0, math.inf, -math.inf]))
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 12))
+@settings(PROFILE, max_examples=int(EXAMPLES or 6))
 @given(
     st.lists(st.tuples(LLRS, st.booleans(), st.sampled_from([1.0, 0.5, 0.0, 3.0])), min_size=1, max_size=20),
     st.sampled_from([0.5, 0.01, 1e-9, 1 - 1e-9, 0.7]),
@@ -269,6 +268,7 @@ def test_cells_against_numpy() -> None:
     assert sums.height == 6
 
 
+@pytest.mark.quick("log_odds-*")
 @pytest.mark.parametrize(
     ("score_type", "scores"),
     [
@@ -532,6 +532,7 @@ def test_errors() -> None:
         log.ec.sketch("p", "y", thresholds="0.5")
 
 
+@pytest.mark.quick("True-pneumoniamnist_resnet50")
 @pytest.mark.parametrize("name", BINARY)
 @pytest.mark.parametrize("exact", [True, False])
 def test_golden(name: str, exact: bool) -> None:

@@ -11,8 +11,8 @@ from polars.testing import assert_frame_equal
 from sklearn.metrics import f1_score, roc_auc_score
 
 import polars_ec as ec
-from polars_ec.cells.deciding import EvaluationKeywords
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches.operating_points import EvaluationKeywords
 from tests.support.reference import log_of
 
 RANDOM = np.random.default_rng(3)

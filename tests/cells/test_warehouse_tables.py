@@ -9,8 +9,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells.grid import SUMS
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches.grid import SUMS
 from tests.support.warehouse_tables import table_of
 
 COMPLETE = pl.DataFrame(

@@ -84,6 +84,7 @@ def test_constants_and_parabolas_are_cross_entropy_and_brier(score: str, score_t
         assert_frame_equal(found.drop("epsr_error"), expected.select(*columns, epsr=value), rel_tol=1e-12)
 
 
+@pytest.mark.quick("1-3", "2.5-1.5")
 @pytest.mark.parametrize(("a", "b"), [(1, 3), (2.5, 1.5), (1.01, 4), (8, 2), (20, 20)])
 def test_beta_densities_are_the_expression(a: float, b: float) -> None:
     ends = pl.DataFrame({"p": [0.0, 1.0, 1e-300, 1e-12, 1 - 1e-12], "y": [False, True, True, True, False]})
@@ -118,6 +119,7 @@ def test_it_is_the_integral_of_the_curve() -> None:
     assert sketch.epsr(lambda t: t)["epsr"].item() == pytest.approx(total, rel=1e-10)
 
 
+@pytest.mark.slow
 def test_jumps_next_to_the_ends_of_a_panel_are_found() -> None:
     sketch = pl.DataFrame({"p": [0.0, 1.0], "y": [True, False]}).ec.sketch("p", "y", exact=True)
     for a in np.linspace(0.1, 0.8, 29):
@@ -127,6 +129,7 @@ def test_jumps_next_to_the_ends_of_a_panel_are_found() -> None:
         assert found == pytest.approx(expected, abs=1e-10)
 
 
+@pytest.mark.quick("1-parabola", "4-jump", "64-waves")
 @pytest.mark.parametrize(
     ("resolution", "name"),
     mostly_slow(
@@ -146,6 +149,7 @@ def test_bins_have_bounds(resolution: int, name: str) -> None:
         assert found["epsr_error"].max() <= largest
 
 
+@pytest.mark.quick("*-0.5")
 @pytest.mark.parametrize("at", [0.0, 0.5, 0.999])
 @pytest.mark.parametrize("weight", [density(2, 2), density(1, 6), density(3, 1), JUMP[0]])
 def test_bounds_hold_wherever_in_a_bin_the_scores_are(at: float, weight) -> None:
@@ -159,6 +163,7 @@ def test_bounds_hold_wherever_in_a_bin_the_scores_are(at: float, weight) -> None
     assert 0 < abs(found["epsr"].item() - expected) <= found["epsr_error"].item() < 0.5
 
 
+@pytest.mark.quick("True")
 @pytest.mark.parametrize("exact", [True, False])
 def test_poles(exact: bool) -> None:
     zero = pl.DataFrame({"p": [0.0, 0.6, 0.2], "y": [True, True, False]})

@@ -12,9 +12,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells import blocks
-from polars_ec.cells import windows as rolling
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches import cells as cells_module
+from polars_ec.sketches import windows as rolling
 from tests.support.cases import mostly_slow
 
 FIRST, N_DAYS = date(2024, 2, 20), 24
@@ -58,9 +58,9 @@ KINDS = [
 ]
 
 
+@pytest.mark.quick("2-24")
 @pytest.mark.parametrize(
-    ("kind", "periods"),
-    mostly_slow(product(range(4), [2, 7, N_DAYS]), [(0, 7), (1, 2), (2, N_DAYS)]),
+    ("kind", "periods"), mostly_slow(product(range(4), [2, 7, N_DAYS]), [(0, 7), (1, 2), (2, N_DAYS)])
 )
 def test_a_window_is_the_sketch_of_the_rows_of_its_days(kind: int, periods: int) -> None:
     by, options = KINDS[kind]
@@ -101,18 +101,20 @@ def test_a_group_has_the_windows_that_hold_rows_of_it() -> None:
     assert expected < set(found["day"])
 
 
+@pytest.mark.slow
 def test_what_fits_into_memory_block_by_block_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     log = LOG.head(600).with_columns(segment=pl.col("user") % 4)
     sketch = log.ec.sketch("p", "y", by=["day", "segment"], cluster="user", weight="w", resolution=8)
     windows = sketch.rolling("day", periods=18)
     whole = windows.evaluate("nec", "auc_roc", interval=0.95), windows.drift("nce", reference="previous")
-    monkeypatch.setattr(blocks, "_MOST", 2000)
+    monkeypatch.setattr(cells_module, "_MOST_OF_BLOCK", 2000)
     monkeypatch.setattr(rolling, "_TOGETHER", 1000)
-    assert len(list(blocks.in_blocks(sketch, ["segment"], 18))) > 3
+    assert len(list(cells_module.in_blocks(sketch, ["segment"], 18))) > 3
     assert_frame_equal(windows.evaluate("nec", "auc_roc", interval=0.95), whole[0])
     assert_frame_equal(windows.drift("nce", reference="previous"), whole[1])
 
 
+@pytest.mark.quick("p")
 @pytest.mark.parametrize("score", ["p", ["p", "q"]])
 def test_the_overall_prior_counts_each_row_once(score: Any) -> None:
     log = LOG.filter(pl.col("p") <= 1)

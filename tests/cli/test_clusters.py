@@ -8,9 +8,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cli import sketch_sum
-from polars_ec.cli.sketch_folder import SketchFolder
-from polars_ec.cli.sketch_sum import total
+from polars_ec.cli import sketch_folder as sketch_sum
+from polars_ec.cli.sketch_folder import SketchFolder, total
 from tests.support import cli
 from tests.support.cases import mostly_slow
 from tests.support.sketch_jobs import LOG, sketch, stamps, write_files
@@ -145,6 +144,7 @@ def test_keys_of_csv(tmp_path):
     is_whole(added(by_tail), by="tail", cluster="tail")
 
 
+@pytest.mark.slow
 def test_a_folder_with_files_of_before(flights, tmp_path):
     """Of schema version 3 with weights, which had no squares: the sum has none either."""
     out = tmp_path / "out"

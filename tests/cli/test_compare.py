@@ -71,6 +71,7 @@ def same(ours, theirs):
 # Rows -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("log.csv")
 @pytest.mark.parametrize("name", mostly_slow(ROWS, ["log.csv", "duckdb"]))
 def test_differences_of_models_are_those_of_the_package(folder, tmp_path, name):
     args = ("--by", "s", "--cost-fn", "5", "--prior", "overall", "--cluster", "tail", "--weight", "w")
@@ -83,9 +84,9 @@ def test_differences_of_models_are_those_of_the_package(folder, tmp_path, name):
     assert ours["small"].to_list() == [True] * 3 + [False] * 6
 
 
+@pytest.mark.quick("log.csv-rest")
 @pytest.mark.parametrize(
-    ("name", "reference"),
-    mostly_slow(product(ROWS, ["rest", "best"]), [("log.csv", "rest"), ("duckdb", "best")]),
+    ("name", "reference"), mostly_slow(product(ROWS, ["rest", "best"]), [("log.csv", "rest"), ("duckdb", "best")])
 )
 def test_differences_of_groups_are_those_of_the_package(folder, tmp_path, name, reference):
     args = (*READ, "--by", "hour", "--cost-fn", "5", "--reference", reference)
@@ -95,16 +96,7 @@ def test_differences_of_groups_are_those_of_the_package(folder, tmp_path, name, 
 
 def test_two_models_by_plain_formulas(folder, tmp_path):
     row = typed(
-        tmp_path,
-        "compare",
-        folder / "log.csv",
-        *PAIR,
-        "--cost-fn",
-        "5",
-        "--metrics",
-        "nec,recall",
-        "--reference",
-        "q",
+        tmp_path, "compare", folder / "log.csv", *PAIR, "--cost-fn", "5", "--metrics", "nec,recall", "--reference", "q"
     )
     y = LOG["y"].to_numpy()
     decided = {name: LOG[name].to_numpy() > 1 / 6 for name in "pq"}
@@ -146,6 +138,7 @@ def test_a_group_is_named_by_its_values(folder, tmp_path, name, keys, stated, re
     same(ours, theirs.with_columns(pl.col("reference").str.to_lowercase()))
 
 
+@pytest.mark.quick("wide-rest", "tenth-1.0")
 @pytest.mark.parametrize(("key", "stated"), [("wide", "10"), ("wide", "rest"), ("tenth", "1.0")])
 def test_groups_of_wide_integers_and_decimals_in_duckdb(folder, tmp_path, key, stated):
     args = (*READ, "--by", key, "--reference", stated, "--metrics", "brier,recall")
@@ -233,6 +226,7 @@ def test_sketches_compare_groups_and_periods_as_the_rows_do(folder, tmp_path):
     same(ours, theirs)
 
 
+@pytest.mark.slow
 def test_the_usual_metrics_of_sketches_have_auc(folder, tmp_path):
     ours = typed(tmp_path, "compare", folder / "sketches", "--reference", "best", "--by", "s")
     assert ours["metric"].unique(maintain_order=True).to_list() == [
@@ -258,6 +252,7 @@ def test_a_sketch_of_one_model_has_its_name(folder, tmp_path):
     fails(2, "compare", *args[:-2], words=["nothing to compare it with"])
 
 
+@pytest.mark.slow
 def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_path):
     log = LOG.with_columns(pl.col("p", "q").log() - (1 - pl.col("p", "q")).log() + 0.8)
     log.write_parquet(tmp_path / "log.parquet")

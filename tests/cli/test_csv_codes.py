@@ -41,6 +41,7 @@ def ask(request, tmp_path):
     return answer
 
 
+@pytest.mark.quick("report-*", "sketch-.csv-?'01', '1'?*", "sketch-.csv-?'1.1'*")
 @pytest.mark.parametrize(
     ("codes", "groups"),
     [
@@ -74,6 +75,7 @@ def test_numbers_in_one_file_and_codes_in_the_next(tmp_path, ask):
     assert counted(ask(tmp_path / "logs")) == [(None, 2), ("01", 2), ("1", 4), ("10", 2), ("true", 2)]
 
 
+@pytest.mark.slow
 def test_a_folder_in_parts_is_the_folder_at_once(tmp_path):
     """In whatever order the files come, and however many of them a job reads."""
     contents = [["1", "2"], ["01"], ["2", "x"], ["true"], [""]]

@@ -9,9 +9,7 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from polars_ec.cli.databases import Database
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.exit_codes import told
-from polars_ec.cli.redaction import redacted
+from polars_ec.cli.terminal import DataError, UsageError, redacted, report_error
 from tests.support.cli import READ, fails, typed_report
 
 LOG = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.4, 0.7, 0.1], "y": [1, 0, 0, 1, 1, 0], "g": ["a", "b"] * 3})
@@ -62,6 +60,7 @@ def test_what_is_a_file_and_what_has_a_type(folder, path, database):
     assert Database.of(f"duckdb:{path}") == database
 
 
+@pytest.mark.quick("sqlite*", "a b*")
 @pytest.mark.parametrize("name", ["sqlite:log.duckdb", "ducklake:x", "ducklake", "a b:c'd.duckdb"])
 def test_a_file_with_such_a_name_is_a_file(folder, name):
     write(folder / name)
@@ -156,7 +155,7 @@ def test_passwords_are_in_no_traceback_and_no_unexpected_error(text, capsys):
     refused = DataError("DuckDB: refused")
     refused.__cause__ = duckdb.IOException(message)
     for error in (refused, RuntimeError(message)):
-        assert told(error, debug=True) == 1
+        assert report_error(error, debug=True) == 1
     shown = capsys.readouterr().err
     assert "cannot open" in shown
     assert "hunter2" not in shown

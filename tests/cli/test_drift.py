@@ -144,6 +144,7 @@ REFERENCES = [
 ]
 
 
+@pytest.mark.quick("log.parquet-stated1", "sketches-stated33")
 @pytest.mark.parametrize(
     ("name", "stated"),
     mostly_slow(

@@ -10,10 +10,9 @@ import sys
 
 import pytest
 
-from polars_ec.cli.errors import DataError
-from polars_ec.cli.folder_lock import locked
-from polars_ec.cli.sketch_folder import SketchFolder
+from polars_ec.cli.sketch_folder import SketchFolder, locked
 from polars_ec.cli.sketch_job import run
+from polars_ec.cli.terminal import DataError
 from tests.support.cli import ROOT
 from tests.support.sketch_jobs import MADE_WITH, options, sketch
 
@@ -73,12 +72,22 @@ def test_not_every_failure_to_lock_is_another_job(logs, tmp_path, monkeypatch, n
     assert ("another job" in result.stderr) == ("another job" in words)
 
 
-@pytest.mark.parametrize("content", [b"", b"7\n", b'7\n"half', b"\xff\xfe\n[[[[", b"x" * 100_000])
-def test_whatever_a_lock_holds(logs, tmp_path, content):
+@pytest.mark.quick("", "{*", "[[]*")
+@pytest.mark.parametrize("content", [b"", b"7\n", b'{"input": "half', b"\xff\xfe\n[[[[", b"x" * 100_000, b'["a"]'])
+def test_whatever_a_lock_and_its_note_hold(logs, tmp_path, content):
     (tmp_path / "out").mkdir()
-    (tmp_path / "out" / ".polars-ec-sketch.lock").write_bytes(content)
+    for name in (".polars-ec-sketch.lock", ".polars-ec-sketch.reading.json"):
+        (tmp_path / "out" / name).write_bytes(content)
     sketch(logs, out=tmp_path / "out")
-    assert (tmp_path / "out" / ".polars-ec-sketch.lock").read_text() == f"{os.getpid()}\n"
+    assert {file.name for file in (tmp_path / "out").glob(".*")} == {".polars-ec-sketch.lock"}
+
+
+def test_a_note_that_is_a_link_is_not_followed(logs, tmp_path):
+    (tmp_path / "victim").write_text("precious")
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / ".polars-ec-sketch.reading.json").symlink_to(tmp_path / "victim")
+    sketch(logs, out=tmp_path / "out")
+    assert (tmp_path / "victim").read_text() == "precious"
 
 
 def test_temporaries_are_new_files(logs, tmp_path, monkeypatch):

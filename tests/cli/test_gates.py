@@ -13,9 +13,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
-from polars_ec.cli import answers
-from polars_ec.cli.errors import DataError, UsageError
+from polars_ec.cli import commands
 from polars_ec.cli.gates import Gates, Names, parse_gate
+from polars_ec.cli.terminal import DataError, UsageError
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, fails, invoke, sketch
 
@@ -190,6 +190,7 @@ def test_gates_on_numbers_of_rows_judge_small_groups(column):
     assert (len(verdict.tripped), verdict.small) == (1, 0)
 
 
+@pytest.mark.quick("sketches")
 @pytest.mark.parametrize("name", mostly_slow(DOORS, ["log.parquet", "sketches"]))
 def test_a_group_of_nothing_but_wrong_rows_trips(tmp_path, name):
     """It has no row that counts, and so it is small."""
@@ -211,6 +212,7 @@ GATE = "nec_ci_low > 0.7"
 LIMITS = ("--metrics", "nec", "--interval", "0.9")
 
 
+@pytest.mark.quick("log.duckdb", "sketches")
 @pytest.mark.parametrize("name", DOORS)
 def test_groups_that_trip_are_named(folder, name):
     theirs = LOG.ec.report("p", "y", by="s", cost_fn=5, metrics=["nec"], interval=0.9)
@@ -337,6 +339,7 @@ def test_columns_that_are_not_there_or_no_numbers(folder, gate, args, words):
     fails(2, "report", *door(folder, "log.parquet"), *args, "--fail-if", gate, words=["--fail-if", gate, *words])
 
 
+@pytest.mark.quick("args0-log.parquet", "args1-log.duckdb", "args?-sketches")
 @pytest.mark.parametrize("name", DOORS)
 @pytest.mark.parametrize("args", [(), ("--interval", "0.9")])
 def test_nothing_is_written_where_a_column_is_not_there(folder, tmp_path, name, args):
@@ -364,7 +367,7 @@ def test_a_table_that_cannot_be_written_is_an_error_of_the_run(folder, monkeypat
     def broken(*_):
         raise DataError("stdout: no space")
 
-    monkeypatch.setattr(answers, "write", broken)
+    monkeypatch.setattr(commands, "write", broken)
     fails(1, "report", *door(folder, "log.parquet"), "--fail-if", "n > 0", words=["no space"])
 
 

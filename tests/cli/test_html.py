@@ -16,10 +16,10 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_ec.cli import answers
-from polars_ec.cli.html_page import MadePage
-from polars_ec.cli.logs import Log
-from polars_ec.page.of_log import contents_of
+from polars_ec.cli import commands
+from polars_ec.cli.logs import FileLog
+from polars_ec.cli.questions import MadePage
+from polars_ec.page.sources import contents_of
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, ROOT, fails, invoke, sketch
 
@@ -85,7 +85,7 @@ def made(monkeypatch):
 @pytest.fixture
 def without_charts(monkeypatch):
     """Pages are rendered, for what is around them, without their charts."""
-    monkeypatch.setattr("polars_ec.page.render.figures", lambda contents: [])
+    monkeypatch.setattr("polars_ec.page.layout.figures", lambda contents: [])
 
 
 def same(ours, theirs):
@@ -122,24 +122,17 @@ OPTIONS = [
     ),
     (
         "--score v --label c --costs [[0,1,1],[2,0,1],[3,1,0]] --prior [0.2,0.3,0.5] --by carrier --interval 0.9",
-        {
-            "costs": [[0, 1, 1], [2, 0, 1], [3, 1, 0]],
-            "prior": [0.2, 0.3, 0.5],
-            "by": ["carrier"],
-            "interval": 0.9,
-        },
+        {"costs": [[0, 1, 1], [2, 0, 1], [3, 1, 0]], "prior": [0.2, 0.3, 0.5], "by": ["carrier"], "interval": 0.9},
     ),
     (
         "--score p --label y --costs [[0,1,0.1],[5,0,0.1]] --by carrier --metrics nec,accuracy --missing by-part",
         {"costs": [[0, 1, 0.1], [5, 0, 0.1]], "by": ["carrier"], "metrics": ["nec", "accuracy"]},
     ),
-    (
-        "--score c --label c --score-type decision --classes 0,1,2",
-        {"score_type": "decision", "classes": [0, 1, 2]},
-    ),
+    ("--score c --label c --score-type decision --classes 0,1,2", {"score_type": "decision", "classes": [0, 1, 2]}),
 ]
 
 
+@pytest.mark.quick("args3-*")
 @pytest.mark.parametrize(("args", "asked"), mostly_slow(OPTIONS, OPTIONS[2:4]))
 def test_options_of_a_page(folder, made, tmp_path, args, asked):
     result = invoke("report", folder / "log.parquet", *args.split(), "--html", tmp_path / "page.html")
@@ -152,15 +145,13 @@ def test_options_of_a_page(folder, made, tmp_path, args, asked):
 
 
 ROLLED_UP = [
-    (
-        "--by carrier --every 1mo --prior 0.1 --interval 0.8",
-        {"period": "ts", "prior": 0.1, "interval": 0.8},
-    ),
+    ("--by carrier --every 1mo --prior 0.1 --interval 0.8", {"period": "ts", "prior": 0.1, "interval": 0.8}),
     ("--by carrier --every 1mo", {"period": "ts"}),
     ("--by carrier", {}),
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("args", "asked"), mostly_slow(ROLLED_UP, ROLLED_UP[:1]))
 def test_page_of_sketches(folder, made, tmp_path, args, asked):
     """Of their sum, of groups rolled up, as it is of the sketch of the log."""
@@ -287,7 +278,7 @@ def test_what_a_page_does_not_have_is_refused_before_the_log_is_read(folder, mon
     def reads(*_):
         raise AssertionError("the log was read")
 
-    monkeypatch.setattr(Log, "collect", reads)
+    monkeypatch.setattr(FileLog, "collect", reads)
     monkeypatch.chdir(folder)
     fails(2, "report", "log.parquet", *args.split(), words=words)
 
@@ -357,7 +348,7 @@ def test_the_verdict_stands_above_the_table_on_a_terminal(folder, monkeypatch):
     ],
 )
 def test_where_there_is_a_verdict(folder, monkeypatch, args, begins):
-    monkeypatch.setattr(answers, "is_on_terminal", lambda: True)
+    monkeypatch.setattr(commands, "is_on_terminal", lambda: True)
     worse = LOG.with_columns(p=pl.when(carrier="UA").then(1 - pl.col("p")).otherwise("p"))
     worse.write_parquet(folder / "worse.parquet")
     result = invoke("report", folder / "worse.parquet", *READ, *BY, *args)
@@ -367,20 +358,20 @@ def test_where_there_is_a_verdict(folder, monkeypatch, args, begins):
 
 
 def test_a_comparison_has_no_verdict(folder, monkeypatch):
-    monkeypatch.setattr(answers, "is_on_terminal", lambda: True)
+    monkeypatch.setattr(commands, "is_on_terminal", lambda: True)
     args = ("compare", folder / "log.parquet", *READ, *BY, "--metrics", "nec", "--reference", "rest")
     assert invoke(*args).stdout.startswith("carrier")
 
 
 def test_a_file_has_no_verdict(folder, monkeypatch, tmp_path):
-    monkeypatch.setattr(answers, "is_on_terminal", lambda: True)
+    monkeypatch.setattr(commands, "is_on_terminal", lambda: True)
     args = ("report", folder / "log.parquet", *READ, *BY, "--out", tmp_path / "table.txt")
     assert invoke(*args).stdout == ""
     assert (tmp_path / "table.txt").read_text().startswith("carrier")
 
 
 def test_names_in_a_verdict_stay_on_their_line(tmp_path, monkeypatch):
-    monkeypatch.setattr(answers, "is_on_terminal", lambda: True)
+    monkeypatch.setattr(commands, "is_on_terminal", lambda: True)
     names = ["a\x1b[31m\nb", "- c"]
     log = LOG.with_columns(carrier=pl.Series(names[i % 2] for i in range(LOG.height)), p=1 - pl.col("p"))
     log.write_parquet(tmp_path / "log.parquet")

@@ -21,10 +21,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_ec.cli import csv_fields
-from polars_ec.cli.csv_fields import first_ragged_row
-from polars_ec.cli.files import Found, find
-from polars_ec.cli.logs import Log
+from polars_ec.cli import logs as csv_fields
+from polars_ec.cli.discovery import Inputs, find
+from polars_ec.cli.logs import FileLog, first_ragged_row
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, ROOT, fails, invoke, quiet_report, sketch
 from tests.support.profile import PROFILE
@@ -53,6 +52,7 @@ def report(*paths, by=(), args=READ):
 # Names -------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("parquet-a?12?", "parquet-~", "csv-*", "ndjson-*")
 @pytest.mark.parametrize(
     ("kind", "name"),
     mostly_slow(
@@ -70,6 +70,7 @@ def test_a_name_is_no_pattern(tmp_path, kind, name):
     assert f"; {LOG.height} rows" in sketch(tmp_path / f"{name}.{kind}", out=tmp_path / "out").stdout
 
 
+@pytest.mark.quick("~/log-csv", "file:/log-*", "~log-ndjson")
 @pytest.mark.parametrize("kind", WRITE)
 @pytest.mark.parametrize("name", ["~/log", "file:/log", "~log"])
 def test_a_relative_name_is_no_address(tmp_path, monkeypatch, kind, name):
@@ -167,6 +168,7 @@ def test_links_to_folders_and_to_nothing_are_named(tmp_path):
     assert "logs/2024: a link to what is not there" in fails(1, "report", tmp_path / "logs", *READ)
 
 
+@pytest.mark.quick("parquet", "csv")
 @pytest.mark.parametrize("kind", WRITE)
 def test_links_within_the_log_double_nothing(tmp_path, kind):
     logs = tmp_path / "logs"
@@ -211,7 +213,7 @@ def test_what_a_folder_is_found_to_hold(tmp_path):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
     expected = [tmp_path / name for name in ("a.parquet", "b/c.csv", "j.parquet/k.parquet", "l=1/m.csv.gz")]
-    assert find(str(tmp_path)) == Found(expected)
+    assert find(str(tmp_path)) == Inputs(expected)
 
 
 # Files that are broken ---------------------------------------------------------------------------------------------------
@@ -246,7 +248,7 @@ def test_damaged_files_are_told_in_a_line(tmp_path, kind, capfd):
 PANIC = """
 import polars as pl, sys
 from polars.exceptions import PanicException
-import polars_ec.cli.file_kinds as sources
+import polars_ec.cli.formats as sources
 import os
 scan = sources.pl.scan_parquet
 def panicking(files, **kwargs):
@@ -369,6 +371,7 @@ def test_wrong_rows_are_told(tmp_path):
     assert "2 of the rows that were sketched have a wrong score" in result.stderr
 
 
+@pytest.mark.quick("p,y,s", '"p"*')
 @pytest.mark.parametrize("text", ["p,y,s\n", "p,y,s", "p,y,s\r\n", '"p","y","s"\n'])
 def test_a_header_alone_is_a_log_without_rows(tmp_path, text):
     logs = tmp_path / "logs"
@@ -422,6 +425,7 @@ MIXED = {
 }
 
 
+@pytest.mark.quick("sizes-False-parquet", "categories-False-parquet", "zones-False-parquet")
 @pytest.mark.parametrize("kind", mostly_slow(["parquet", "arrow"], ["parquet"]))
 @pytest.mark.parametrize("swapped", mostly_slow([False, True], [False]))
 @pytest.mark.parametrize("case", MIXED)
@@ -434,6 +438,7 @@ def test_keys_of_types_that_mean_the_same(tmp_path, kind, swapped, case):
         assert dict(table.select("s", "n").iter_rows()) == expected
 
 
+@pytest.mark.quick("*-parquet")
 @pytest.mark.parametrize("kind", ["parquet", "arrow"])
 @pytest.mark.parametrize(
     ("one", "other"),
@@ -453,6 +458,7 @@ def test_keys_of_types_that_do_not(tmp_path, kind, one, other):
     assert f"b.{kind}: the group column 's' is {other.dtype}, and {one.dtype} in the other inputs" in result.stderr
 
 
+@pytest.mark.quick("parquet", "csv")
 @pytest.mark.parametrize("kind", WRITE)
 def test_other_columns_may_differ(tmp_path, kind):
     """A column that was added, left out or moved is nothing to a report that does not ask for it."""
@@ -484,6 +490,7 @@ def test_scores_of_whole_numbers_beside_floats(tmp_path):
 # Hive folders ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("parquet", "csv")
 @pytest.mark.parametrize("kind", WRITE)
 def test_a_folder_does_not_replace_a_column(tmp_path, kind):
     write(LOG, tmp_path / "logs" / "p=0.5" / f"x.{kind}")
@@ -494,6 +501,7 @@ def test_a_folder_does_not_replace_a_column(tmp_path, kind):
     assert report(tmp_path / "logs")["n"].item() == 4
 
 
+@pytest.mark.quick("arrow", "ndjson")
 @pytest.mark.parametrize("kind", WRITE)
 def test_a_folder_may_say_what_its_files_say(tmp_path, kind):
     log = LOG.with_columns(
@@ -509,12 +517,12 @@ def test_a_folder_may_say_what_its_files_say(tmp_path, kind):
 
 def test_errors_name_a_file_that_changed_since(tmp_path, monkeypatch):
     write(LOG, tmp_path / "a.parquet")
-    schema = Log.schema
+    schema = FileLog.schema
 
     def vanishes(self):
         found = schema(self)
         (tmp_path / "a.parquet").unlink()
         return found
 
-    monkeypatch.setattr(Log, "schema", vanishes)
+    monkeypatch.setattr(FileLog, "schema", vanishes)
     assert "a.parquet: No such file or directory" in fails(1, "report", tmp_path / "a.parquet", *READ)

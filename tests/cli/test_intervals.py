@@ -57,6 +57,7 @@ def same(ours, theirs):
     assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-9)
 
 
+@pytest.mark.quick("log.csv", "halves")
 @pytest.mark.parametrize("source", ["log.parquet", "log.csv", "log.ndjson", "halves", "duckdb"])
 def test_intervals_are_those_of_the_package(folder, source):
     path = f"duckdb:{folder}/log.duckdb::log" if source == "duckdb" else folder / source
@@ -72,6 +73,7 @@ def test_rows_are_independent_unless_clusters_are_named(folder):
     assert (other["nec_ci_low"] != ours["nec_ci_low"]).all()
 
 
+@pytest.mark.quick("duckdb")
 @pytest.mark.parametrize("source", ["log.parquet", "duckdb"])
 def test_keys_of_other_types_periods_and_totals(folder, source):
     path = f"duckdb:{folder}/log.duckdb::log" if source == "duckdb" else folder / source
@@ -121,6 +123,7 @@ def test_mistakes_are_told_before_the_log_is_looked_for(args, words):
     fails(2, "report", "nowhere.parquet", *READ, *args, words=words)
 
 
+@pytest.mark.quick("log.parquet")
 @pytest.mark.parametrize("source", ["log.parquet", "duckdb"])
 def test_keys_that_are_not_there_or_cannot_be_keys(folder, source):
     path = f"duckdb:{folder}/log.duckdb::log" if source == "duckdb" else folder / source
@@ -170,6 +173,7 @@ def sketched(folder, tmp_path, *args):
     return tmp_path / "sketches"
 
 
+@pytest.mark.quick("cluster1")
 @pytest.mark.parametrize("cluster", [{}, {"cluster": "tailnum", "buckets": 40}])
 def test_reports_of_sketches_have_the_intervals_of_the_whole_log(folder, tmp_path, cluster):
     made_with = [part for name, value in cluster.items() for part in (f"--{name}", value)]

@@ -13,10 +13,9 @@ from deltalake import DeltaTable, convert_to_deltalake
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cli.files import find
+from polars_ec.cli.discovery import find
 from polars_ec.cli.logs import open_log
-from polars_ec.cli.manifest import METADATA_KEY, Record
-from polars_ec.cli.sketch_folder import SketchFolder
+from polars_ec.cli.sketch_folder import METADATA_KEY, Record, SketchFolder
 from tests.support.cli import READ, fails, invoke, process, quiet_report, sketch
 from tests.support.delta_tables import added, commit, deletion_vector, metadata, protocol
 from tests.support.iceberg_tables import add_iceberg_deletes, folder_of, make_catalog, properties_in
@@ -113,11 +112,7 @@ def test_rows_deleted_by_a_vector_are_no_rows(tmp_path):
 
 @pytest.mark.parametrize(
     ("asked", "word"),
-    [
-        (protocol(2), "column mapping"),
-        (protocol(3, "typeWidening"), "typeWidening"),
-        (protocol(3, "new"), "new"),
-    ],
+    [(protocol(2), "column mapping"), (protocol(3, "typeWidening"), "typeWidening"), (protocol(3, "new"), "new")],
 )
 def test_what_polars_cannot_read_is_refused(lake, asked, word):
     commit(lake, 3, [asked])
@@ -298,6 +293,7 @@ def test_one_broken_table_stops_no_other(lake, tmp_path):
 # Without the extra -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("deltalake")
 @pytest.mark.parametrize("module", ["deltalake", "pyiceberg", "obstore"])
 def test_what_is_missing_is_named(lake, catalog, monkeypatch, module):
     paths = {"deltalake": lake, "pyiceberg": folder_of(iceberg(catalog, "t", LOG)), "obstore": "s3://bucket/x.csv"}

@@ -94,11 +94,13 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick("log.parquet-*", "log.duckdb::log---total*")
 @pytest.mark.parametrize(("source", "args", "layout"), of_sources(CASES, [CASES[i][0] for i in (1, 5, 7)]), ids=named)
 def test_reports_are_those_of_the_package(folder, source, args, layout):
     same(typed_report(at(folder, source), *READ, *BY, *args), LOG.ec.report("p", "y", by="s", **layout))
 
 
+@pytest.mark.quick("log.parquet")
 @pytest.mark.parametrize("source", [FILES, DUCKDB])
 def test_totals_of_periods_and_of_several_models(folder, source):
     args = ("--score", "p", "--score", "q", "--label", "y", *BY, "--time", "ts", "--every", "1mo")
@@ -109,6 +111,7 @@ def test_totals_of_periods_and_of_several_models(folder, source):
     assert table.filter("total")["class_prior"].n_unique() == 2
 
 
+@pytest.mark.quick("log.parquet")
 @pytest.mark.parametrize("source", [FILES, DUCKDB])
 def test_classes_and_vectors(folder, source):
     args = (
@@ -143,6 +146,7 @@ PER_CLASS = [
 ]  # fmt: skip
 
 
+@pytest.mark.quick("log.parquet-*", "log.duckdb::log---score p*")
 @pytest.mark.parametrize(
     ("source", "args", "layout"), of_sources(PER_CLASS, [PER_CLASS[i][0] for i in (2, 4)]), ids=named
 )
@@ -223,6 +227,7 @@ RANKS = [
 ]  # fmt: skip
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("args", "layout"), mostly_slow(RANKS, [RANKS[2]]), ids=named)
 def test_ranking_metrics_in_duckdb_are_those_of_the_same_bins(folder, args, layout):
     scores = [value for option, value in itertools.pairwise(args) if option == "--score"]
@@ -249,6 +254,7 @@ def test_ranking_metrics_in_duckdb_bound_the_exact_ones(folder):
         assert 0 < both[f"{name}_error"].max() < 0.01
 
 
+@pytest.mark.slow
 def test_ranking_metrics_in_duckdb_by_odd_groups_and_with_wrong_rows(tmp_path):
     log = LOG.select(
         "p", "y", "ts", q=pl.when(pl.int_range(pl.len()) == 5).then(1.5).otherwise("q"),
@@ -270,6 +276,8 @@ def test_ranking_metrics_in_duckdb_by_odd_groups_and_with_wrong_rows(tmp_path):
     assert typed_report(empty, "--score", "p", "--label", "y", "--metrics", "ks")["ks"].to_list() == [None]
 
 
+@pytest.mark.quick("*log.parquet", "--prior 0.4 *")
+@pytest.mark.parametrize("source", [FILES, DUCKDB])
 @pytest.mark.parametrize(
     ("args", "layout"),
     [
@@ -279,11 +287,8 @@ def test_ranking_metrics_in_duckdb_by_odd_groups_and_with_wrong_rows(tmp_path):
     ],
     ids=named,
 )  # fmt: skip
-def test_what_only_files_have(folder, args, layout):
-    same(typed_report(folder / "log.parquet", *READ, *BY, *args), LOG.ec.report("p", "y", by="s", **layout))
-    message = fails(2, "report", f"duckdb:{folder / 'log.duckdb'}::log", *READ, *BY, *args)
-    assert "of a DuckDB table" in message
-    assert "COPY the table to Parquet" in message
+def test_posteriors_that_are_moved(folder, source, args, layout):
+    same(typed_report(at(folder, source), *READ, *BY, *args), LOG.ec.report("p", "y", by="s", **layout))
 
 
 # Sketches ----------------------------------------------------------------------------------------------------------------
@@ -306,6 +311,7 @@ OF_SKETCHES = [
 ]
 
 
+@pytest.mark.quick("p--*", "both---metrics*")
 @pytest.mark.parametrize(
     ("made", "args"),
     mostly_slow(
@@ -434,6 +440,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.quick("log.parquet-*")
 @pytest.mark.parametrize(("source", "args", "options"), of_sources(NAMES, [NAMES[1][0]]), ids=named)
 def test_decisions_by_name(tmp_path, source, args, options):
     names = ["ok", "late", "late", None, "ok", "?", "late"]

@@ -73,6 +73,7 @@ TAMPERED = {
 CHANGES = [*TAMPERED.values()]
 
 
+@pytest.mark.quick("no JSON", "no options")
 @pytest.mark.parametrize("change", mostly_slow(CHANGES, CHANGES[::9]), ids=TAMPERED)
 def test_entries_that_were_tampered_with(made, tmp_path, change):
     """A line in the report; and made again by the job, for their input is there."""

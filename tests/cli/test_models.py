@@ -49,6 +49,7 @@ def out(logs, tmp_path_factory):
     return folder
 
 
+@pytest.mark.quick("()", "*'1mo'*")
 @pytest.mark.parametrize(
     "args", [(), ("--by", "s"), ("--by", "s", "--every", "1mo", "--prior", "0.2"), ("--every", "1w")], ids=str
 )

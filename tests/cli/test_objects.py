@@ -10,12 +10,11 @@ import obstore
 import pytest
 from obstore.store import LocalStore
 
-from polars_ec.cli import found, lake_tables, objects
-from polars_ec.cli.errors import DataError, UsageError
-from polars_ec.cli.files import check_names_and_magic, find, kind_of
-from polars_ec.cli.iceberg_tables import metadata_names
-from polars_ec.cli.objects import DeniedError, StoredObject, head
-from polars_ec.cli.redaction import without_queries
+from polars_ec.cli import discovery, formats, object_store
+from polars_ec.cli.discovery import check_names_and_magic, find, kind_of
+from polars_ec.cli.formats import metadata_names
+from polars_ec.cli.object_store import DeniedError, StoredObject, head
+from polars_ec.cli.terminal import DataError, UsageError, without_queries
 from tests.support.cli import READ, fails
 
 TREE = [
@@ -42,7 +41,7 @@ def bucket(tmp_path, monkeypatch):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(f"p,y\n0.5,{len(name)}\n")
     store = LocalStore(tmp_path / "b")
-    monkeypatch.setattr(objects, "_store", lambda _: store)
+    monkeypatch.setattr(object_store, "_store", lambda _: store)
     return tmp_path / "b"
 
 
@@ -114,7 +113,7 @@ def test_a_table_among_objects(bucket, monkeypatch):
     def refused(path, kind, shown):
         raise DataError(f"{shown} cannot be read as {kind.name}")
 
-    monkeypatch.setattr(found, "opened", refused)
+    monkeypatch.setattr(discovery, "opened", refused)
     for name in ("lake/d/_delta_log/0.json", "lake/d/s=1/x.parquet", "lake/i/metadata/1-a.metadata.json"):
         (bucket / name).parent.mkdir(parents=True, exist_ok=True)
         (bucket / name).write_text("{}")
@@ -168,7 +167,7 @@ def test_where_one_cannot_tell_whether_there_is_a_table(bucket, monkeypatch):
         def listed(url):
             raise error(f"{url}: sorry")
 
-        monkeypatch.setattr(lake_tables, "is_above_any", listed)
+        monkeypatch.setattr(formats, "is_above_any", listed)
 
     answers(DeniedError)
     assert [file.url for file in find("s3://b/one.csv").files] == ["s3://b/one.csv"]
@@ -182,8 +181,10 @@ def test_a_list_says_of_an_object_what_the_object_says():
     when = datetime(2026, 1, 1, 0, 0, 7, tzinfo=UTC)
     itself = {"path": "x.csv", "size": 5, "last_modified": when, "e_tag": '"abc"'}
     in_list = {**itself, "last_modified": when.replace(microsecond=123_000), "e_tag": "abc"}
-    assert objects._of("s3://b", in_list) == objects._of("s3://b", itself)
-    assert objects._of("s3://b", {**itself, "e_tag": '"abd"'}) != objects._of("s3://b", itself)
+    assert object_store._stored_object("s3://b", in_list) == object_store._stored_object("s3://b", itself)
+    assert object_store._stored_object("s3://b", {**itself, "e_tag": '"abd"'}) != object_store._stored_object(
+        "s3://b", itself
+    )
 
 
 def test_what_an_object_begins_with(bucket):

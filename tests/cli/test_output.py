@@ -17,10 +17,10 @@ import duckdb
 import polars as pl
 import pytest
 
-from polars_ec.cli import answers, commands, progress
-from polars_ec.cli.errors import UsageError
+from polars_ec.cli import answers, commands
+from polars_ec.cli import terminal as progress
 from polars_ec.cli.output import Format, format_for
-from polars_ec.cli.terminal import escaped
+from polars_ec.cli.terminal import UsageError, escaped
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, ROOT, invoke, process
 
@@ -177,6 +177,7 @@ def test_out_through_a_link_and_not_through_one_that_was_planted(log, tmp_path, 
     assert pl.read_csv(tmp_path / "target.csv")["n"].item() == 3
 
 
+@pytest.mark.quick("args2")
 @pytest.mark.parametrize(
     "args",
     [
@@ -196,8 +197,7 @@ def test_a_full_disk_behind_stdout(log, tmp_path, args):
 
 
 @pytest.mark.parametrize(
-    "args",
-    [("report", "LOG", *READ), pytest.param(("sketch", "LOG", "--out", "OUT", *READ), marks=pytest.mark.slow)],
+    "args", [("report", "LOG", *READ), pytest.param(("sketch", "LOG", "--out", "OUT", *READ), marks=pytest.mark.slow)]
 )
 def test_a_stdout_that_is_closed(log, tmp_path, args):
     named = [{"LOG": log, "OUT": tmp_path / "out"}.get(arg, arg) for arg in args]
@@ -306,6 +306,7 @@ main()
 """
 
 
+@pytest.mark.quick("polars", "polars_ec.cli.commands")
 @pytest.mark.parametrize("module", ["polars", "polars_ec.cli.commands", "typer"])
 def test_an_interrupt_while_it_is_imported_is_quiet(module):
     command = [sys.executable, "-c", INTERRUPTED, module]
@@ -318,7 +319,7 @@ def test_an_interrupt_while_it_is_imported_is_quiet(module):
 QUERY = """
 import os, signal, sys, threading, time
 import polars as pl
-import polars_ec.cli.answers as door
+import polars_ec.cli.commands as door
 def work(*args):
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
     began = time.monotonic()
@@ -328,7 +329,7 @@ def work(*args):
             pl.LazyFrame({"x": x}).select(pl.col("x").shuffle().sort().last()).collect(engine="streaming")
     finally:
         print(time.monotonic() - began, flush=True)
-door.of_rows = work
+door.answer_from_rows = work
 MAIN
 """
 
@@ -345,11 +346,7 @@ def test_an_interrupt_of_a_query_is_quiet(log, main):
     )
     code = before + QUERY.replace("MAIN", main)
     done = subprocess.run(
-        [sys.executable, "-c", code, "report", str(log), *READ],
-        capture_output=True,
-        text=True,
-        check=False,
-        cwd=ROOT,
+        [sys.executable, "-c", code, "report", str(log), *READ], capture_output=True, text=True, check=False, cwd=ROOT
     )
     assert done.returncode == 130
     assert "Traceback" not in done.stderr
@@ -529,6 +526,7 @@ def test_days_beyond_all_calendars_are_a_line(tmp_path, capfd, dtype, form):
     assert capfd.readouterr().err == "", "what Rust prints of a panic"
 
 
+@pytest.mark.quick("csv", "json")
 @pytest.mark.parametrize("form", ["csv", "json", "table"])
 def test_groups_of_integers_of_128_bits(database, tmp_path, form):
     values = {"HUGEINT": [-(2**127) + 1, 7, 2**127 - 1], "UHUGEINT": [7, 2**127, 2**128 - 1]}

@@ -15,7 +15,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.plotting import save
+from polars_ec.plot import files
 from tests.support.cases import mostly_slow
 from tests.support.cli import fails, invoke, sketch, source
 
@@ -54,8 +54,8 @@ def folder(tmp_path_factory):
 def drawn(monkeypatch):
     """The charts that are drawn."""
     charts = []
-    encoded = save.encoded
-    monkeypatch.setattr(save, "encoded", lambda chart, suffix: charts.append(chart) or encoded(chart, suffix))
+    encoded = files.encoded
+    monkeypatch.setattr(files, "encoded", lambda chart, suffix: charts.append(chart) or encoded(chart, suffix))
     return charts
 
 
@@ -67,6 +67,7 @@ def command(name, path):
     return (args[0], path, *args[1:])
 
 
+@pytest.mark.quick("log.parquet-compare", "log.parquet-drift", "duckdb-report", "sketches-trend")
 @pytest.mark.parametrize(
     ("log", "name"),
     mostly_slow(
@@ -96,6 +97,7 @@ def test_a_chart_of_each_command_and_source(folder, tmp_path, drawn, log, name):
         assert sorted(values) == sorted(first["difference"])
 
 
+@pytest.mark.quick(".svg-*", ".html-*")
 @pytest.mark.parametrize(
     ("suffix", "begins"), [(".svg", b"<svg"), (".PNG", b"\x89PNG"), (".pdf", b"%PDF"), (".html", b"<!doctype html>")]
 )

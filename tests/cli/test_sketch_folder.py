@@ -14,8 +14,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cli.manifest import Record
-from polars_ec.cli.sketch_folder import SketchFolder
+from polars_ec.cli.sketch_folder import Record, SketchFolder
 from tests.support.cli import ROOT, invoke, report
 from tests.support.sketch_jobs import (
     LOG,
@@ -116,6 +115,7 @@ def test_changed_files_are_read_while_the_question_is_open(logs, out):
     same(loaded(out), whole(pl.concat([*parts, LOG.head(7)])).frame)
 
 
+@pytest.mark.quick("_sketch_all")
 @pytest.mark.parametrize("step", ["remove", "_sketch_all"])
 def test_killed_between_dropping_and_adding(logs, out, tmp_path, step):
     """A report then has fewer rows than the log, never more, and says that something is undone."""
@@ -165,6 +165,7 @@ def forbidden(logs, monkeypatch):
     return logs
 
 
+@pytest.mark.quick("stop", "drop")
 @pytest.mark.parametrize("vanished", ["stop", "keep", "drop"])
 def test_what_cannot_be_seen_has_not_vanished(out, forbidden, vanished):
     result = sketch(forbidden / "part-00.parquet", out=out, code=1, args=(*MADE_WITH, "--vanished", vanished))
@@ -219,6 +220,7 @@ except Exception as error:
     assert done.stdout == f"{file.name} cannot be read: Permission denied\n"
 
 
+@pytest.mark.quick("13")
 @pytest.mark.parametrize("number", [errno.EACCES, errno.EIO])
 def test_messages_of_sketches_that_cannot_be_opened(logs, out, monkeypatch, number):
     def refused(path, *args):
@@ -227,7 +229,7 @@ def test_messages_of_sketches_that_cannot_be_opened(logs, out, monkeypatch, numb
         return real(path, *args)
 
     real = open
-    monkeypatch.setattr("polars_ec.cells.parquet.open", refused, raising=False)
+    monkeypatch.setattr("polars_ec.sketches.files.open", refused, raising=False)
     line = report_fails(out, f"{sketch_of(out, logs)} cannot be read: {os.strerror(number)}")
     assert "damaged" not in line
     assert "remove" not in line
@@ -250,9 +252,9 @@ def test_of_what_is_undone_no_input_is_looked_at_that_a_run_is_about(logs, out, 
     assert looked_at == inputs[:1]
 
 
+@pytest.mark.quick("mkfifo")
 @pytest.mark.parametrize(
-    "make",
-    [os.mkfifo, pytest.param(os.mkdir, marks=pytest.mark.slow), lambda path: os.symlink("/dev/zero", path)],
+    "make", [os.mkfifo, pytest.param(os.mkdir, marks=pytest.mark.slow), lambda path: os.symlink("/dev/zero", path)]
 )
 def test_a_list_of_what_is_undone_that_is_no_file(logs, out, make):
     make(out / ".polars-ec-sketch.undone.json")
@@ -276,6 +278,7 @@ def flipped(file):
     file.write_bytes(content)
 
 
+@pytest.mark.quick("flipped")
 @pytest.mark.parametrize(
     "damage",
     [

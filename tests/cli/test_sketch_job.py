@@ -10,10 +10,9 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.cli import sketch_job
-from polars_ec.cli.errors import UsageError
-from polars_ec.cli.manifest import Record
-from polars_ec.cli.sketch_folder import SketchFolder
+from polars_ec.cli.sketch_folder import Record, SketchFolder
 from polars_ec.cli.sketch_job import Vanished, run
+from polars_ec.cli.terminal import UsageError
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke
 from tests.support.sketch_jobs import (
@@ -138,6 +137,7 @@ def test_hive_folders(tmp_path):
 # Options -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("args0-*", "args3-*", "args5-*")
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -17,15 +17,7 @@ from polars_ec.cli.sketch_folder import SketchFolder
 from polars_ec.cli.sketch_job import Vanished, run
 from tests.support.cases import mostly_slow
 from tests.support.cli import ROOT, invoke
-from tests.support.sketch_jobs import (
-    loaded,
-    make_log,
-    options,
-    same,
-    stamps,
-    whole,
-    write_files,
-)
+from tests.support.sketch_jobs import loaded, make_log, options, same, stamps, whole, write_files
 
 FILES = 6
 MANY = "KILLS" in os.environ
@@ -37,10 +29,10 @@ FORKS = """
 import os, signal, sys, threading
 from pathlib import Path
 from polars_ec.cli import sketch_job
-from polars_ec.cli.request import Request, SketchOptions
-from polars_ec.cli.sketch_job import Vanished, run
+from polars_ec.cli.request import RowRequest
+from polars_ec.cli.sketch_job import SketchRequest, Vanished, run
 import pyarrow.parquet
-options = SketchOptions(Request(["p"], "y", ["carrier"], "ts", "1d", {"cost_fn": 5.0}))
+options = SketchRequest(RowRequest(["p"], "y", ["carrier"], "ts", "1d", {"cost_fn": 5.0}))
 read = sketch_job._sketch_file
 print("ready", flush=True)
 
@@ -89,6 +81,7 @@ def exit_code(process):
     return int(process.stdout.readline())
 
 
+@pytest.mark.slow
 def test_killed_at_random_moments_and_resumed(tmp_path):
     log = make_log(12_000)
     logs = write_files(tmp_path / "logs", log, files=FILES)
@@ -227,11 +220,12 @@ def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     print(f"{killed} jobs killed, {log.made} contents of files, {progressed} times the folder had changed")
 
 
+@pytest.mark.quick("write-2")
 @pytest.mark.parametrize(
     ("where", "nth"),
     mostly_slow(
-        [("fsync", 3), ("fsync", 4), ("replace", 2), ("replace", 3), ("unlink", 1), ("write", 2)],
-        [("replace", 2), ("write", 2)],
+        [("fsync", 3), ("fsync", 4), *(("replace", nth) for nth in (1, 3, 4, 5)), ("unlink", 1), ("write", 2)],
+        [("replace", 4), ("write", 2)],
     ),
 )
 def test_killed_between_two_steps_of_a_write(logs, tmp_path, where, nth):

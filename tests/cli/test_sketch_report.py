@@ -6,8 +6,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_ec.cli.folder_lock import locked
-from polars_ec.cli.sketch_folder import SketchFolder
+from polars_ec.cli.sketch_folder import SketchFolder, locked
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke, report
 from tests.support.sketch_jobs import LOG, MADE_WITH, same, sketch, write_files
@@ -15,6 +14,7 @@ from tests.support.sketch_jobs import LOG, MADE_WITH, same, sketch, write_files
 FILES = 3
 
 
+@pytest.mark.quick("args0", "args5")
 @pytest.mark.parametrize(
     "args",
     [
@@ -68,6 +68,7 @@ def test_weights_labels_and_thresholds(logs, tmp_path):
         assert bounds[f"{name}_low"].item() <= exact[name].item() <= bounds[f"{name}_high"].item()
 
 
+@pytest.mark.quick("('--classes'*")
 @pytest.mark.parametrize(
     ("args", "dtypes"),
     [
@@ -105,6 +106,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.quick("nec-*", "__part-*", "nec_low-*")
 @pytest.mark.parametrize(("name", "words"), mostly_slow(NAMES, NAMES[::2]))
 def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
     log = pl.DataFrame({"p": [0.1, 0.9, 0.7, 0.2], "y": [0, 1, 0, 1], name: ["a", "a", "b", None]})
@@ -184,11 +186,7 @@ def test_llrs_and_raw_scores(logs, tmp_path):
 @pytest.mark.parametrize(
     ("made", "args", "words"),
     [
-        (
-            "1d",
-            ("--by", "week", "--every", "1mo"),
-            "no group column 'week' (--by): It has carrier, ts; periods of ts",
-        ),
+        ("1d", ("--by", "week", "--every", "1mo"), "no group column 'week' (--by): It has carrier, ts; periods of ts"),
         ("1d", ("--by", "carier"), "did you mean 'carrier'?"),
         ("1d", ("--every", "1h"), "lies in two of 1h"),
         ("1d", ("--time", "ts"), "--time and --every go together"),

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import polars_ec as ec
-from polars_ec.cli import sketch_sum
+from polars_ec.cli import sketch_folder as sketch_sum
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.support.cli import report
 from tests.support.sketch_jobs import LOG, loaded, same, whole
@@ -52,6 +52,7 @@ def test_what_waits_is_added_up(tmp_path, monkeypatch):
     same(total.total().frame, ec.merge([made] * 10).frame)
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("batch", [0, 500_000])
 def test_sums_are_those_of_all_at_once(logs, out, monkeypatch, batch):
     monkeypatch.setattr(sketch_sum, "_BATCH", batch)

@@ -10,15 +10,12 @@ from zoneinfo import ZoneInfo
 import duckdb
 import polars as pl
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from polars_ec.cli.periods import Periods
-from polars_ec.cli.sql_report import connect, sql_report
+from polars_ec.cli.options import Periods
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke, sketch, typed_report
-from tests.support.profile import PROFILE
 
 OPTIONS = (*READ, "--time", "ts")
 FORMATS = ("parquet", "arrow", "csv", "ndjson", "duckdb")
@@ -87,6 +84,14 @@ def counted(table, zone="UTC"):
     return dict(table.select(pl.col("ts").dt.replace_time_zone(None), "n").iter_rows())
 
 
+@pytest.mark.quick(
+    "None-1d-parquet",
+    "None-1mo-duckdb",
+    "utc-1mo-parquet",
+    "Europe/Berlin-1mo-duckdb",
+    "America/New_York-1d-parquet",
+    "Asia/Kolkata-1d-parquet",
+)
 @pytest.mark.parametrize("form", mostly_slow(FORMATS, FORMATS[:1] + FORMATS[-1:]))
 @pytest.mark.parametrize(
     ("zone", "every"),
@@ -110,6 +115,7 @@ def test_the_same_instants_give_the_same_report(folder, tmp_path, form, zone, ev
     assert_frame_equal(table, theirs, check_exact=False, rel_tol=1e-12, abs_tol=0)
 
 
+@pytest.mark.quick("parquet", "csv", "duckdb")
 @pytest.mark.parametrize("form", FORMATS)
 def test_without_a_zone_they_are_as_they_are(folder, tmp_path, form):
     path = source(folder, "naive", form)
@@ -171,6 +177,7 @@ def around_changes(zone):
     return [day + dt.timedelta(minutes=15 * i) for day in changed for i in range(-8, 24 * 4 + 8)]
 
 
+@pytest.mark.quick("America/Havana-1d", "America/Sao_Paulo-1mo", "Asia/Beirut-1d", "Europe/Berlin-1d")
 @pytest.mark.parametrize(
     ("zone", "every"),
     mostly_slow(product(ODD, EVERY), [*((zone, "1d") for zone in ODD), *product((ODD[0], ODD[2]), EVERY[1:])]),
@@ -190,41 +197,15 @@ def test_a_day_is_one_however_often_its_midnight_comes(zone, every):
         assert before.date() < local.date()
 
 
-@pytest.fixture(scope="module")
-def connection():
-    with connect() as connection:
-        yield connection
-
-
-@PROFILE
-@given(st.data())
-def test_both_engines_cut_alike(connection, data):
-    zone = data.draw(st.sampled_from(ODD))
-    every = data.draw(st.sampled_from(["1h", "1d", "1w", "1mo", "1q", "1y"]))
-    instants = data.draw(st.lists(st.one_of(HOURS, st.sampled_from(around_changes(zone) or INSTANTS)), min_size=1))
-    log = log_of(instants, zone)
-    periods = Periods("ts", log.schema["ts"], every, zone)
-    connection.execute(f"SET TimeZone = '{zone}'")
-    connection.register("log", log.to_arrow())
-    theirs = sql_report(connection, "log", ["p"], "y", periods=periods, options={})
-    ours = periods.placed(log.ec.report("p", "y", by=periods.start))
-    assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-12, abs_tol=0)
-    if every != "1h":  # an hour that comes twice is two
-        assert ours["n"].to_list() == list(starts(instants, every, zone).values())
-
-
 # Sketches ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("csv-*")
 @pytest.mark.parametrize(
     ("form", "zone"),
     mostly_slow(
         [(form, zone) for form in FORMATS[:-1] for zone in (None, "Europe/Berlin", "America/New_York")],
-        [
-            ("parquet", "Europe/Berlin"),
-            ("arrow", None),
-            ("csv", "America/New_York"),
-        ],
+        [("parquet", "Europe/Berlin"), ("arrow", None), ("csv", "America/New_York")],
     ),
 )
 def test_sketches_have_the_calendar_of_the_report(folder, tmp_path, form, zone):
@@ -273,6 +254,7 @@ def test_hours_roll_up_on_any_calendar_and_days_on_their_own(folder, tmp_path):
     assert "is of periods" in invoke("report", tmp_path / "hours", "--time-zone", "Europe/Berlin").stderr
 
 
+@pytest.mark.quick("America/Havana")
 @pytest.mark.parametrize("zone", mostly_slow(ODD, ODD[::2]))
 def test_days_on_which_clocks_change_roll_up(tmp_path, zone):
     instants = around_changes(zone) or INSTANTS
@@ -286,6 +268,7 @@ def test_days_on_which_clocks_change_roll_up(tmp_path, zone):
 # Text --------------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("*-csv")
 @pytest.mark.parametrize("kind", ["csv", "ndjson"])
 @pytest.mark.parametrize(
     "text", ["2024-01-31T23:30:00-05:00", "2024-01-31 23:30:00-0500", "2024-02-01T04:30:00Z", "2024-02-01T04:30Z"]

@@ -14,8 +14,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
-from polars_ec.cells import blocks, windows
-from polars_ec.cells.blocks import in_blocks
+from polars_ec.sketches import cells as cells_module
+from polars_ec.sketches import windows
+from polars_ec.sketches.cells import in_blocks
 from tests.support.cases import mostly_slow
 from tests.support.cli import ROOT, fails, invoke, sketch, typed
 
@@ -132,7 +133,7 @@ def test_groups_that_do_not_fit_into_memory_together(sketches, tmp_path, monkeyp
         seen.extend(found := [*in_blocks(cells, *args)])
         yield from found
 
-    monkeypatch.setattr(blocks, "_MOST", 20_000)
+    monkeypatch.setattr(cells_module, "_MOST_OF_BLOCK", 20_000)
     monkeypatch.setattr(windows, "in_blocks", few_at_a_time)
     assert [invoke(command, *args).stdout for command in ("report", "drift")] == together
     assert len(seen) > 2
@@ -207,6 +208,7 @@ def test_windows_that_share_days_have_the_parts_of_their_rows(sketches, tmp_path
 # Mistakes ---------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("*--window 1-*", "*--total*", "*--window 21*", "drift --window*", "compare*")
 @pytest.mark.parametrize(
     ("args", "words"),
     [

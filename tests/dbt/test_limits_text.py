@@ -8,8 +8,8 @@ import duckdb
 import pytest
 
 import polars_ec as ec
-from polars_ec.dialects import WarehouseDialect
-from polars_ec.intervals.quantiles import normal_quantile
+from polars_ec.inference.confidence import normal_quantile
+from polars_ec.output.dialects import WarehouseDialect
 from tests.support.dbt_calls import macro_call, shape
 from tests.support.dbt_text import CompileError, package
 from tests.support.report_queries import WITH_LIMITS, ReportCase, check, make_log
@@ -25,6 +25,7 @@ def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) ->
     assert shape(macro_call(case, dialect), dialect) == shape(case.query(dialect), dialect)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, ["trino"]))
 @pytest.mark.parametrize(
     "options",

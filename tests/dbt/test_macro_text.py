@@ -52,12 +52,14 @@ def text(table: str, score: str, label: str, **arguments: Any) -> str:
     return package("duckdb", macros_of_duckdb=True).report(table, score, label, **arguments)
 
 
+@pytest.mark.quick("classes", "llr")
 @pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
 def test_reports(case: ReportCase, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> None:
     query = macro_call(case, "duckdb", macros_of_duckdb=True)
     check(case, log, connection.sql(f"SELECT * FROM ({query}) AS report").pl())
 
 
+@pytest.mark.quick("metrics1")
 @pytest.mark.parametrize("metrics", [None, ALL])
 def test_columns_of_every_option_in_the_order_of_polars(
     metrics: list[str] | None, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection
@@ -69,6 +71,7 @@ def test_columns_of_every_option_in_the_order_of_polars(
     assert_frame_equal(found, wanted, rel_tol=1e-7, abs_tol=1e-7, check_row_order=False)
 
 
+@pytest.mark.quick("nec")
 @pytest.mark.parametrize("name", mostly_slow(SCORES, ["label", "nec"]))
 def test_columns_that_are_called_as_arguments_of_the_macro(name: str, connection: duckdb.DuckDBPyConnection) -> None:
     rows = "(VALUES ('a', 0.9, true, 1.0), ('a', 0.6, false, 3.0), ('b', 0.2, false, 1.0))"
@@ -95,6 +98,7 @@ def test_labels_that_are_no_class(options: dict[str, Any], connection: duckdb.Du
         assert connection.sql(query).pl().sort("g").rows() == wanted.rows()
 
 
+@pytest.mark.slow
 def test_reports_of_reports_and_qualified_names(connection: duckdb.DuckDBPyConnection) -> None:
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE named AS FROM (VALUES ('a', 0.9, true, 2), ('a', 0.2, false, 1), ('b', 0.3, true, 1))"

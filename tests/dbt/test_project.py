@@ -58,7 +58,7 @@ ONLY_BY_MACROS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "cluster": pl.col("ts").dt.month(),
             "buckets": 7,
         },
-    ),
+    )
 }
 
 

@@ -12,8 +12,8 @@ import sqlglot
 from sqlglot import exp
 
 import polars_ec as ec
-from polars_ec.dialects import WarehouseDialect
-from polars_ec.sql import dbt_sketch_parts
+from polars_ec.output.dialects import WarehouseDialect
+from sql.generate import dbt_sketch_parts
 from tests.support.cases import mostly_slow
 from tests.support.database import database
 from tests.support.dbt_text import CompileError, package
@@ -45,6 +45,14 @@ def in_dialects(cases: list[Case], dialects: list[str]) -> list[Any]:
     return mostly_slow([(c, d) for _, c, d in every], [(c, d) for i, c, d in every if i % 10 == 0])
 
 
+@pytest.mark.quick(
+    "posterior-bigquery",
+    "posterior_month-trino",
+    "log_odds_weighted-databricks",
+    "llr-clickhouse",
+    "posterior_codes-postgres",
+    "clusters-bigquery",
+)
 @pytest.mark.parametrize(
     ("case", "dialect"),
     [

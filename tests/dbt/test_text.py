@@ -11,8 +11,8 @@ import duckdb
 import pytest
 
 import polars_ec as ec
-from polars_ec.dialects import WarehouseDialect
-from polars_ec.sql import dbt_macros
+from polars_ec.output.dialects import WarehouseDialect
+from sql.generate import dbt_macros
 from tests.support.dbt_calls import macro_call, shape
 from tests.support.dbt_text import CompileError, package
 from tests.support.report_queries import CASES, ReportCase, check, make_log
@@ -24,6 +24,7 @@ EVERY = [(case, dialect) for case in CASES for dialect in DIALECTS]
 QUICK = [(case, dialect) for case, dialect in zip(CASES[::2], DIALECTS, strict=True)]
 
 
+@pytest.mark.quick("usual-bigquery", "weighted-clickhouse", "month-databricks", "llr-snowflake", "decision-trino")
 @pytest.mark.parametrize(
     ("case", "dialect"), mostly_slow(EVERY, QUICK), ids=lambda value: getattr(value, "name", value)
 )
@@ -40,6 +41,7 @@ def test_names_and_labels_that_need_quotes(dialect: str) -> None:
     assert shape(text, dialect) == shape(wanted, dialect)
 
 
+@pytest.mark.quick("classes", "llr_threshold")
 @pytest.mark.parametrize("case", mostly_slow(CASES, CASES[1::4]), ids=lambda case: case.name)
 def test_plain_sql_in_duckdb(case: ReportCase) -> None:
     log = make_log()

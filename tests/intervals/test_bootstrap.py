@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from polars_ec.intervals.bootstrap import DenseSums, Units, bca_limits, bootstrap, percentile_limits
+from polars_ec.inference.bootstrap import DenseSums, Units, bca_limits, bootstrap, percentile_limits
 
 
 def units_of(*numbers: list[float]) -> Units:
@@ -66,6 +66,7 @@ def _result(drawn: np.ndarray):
     return Result()
 
 
+@pytest.mark.quick("decided1")
 @pytest.mark.parametrize("decided", [(180, 20, 12, 38), (900, 60, 15, 25)])
 def test_cells_of_decisions_vary_as_rows_do(decided):
     """Recall, precision and the share of class 1 over 20,000 logs of as many rows drawn one by one."""
@@ -113,8 +114,8 @@ def test_blocks_of_groups_and_of_draws_change_nothing(monkeypatch):
     for corrected in (False, True):
         whole = limits(units_of(*numbers), sums, corrected=corrected)
         with monkeypatch.context() as patch:
-            patch.setattr("polars_ec.intervals.bootstrap._DRAWN", 100)
-            patch.setattr("polars_ec.intervals.bootstrap._EVALUATED", 2 * 2 * 2000)
+            patch.setattr("polars_ec.inference.bootstrap._DRAWN", 100)
+            patch.setattr("polars_ec.inference.bootstrap._EVALUATED", 2 * 2 * 2000)
             assert np.array_equal(limits(units_of(*numbers), sums, corrected=corrected), whole)
 
 

@@ -13,14 +13,11 @@ from tests.coverage.points import COST_FN, LOSSES, Counted, Point, Promise, coun
 from tests.coverage.systems import Sample, System, draw, truths
 
 GROUPS = 300
-QUICK = [
-    ("report", "100 positives of 300"),
-    ("evaluate", "400 rows"),
-    ("evaluate", "30 clusters"),
-]
+QUICK = [("report", "100 positives of 300"), ("evaluate", "400 rows"), ("evaluate", "30 clusters")]
 POINTS = {(point.door, point.name): point for point in points(GROUPS)}
 
 
+@pytest.mark.quick("report-*", "evaluate-30 clusters")
 @pytest.mark.parametrize(("door", "name"), QUICK)
 def test_intervals_hold_the_truth_as_often_as_they_say(door: str, name: str) -> None:
     found = counts(POINTS[door, name], seed=3)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from polars_ec.intervals.quantiles import normal_quantile, t_quantile, two_sided_p
+from polars_ec.inference.confidence import normal_quantile, t_quantile, two_sided_p
 
 TAILS = 10.0 ** -np.arange(2, 13)
 SHARES = np.concatenate(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from polars_ec.intervals.spread import of_clusters
+from polars_ec.inference.confidence import cluster_influence
 
 
 def test_a_class_in_one_cluster_has_no_spread_of_its_own() -> None:
@@ -13,7 +13,7 @@ def test_a_class_in_one_cluster_has_no_spread_of_its_own() -> None:
     rng = np.random.default_rng(0)
     weight, influence = rng.uniform(1, 2, (300, 6, 2)), rng.normal(0, 1, (300, 6, 2))
     weight[:, 1:, 1] = influence[:, 1:, 1] = 0.0
-    made = of_clusters(weight, influence, weight.sum(axis=-1))
+    made = cluster_influence(weight, influence, weight.sum(axis=-1))
     whole = weight.sum(axis=-1)
     mean = influence.sum(axis=1) / weight.sum(axis=1)
     within = ((influence - weight * mean[:, None])[..., 0] ** 2).sum(axis=-1)

@@ -228,10 +228,7 @@ def test_type_widening(place, tmp_path):
     """A column of other integers in old files."""
     wide = MANY_COLUMNS.with_columns(g=pl.int_range(pl.len()) % 3)
     table = tmp_path / "log"
-    parts = [
-        added(table, "a.parquet", wide.head(200).cast({"g": pl.Int32})),
-        added(table, "b.parquet", wide.tail(100)),
-    ]
+    parts = [added(table, "a.parquet", wide.head(200).cast({"g": pl.Int32})), added(table, "b.parquet", wide.tail(100))]
     settings = {"delta.enableTypeWidening": "true"}
     commit(table, 0, [protocol(3, "typeWidening"), metadata(wide, settings), *parts])
     right_or_refused(place(table), wide, tmp_path)

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
-from polars_ec.cli import objects, sketch_job
+from polars_ec.cli import object_store, sketch_job
 from polars_ec.cli.sketch_folder import SketchFolder
 from tests.lakes.logs import BY, LOG, make_log, write
 from tests.support.cli import READ, fails, invoke, typed_report
@@ -183,9 +183,9 @@ def test_a_store_that_does_not_answer_has_lost_nothing(log, tmp_path, monkeypatc
     out = tmp_path / "out"
     sketch(log.url("log"), out)
     monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:9")
-    objects._store.cache_clear()
+    object_store._store.cache_clear()
     result = sketch(log.url("log"), out, "--vanished", "drop", code=1)
-    objects._store.cache_clear()
+    object_store._store.cache_clear()
     assert log.url("log") in result.stderr
     assert len(stamps(out)) == FILES
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from tests.support.cases import CASES, RANKING
-from tests.support.doors import DOORS, evaluate
+from tests.support.doors import DOORS, QUICK_DOORS, evaluate
 from tests.support.plans import assert_streams
 from tests.support.profile import EXAMPLES, PROFILE
 
@@ -126,8 +126,9 @@ def in_sql(
     return {group: dict(zip(METRICS, values, strict=True)) for group, *values in rows}
 
 
+@pytest.mark.quick("posterior", "llr")
 @pytest.mark.parametrize("score_type", list(SCORES))
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(data=st.data())
 def test_any_log(score_type: str, data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     frame, options = data.draw(logs(score_type))
@@ -171,7 +172,8 @@ def same(value: Any, wanted: Any) -> None:
         np.testing.assert_allclose(value, wanted, rtol=1e-12)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("function")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_a_column_of_constants_is_the_constant(door: str) -> None:
     for case in DECIDED:
         for column, number in (({"cost_fn": "two"}, {"cost_fn": 2.0}), ({"threshold": "two"}, {"threshold": 2.0})):
@@ -181,7 +183,8 @@ def test_a_column_of_constants_is_the_constant(door: str) -> None:
             same(found, evaluate("function", case.name, LOG, weight="weight", **case.arguments, **number))
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("function")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_metrics_of_rows(door: str) -> None:
     """By hand: threshold amount/(amount + 1) of false alarms at 1, or the row's own."""
     log = LOG.with_columns(amount=pl.Series([5.0, 1.0, 2.0, None, -1.0, math.nan, 4.0]))
@@ -193,7 +196,8 @@ def test_metrics_of_rows(door: str) -> None:
     assert evaluate(door, "row_cost", log, threshold="threshold", cost_fn="amount") == [0, 0, 0, None, None, None, 4]
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("*-function", "whole-sql")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize("column", ["amount", "whole"])
 def test_metrics_of_money(door: str, column: str) -> None:
     """By hand: of positives 5, 1 and 4 the one of 1 is missed at 0.45, and of the negatives that of 0.7 is a false alarm."""
@@ -207,14 +211,14 @@ def test_metrics_of_money(door: str, column: str) -> None:
     assert evaluate(door, "bayes_risk", LOG, cost_fn=column) == pytest.approx((1 + 1) / 6)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_costs_that_no_float_can_add_up(door: str) -> None:
     log = LOG.with_columns(huge=pl.lit(1.5e308))
     assert evaluate(door, "nec", log, cost_fn="huge", threshold=2.0) is None
     assert evaluate(door, "recall", log, cost_fn="huge", cost_fp="huge") == pytest.approx(2 / 3)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_costs_whose_quotient_no_float_holds(door: str) -> None:
     """The threshold is ln(1e-600), or minus that."""
     log = pl.DataFrame({"score": [-1381.0, -1382.0, 1382.0, 1381.0], "fn": [1e300] * 2 + [1e-300] * 2})
@@ -273,6 +277,7 @@ def test_the_report() -> None:
     assert row["fn"] == LOG.select(ec.confusion("score", "label", **own)).item()["fn"]
 
 
+@pytest.mark.quick("amount")
 @pytest.mark.parametrize("faulty", ["threshold", "amount"])
 def test_the_report_of_rows_without_threshold_or_costs(faulty: str) -> None:
     """What is made of decisions is null, also where the row is missing; what is not, is not."""
@@ -344,6 +349,7 @@ def rows_of(connection: duckdb.DuckDBPyConnection, query: str) -> list[tuple[Any
 GROUPED = "ec.{}(score, label, score_type := 'llr', prior := 0.3, cost_fn := {})"
 
 
+@pytest.mark.quick("nec", "precision")
 @pytest.mark.parametrize("name", ["nec", "dcf", "precision", "confusion"])
 def test_columns_that_a_query_is_grouped_by_are_constants_in_it(connection, name: str) -> None:
     columns, constants = GROUPED.format(name, "two"), GROUPED.format(name, 2)
@@ -411,7 +417,8 @@ def test_a_prior_that_is_not_one_leaves_no_value_in_sql(connection: duckdb.DuckD
     assert dict(zip([case.name for case in cases], values, strict=True)) == dict.fromkeys(case.name for case in cases)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("*-function", "row_cost-sql")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize("name", ["bayes_decision", "row_cost", "row_log_loss", "row_brier"])
 def test_a_row_whose_prior_is_not_one_has_no_value(door: str, name: str) -> None:
     log = LOG.with_columns(prior=pl.Series([0.2, 2.0, math.nan, None, 0.2, 0.2, 0.3]))

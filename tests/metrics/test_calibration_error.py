@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from tests.support.cases import mostly_slow
-from tests.support.doors import DOORS, evaluate
+from tests.support.doors import QUICK_DOORS, evaluate
 from tests.support.profile import EXAMPLES, PROFILE
 
 BINS = st.sampled_from([1, 2, 3, 4, 5, 10, 15, 32])
@@ -93,7 +93,7 @@ def test_binary(rows, bins: int, norm: int, prior: float | None, weighted: bool)
     check("ece_mc", frame, wanted, **options)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(
     st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
     BINS,
@@ -130,7 +130,7 @@ def test_equal_mass_keeps_equal_posteriors_together() -> None:
     assert wrong.filter(pl.col("q").is_null()).select(ec.ece("q", "y", equal_mass=True)).item() is None
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(
     st.integers(2, 12),
     st.integers(0, 30),
@@ -155,7 +155,8 @@ def test_top_class_of_vectors(k: int, n: int, seed: int, bins: int, norm: int, p
     check("ece_mc", frame, wanted, bins=bins, norm=norm, prior=prior, weight="w" if weighted else None)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("*-function", "ece-*-sql")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize(
     ("name", "prior", "norm"),
     mostly_slow(
@@ -175,13 +176,15 @@ def test_missing_and_wrong_rows(door: str, name: str, prior, norm: int) -> None:
     assert evaluate(door, name, pairs, "q", "y", by="g", prior=prior, norm=norm) == pytest.approx(values)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("function")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_zero_and_one_are_in_the_outer_bins(door: str) -> None:
     frame = pl.DataFrame({"q": [0.0, 0.1, 1.0, 0.9], "y": [1, 0, 0, 1]})
     assert evaluate(door, "ece", frame, "q", "y", bins=5) == pytest.approx(0.5 * 0.45 + 0.5 * 0.45)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("function")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 def test_groups_of_one_class(door: str) -> None:
     frame = pl.DataFrame({"q": [0.2, 0.6], "y": [True, True]})
     assert evaluate(door, "ece", frame, "q", "y") == pytest.approx(0.6)
@@ -253,7 +256,7 @@ ROWS = st.lists(
 )
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(
     ROWS,
     BINS,

@@ -10,7 +10,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.costs import CostMatrix
+from polars_ec.arguments.costs import CostMatrix
 
 CLASSES = ["cat", "dog", "eel"]
 RANDOM = np.random.default_rng(17)
@@ -31,6 +31,7 @@ METRICS = {
 COST = np.mean(np.array(COSTS)[Y, (Q @ np.array(COSTS)).argmin(axis=1)])
 
 
+@pytest.mark.quick("*-order3", "*-order4")
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("name", METRICS)
 def test_fields_of_a_struct_are_found_by_name(order: tuple[str, ...], name: str) -> None:
@@ -46,6 +47,7 @@ def test_two_classes() -> None:
     assert log.select(ec.precision("q", "y", pos_label="dog")).item() == 1
 
 
+@pytest.mark.quick("order1", "order4")
 @pytest.mark.parametrize("order", ORDERS)
 def test_numbers_are_names_too(order: tuple[str, ...]) -> None:
     named = pl.struct(pl.col(name).alias(str(CLASSES.index(name))) for name in order)
@@ -70,6 +72,7 @@ def test_names_that_do_not_go_together_are_refused_at_the_plan(score: pl.Expr, o
         LOG.lazy().select(ec.accuracy(score, "label", **options)).collect_schema()
 
 
+@pytest.mark.quick("order3", "order4")
 @pytest.mark.parametrize("order", ORDERS)
 def test_rows_of_a_cost_matrix_are_found_by_name(order: tuple[str, ...]) -> None:
     rows = [COSTS[CLASSES.index(name)] for name in order]
@@ -137,6 +140,7 @@ def test_a_sketch_knows_no_names() -> None:
         log.ec.sketch("p", "y", costs=CostMatrix([[0, 1], [1, 0]], classes=["no", "yes"]))
 
 
+@pytest.mark.quick("order1", "order4")
 @pytest.mark.parametrize("order", ORDERS)
 def test_priors_are_found_by_name(order: tuple[str, ...]) -> None:
     shares = {"cat": 0.5, "dog": 0.3, "eel": 0.2}
@@ -242,6 +246,7 @@ def test_the_risk_of_two_scores_a_row_is_of_the_stated_costs() -> None:
     assert of_one["raw"].item() == pytest.approx(wanted)
 
 
+@pytest.mark.quick("order2", "order4")
 @pytest.mark.parametrize("order", ORDERS)
 def test_columns_go_with_the_classes_that_they_are_named_after(order: tuple[str, ...]) -> None:
     """A matrix turned over in both directions is the same matrix: also for metrics that ask which decision is which class."""

@@ -137,6 +137,7 @@ LOG = pl.DataFrame(
 )
 
 
+@pytest.mark.quick("0.2")
 @pytest.mark.parametrize("prior", [None, 0.2])
 def test_a_factor_in_all_weights_changes_no_metric(prior: float | None) -> None:
     log = pl.concat(LOG.with_columns(pl.col("w") * factor, factor=factor) for factor in (1.0, *FACTORS))
@@ -189,6 +190,7 @@ def test_weights_that_add_up_to_infinity_have_no_metric() -> None:
 # Costs -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.quick("1e-300", "1e+308")
 @pytest.mark.parametrize("factor", [1e-300, 1e-160, 1e160, 1e308])
 def test_a_factor_in_all_costs_changes_no_decision(factor: float) -> None:
     for costs in ({"cost_fn": 1.0, "cost_fp": 1.0}, {"cost_fn": 0.5, "cost_fp": 1.5}):
@@ -242,6 +244,7 @@ def test_errors_that_cost_nothing(cost_fn: float, cost_fp: float, threshold: flo
 OF_PRIOR = [case for case in CASES if "prior" in case.options and "posterior" in case.score_types]
 
 
+@pytest.mark.quick("streaming")
 @pytest.mark.parametrize("engine", ["streaming", "in-memory"])
 def test_a_prior_that_is_none_anywhere_in_the_group(engine: str) -> None:
     good = [0.3] * 4

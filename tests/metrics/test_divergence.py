@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from mpmath import mp
 
 import polars_ec as ec
-from tests.support.doors import DOORS, evaluate
+from tests.support.doors import DOORS, QUICK_DOORS, evaluate
 from tests.support.plans import assert_streams
 from tests.support.profile import EXAMPLES, PROFILE
 
@@ -130,7 +130,8 @@ def test_groups_of_many_classes(rule: str) -> None:
             assert values[group] == (None if wanted is None else pytest.approx(wanted, rel=1e-12)), (name, group)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("*function*")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize("rule", RULES)
 def test_log_odds(door: str, rule: str) -> None:
     frame = pl.DataFrame({"q": [2.0, -1.0, 700.0, math.inf], "s": [1.0, -1.5, 699.0, math.inf]})
@@ -140,7 +141,8 @@ def test_log_odds(door: str, rule: str) -> None:
         assert value == pytest.approx(evaluate(door, name, posteriors, "q", "s", rule=rule), rel=1e-9)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("*function*")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize("rule", RULES)
 def test_divergence_and_entropy_make_the_whole(door: str, rule: str) -> None:
     rng = np.random.default_rng(5)
@@ -152,7 +154,8 @@ def test_divergence_and_entropy_make_the_whole(door: str, rule: str) -> None:
     assert evaluate(door, "expected_score_divergence", frame, "s", "s", rule=rule) == 0
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.quick("*function*")
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize("rule", RULES)
 def test_labels_as_the_reference_give_the_scoring_rule(door: str, rule: str) -> None:
     rng = np.random.default_rng(6)
@@ -164,7 +167,7 @@ def test_labels_as_the_reference_give_the_scoring_rule(door: str, rule: str) -> 
         assert evaluate(door, name, frame, "q", "s", rule=rule) == pytest.approx(empirical, rel=1e-12)
 
 
-@pytest.mark.parametrize("door", DOORS)
+@pytest.mark.parametrize("door", QUICK_DOORS)
 @pytest.mark.parametrize("name", NAMES)
 def test_missing_and_wrong_rows(door: str, name: str) -> None:
     rows = [("right", 0.2, 0.3, 1.0), ("late", 0.2, 0.3, 2.0), ("late", None, 0.3, 1.0), ("late", 0.2, None, 1.0)]

@@ -58,6 +58,7 @@ def moved(metric: Any, frame: pl.DataFrame, empirical: list[float], target: list
 class TestRisk:
     """Blocks `risk` of the reference: costs of decisions, at the data's priors and at others."""
 
+    @pytest.mark.quick("function-Cab-p*", "function-Cab-*4shot", "function-Cimb-*gpt2")
     def test_bayes_decisions(self, metric, name, costs_name):
         reference, frame = expected_of(name), log_of(name)
         expected, target = reference["risk"][costs_name]["bayes"], reference["target_priors"]
@@ -71,6 +72,7 @@ class TestRisk:
         assert metric("nec", frame, SCALE[name], **options) == close(expected["empirical"]["NEC"])
         assert metric("nec", frame, SCALE[name], prior=target, **options) == close(expected["target"]["NEC"])
 
+    @pytest.mark.quick("function-Cab-p*", "function-Cab-sst2_gpt2", "function-Cimb-*4shot", "function-Cimb-e*")
     def test_bayes_decisions_from_posteriors_moved_to_the_target_prior(self, metric, name, costs_name):
         reference, frame = expected_of(name), log_of(name)
         expected, target = reference["risk"][costs_name]["bayes_reweighted_to_target"], reference["target_priors"]
@@ -135,11 +137,7 @@ def test_counts_and_class_prior(metric, name):
 
 @pytest.mark.parametrize(
     ("name", "n_classes", "n_rows", "prior"),
-    [
-        ("sst2_gpt2", 2, 1821, 0.5),
-        ("agnews_gpt2", 4, 7600, 0.25),
-        ("cifar10_resnet-20", 10, 10000, 0.10),
-    ],
+    [("sst2_gpt2", 2, 1821, 0.5), ("agnews_gpt2", 4, 7600, 0.25), ("cifar10_resnet-20", 10, 10000, 0.10)],
 )
 def test_sizes_that_the_paper_prints(name, n_classes, n_rows, prior):
     """Ferrer and Ramos, "Evaluating posterior probabilities", Table 3."""
@@ -178,6 +176,7 @@ class TestScoringRules:
                 value = metric(metric_name, frame, score, prior=target, score_type=score_type)
                 assert value == close(expected[key])
 
+    @pytest.mark.quick("function-sst2_gpt2")
     @pytest.mark.parametrize("name", BINARY)
     def test_beta_family(self, metric, name):
         reference, frame = expected_of(name), log_of(name)
@@ -267,6 +266,7 @@ class TestBinary:
         assert metric("f1", frame, "posterior", **options) == close(expected["F1_at_0_5"])
 
 
+@pytest.mark.quick("function-pneumoniamnist_resnet50", "function-agnews_gpt2")
 @pytest.mark.parametrize("name", [*BINARY, *MULTICLASS])
 def test_calibration_error(metric, name):
     """Block `ece` of the reference, which is in percent."""
@@ -355,6 +355,7 @@ def test_made_argmax_decisions(metric, n_classes, costs_name):
     assert metric("nec", frame, "decision", **options) == close(expected_cost / (shares @ costs).min())
 
 
+@pytest.mark.quick("function-empirical-3", "function-target-2", "function-target_reweighted_posteriors-3")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("version", ["empirical", "target", "target_reweighted_posteriors"])
 def test_made_scoring_rules(metric, n_classes, version):

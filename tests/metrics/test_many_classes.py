@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +15,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.scores.scores import Decider
 from tests.support.cases import mostly_slow
 from tests.support.plans import assert_streams
 
@@ -219,13 +222,42 @@ def test_equal_posteriors_decide_for_the_first_class_and_equal_columns_for_the_f
             {"q": pl.Series(np.full((4, n_classes), 1 / n_classes), dtype=pl.Array(pl.Float64, n_classes))}
         )
         circle = [[float((j - i) % n_classes) for j in range(n_classes)] for i in range(n_classes)]
-        in_order = [sum((row[j] - (n_classes - 1)) * (1 / n_classes) for row in circle) for j in range(n_classes)]
+        # Python's sum() corrects its rounding from 3.12 on; sums of expressions, of SQL and of NumPy's arrays do not.
+        in_order = [
+            reduce(add, [(row[j] - (n_classes - 1)) * (1 / n_classes) for row in circle]) for j in range(n_classes)
+        ]
         assert log.select(ec.bayes_decision("q")).to_series().to_list() == [0] * 4
         twice = [[0.3, 0.1, 0.1, 0.2]] * n_classes
         assert log.select(ec.bayes_decision("q", costs=twice)).to_series().to_list() == [1] * 4
         # All are the same but for rounding, by which the first of the least sums in the order of the classes is the decision.
         decided = log.select(ec.bayes_decision("q", costs=circle)).to_series().to_list()
         assert decided == [in_order.index(min(in_order))] * 4
+
+
+class RoundedAtWill(np.ndarray[Any, np.dtype[Any]]):
+    """An array whose products of matrices are off by as much as any order of summation may make them."""
+
+    def __matmul__(self, other: Any) -> Any:
+        product = np.asarray(self) @ other
+        bound = len(other) * np.finfo(float).eps * np.abs(other).max()
+        return product + np.random.default_rng(5).uniform(-bound, bound, product.shape)
+
+
+@pytest.mark.parametrize("n_classes", [6, 30, 300])
+def test_no_decision_hangs_on_how_a_product_of_matrices_rounds(n_classes: int) -> None:
+    random = np.random.default_rng(n_classes)
+    circle = (np.arange(n_classes)[None, :] - np.arange(n_classes)[:, None]) % n_classes * 1.0
+    shares = random.integers(1, 3, (20, n_classes)).astype(float)
+    shares[0] = 1
+    shares /= shares.sum(axis=1, keepdims=True)
+    below = circle - circle.max(axis=1, keepdims=True)
+    in_order = np.cumsum(shares[:, :, None] * below, axis=1)[:, -1].argmin(axis=1)
+    decider = Decider(ec.CostMatrix(circle.tolist()))
+    assert decider.decide(shares.view(RoundedAtWill)).tolist() == in_order.tolist()
+    for rows in (1, 3, 20):
+        blocks = [decider.decide(shares[start : start + rows]) for start in range(0, 20, rows)]
+        assert np.concatenate(blocks).tolist() == in_order.tolist()
+    assert decider.decide(np.asfortranarray(shares)).tolist() == in_order.tolist()
 
 
 def test_a_thousand_classes() -> None:

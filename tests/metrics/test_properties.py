@@ -29,12 +29,16 @@ GOOD_NUMBERS = {
     "posterior": st.one_of(
         st.sampled_from([0.0, 1.0, 0.5, 0.25, 1e-300, 1e-10, 1 - 1e-16, 0.1, 0.2]), st.floats(0, 1, width=64)
     ),
+    "percent": st.one_of(
+        st.sampled_from([0.0, 100.0, 50.0, 29.0, 1e-298, 1e-8, 7.0, 10.0, 20.0]), st.floats(0, 100, width=64)
+    ),
     "log_odds": st.one_of(st.sampled_from([-math.inf, math.inf, 0.0, -800.0, 800.0]), st.floats(-40, 40)),
     "llr": st.one_of(st.sampled_from([-math.inf, math.inf, 0.0, -800.0, 800.0]), st.floats(-40, 40)),
     "decision": st.sampled_from([0.0, 1.0]),
 }
 WRONG_NUMBERS = {
     "posterior": [math.nan, 1.5, -1e-9, math.inf],
+    "percent": [math.nan, 100.5, -1e-9, math.inf],
     "log_odds": [math.nan],
     "llr": [math.nan],
     "decision": [0.5, 2.0, -1.0, math.nan],
@@ -79,6 +83,8 @@ def binary_logs(draw: st.DrawFn, score_type: str) -> tuple[list[tuple], dict[str
         options["weight"] = "w"
     if score_type == "posterior" and "costs" not in options:
         options["threshold"] = draw(st.sampled_from([None, None, 0.5, 0.1]))
+    if score_type == "percent" and "costs" not in options:
+        options["threshold"] = draw(st.sampled_from([None, None, 50, 10]))
     return rows, {**options, "score_type": score_type}
 
 
@@ -255,8 +261,9 @@ def check(
             assert_close(doors["sql"][group][case.name], doors["streaming"][group][case.name], case.name, rel=1e-12)
 
 
-@pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr", "decision"])
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@pytest.mark.quick("posterior", "llr", "decision")
+@pytest.mark.parametrize("score_type", ["posterior", "percent", "log_odds", "llr", "decision"])
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(data=st.data())
 def test_binary(score_type: str, data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options = data.draw(binary_logs(score_type))
@@ -289,6 +296,7 @@ GOOD_ROWS = [("a", 0.9, 1, 2.0), ("a", 0.2, 0, 1.0), ("a", 0.4, 1, 0.5), ("a", 0
 OF_POSTERIORS = [case for case in CASES if "posterior" in case.score_types and case.name != "dcf"]
 
 
+@pytest.mark.quick("None")
 @pytest.mark.parametrize("prior", [None, 0.1])
 def test_a_missing_row_may_have_any_weight(connection, prior: float | None) -> None:
     rows = [*GOOD_ROWS, ("a", None, 1, math.nan), ("a", None, 0, math.inf), ("a", 0.6, None, math.nan)]
@@ -321,8 +329,7 @@ def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: 
 
 
 @pytest.mark.parametrize(
-    ("prior", "weight"),
-    mostly_slow([(None, None), (0.0, None), (0.0, "w"), (1.0, "w")], [(0.0, "w")]),
+    ("prior", "weight"), mostly_slow([(None, None), (0.0, None), (0.0, "w"), (1.0, "w")], [(0.0, "w")])
 )
 def test_a_group_without_rows_has_no_value(connection, prior: float | None, weight: str | None) -> None:
     rows = [*GOOD_ROWS, ("b", None, 1, 1.0), ("b", None, 0, 1.0), ("b", 0.6, None, 1.0)]
@@ -333,7 +340,7 @@ def test_a_group_without_rows_has_no_value(connection, prior: float | None, weig
 
 
 # Plans for K classes are long.
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(data=st.data())
 def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> None:
     rows, options, k = data.draw(vector_logs())

@@ -101,6 +101,7 @@ def test_raw_scores(rows, prior, weighted, resolution) -> None:
     check_all(rows, prior, weighted, "raw", resolution)
 
 
+@pytest.mark.quick("True")
 @pytest.mark.parametrize("best", [True, False])
 def test_bounds_hold_for_the_best_and_the_worst_order_within_cells(best: bool) -> None:
     """Where a bound of auc_roc is attained, so that no tighter one would be right."""

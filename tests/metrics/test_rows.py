@@ -89,6 +89,7 @@ def test_vector_losses(label, connection) -> None:
         assert_rows(doors, wanted)
 
 
+@pytest.mark.quick("scores0-*-4.0-1.0", "scores1-*-1.0-9.0", "scores2-*-4.0-1.0")
 @pytest.mark.parametrize(("cost_fn", "cost_fp"), [(1.0, 1.0), (4.0, 1.0), (1.0, 9.0)])
 @pytest.mark.parametrize(
     ("scores", "score_type"), [(POSTERIORS, "posterior"), (LOG_ODDS, "log_odds"), (LOG_ODDS, "llr")]
@@ -125,6 +126,7 @@ def test_vector_decisions(connection) -> None:
         assert_rows(doors, [None if d is None else costs[2][d] for d in decisions])
 
 
+@pytest.mark.quick("0.25-posterior", "0.25-llr", "0.5-log_odds")
 @pytest.mark.parametrize("score_type", ["posterior", "log_odds", "llr"])
 @pytest.mark.parametrize("threshold", [0.25, 0.5])
 def test_a_score_at_the_threshold_is_decided_negative(score_type: str, threshold: float, connection) -> None:

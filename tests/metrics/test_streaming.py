@@ -51,6 +51,7 @@ def test_the_check_sees_a_fallback(log: pl.LazyFrame) -> None:
     assert "in-memory-map" in physical_plan(log.group_by("g").agg(pl.col("p").rank().sum()))
 
 
+@pytest.mark.quick("plain", "weight", "prior1", "cost_fn")
 @pytest.mark.parametrize(
     "options",
     [{}, {"weight": "w"}, {"prior": 0.3}, {"prior": pl.col("pi")}, {"threshold": 0.4}, {"cost_fn": 7.0}],
@@ -67,6 +68,7 @@ def test_llr_metrics_stream(log: pl.LazyFrame, prior) -> None:
     assert_streams(log.group_by("g").agg(metrics(LLR, "llr", score_type="llr", prior=prior)))
 
 
+@pytest.mark.quick("zero-one-l", "3x4-v")
 @pytest.mark.parametrize("score", ["v", "l"])
 @pytest.mark.parametrize("costs", [None, [[0, 1, 2, 0.5], [3, 0, 1, 0.5], [1, 9, 0, 0.5]]], ids=["zero-one", "3x4"])
 def test_vector_metrics_stream(log: pl.LazyFrame, score: str, costs) -> None:
@@ -89,6 +91,7 @@ def test_row_functions_stream(log: pl.LazyFrame) -> None:
     assert_streams(log.select(expressions))
 
 
+@pytest.mark.quick("own-one model-*", "*-two models-column", "column-*-expression")
 @pytest.mark.parametrize("by", [(), "g", ["g", pl.col("w") > 0.5]], ids=["one group", "column", "expression"])
 @pytest.mark.parametrize("score", ["p", ["p", "w"]], ids=["one model", "two models"])
 @pytest.mark.parametrize("prior", [None, 0.2, pl.col("pi")], ids=["own", "number", "column"])

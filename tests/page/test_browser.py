@@ -12,7 +12,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from polars_ec.page.render import render
+from polars_ec.page.layout import render
 from tests.support.pages import HOSTILE, chromium, contents_of, group_names, simulated
 
 READY = "html[data-ready]"

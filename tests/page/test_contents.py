@@ -10,10 +10,9 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.page import of_sketch
-from polars_ec.page.contents import Contents
-from polars_ec.page.of_log import contents_of
-from polars_ec.page.verdict import sentences
+from polars_ec.page import sources
+from polars_ec.page.contents import Contents, sentences
+from polars_ec.page.sources import contents_of
 
 COST_FN = 4.0
 SEGMENTS = {"a": 900, "b": 700, "c": 500, "d": 300}
@@ -134,6 +133,7 @@ def test_changes_are_of_the_last_month_with_labels_against_the_reference() -> No
     assert changes["p_adjusted"].sort().to_list() == pytest.approx(np.minimum(stepped, 1).tolist(), rel=1e-9)
 
 
+@pytest.mark.quick("rows")
 @pytest.mark.parametrize("given", [{"cost_fn": COST_FN}, {"cost_fn": "cost"}], ids=["sketch", "rows"])
 def test_changes_are_of_periods_after_the_reference(given: dict) -> None:
     # Segment b ends in February.
@@ -149,6 +149,7 @@ def test_changes_are_of_periods_after_the_reference(given: dict) -> None:
     assert not any("changed" in text or "went from" in text for text in texts)
 
 
+@pytest.mark.quick("rows")
 @pytest.mark.parametrize("given", [{"cost_fn": COST_FN}, {"cost_fn": "cost"}], ids=["sketch", "rows"])
 def test_one_group_has_no_other_shares_of_groups(given: dict) -> None:
     made = contents(LOG.filter(segment="a"), metrics=["nec"], interval=0.975, **given)
@@ -158,6 +159,7 @@ def test_one_group_has_no_other_shares_of_groups(given: dict) -> None:
     assert made.options["Limits"] == "97.5%"
 
 
+@pytest.mark.quick("rows")
 @pytest.mark.parametrize("cost_fn", [COST_FN, "cost"], ids=["sketch", "rows"])
 def test_the_foot_names_weight_and_positive_label(cost_fn: float | str) -> None:
     made = contents(
@@ -218,6 +220,7 @@ def through_polars() -> Contents:
     return contents(cost_fn=COST_FN, metrics=["nec"], period=None)
 
 
+@pytest.mark.quick("duckdb", "sketch")
 @pytest.mark.parametrize(
     "door", ["reader", "duckdb", "sketch", *(pytest.param(door, marks=pytest.mark.slow) for door in ("lazy", "pandas"))]
 )
@@ -262,6 +265,7 @@ KINDS = ("posterior", "llr", "raw", "row costs")
 OTHERS = [pytest.param(*pair, marks=pytest.mark.slow) for pair in product(LOGS, KINDS) if pair not in QUICK]
 
 
+@pytest.mark.quick("empty-*", "with wrong rows-*")
 @pytest.mark.parametrize(("what", "kind"), [*QUICK, *OTHERS])
 def test_every_log_has_a_page(what: str, kind: str) -> None:
     log = LOGS[what]
@@ -274,6 +278,7 @@ def test_every_log_has_a_page(what: str, kind: str) -> None:
     assert made.costly == []
 
 
+@pytest.mark.quick("given1-*", "given2-*")
 @pytest.mark.parametrize(
     ("given", "main", "note"),
     [
@@ -328,8 +333,8 @@ def test_models_and_targets_are_one_by_one() -> None:
 
 
 def test_of_many_groups_trends_are_of_the_largest_and_the_worst(monkeypatch) -> None:
-    monkeypatch.setattr(of_sketch, "_MOST_IN_TRENDS", 8)
-    monkeypatch.setattr(of_sketch, "_MOST_CALIBRATED", 2)
+    monkeypatch.setattr(sources, "_MOST_IN_TRENDS", 8)
+    monkeypatch.setattr(sources, "_MOST_CALIBRATED", 2)
     log = LOG.with_columns(p=pl.when(segment="d").then(1 - pl.col("p")).otherwise("p"))
     made = contents(log, cost_fn=COST_FN, metrics=["nec"])
     assert made.trend is not None

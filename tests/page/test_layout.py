@@ -10,14 +10,20 @@ from html.parser import HTMLParser
 import polars as pl
 import pytest
 
-from polars_ec.page import layout, render
-from polars_ec.page.charts import Figure, figures
-from polars_ec.page.contents import Contents
-from polars_ec.page.sentence import groups_in
-from polars_ec.page.sparklines import Area, Scale, panel, sparkline
-from polars_ec.page.text import number_in_table, p_value, percent_in_table, signed, tenths
-from polars_ec.page.trends import trends_of
-from polars_ec.page.verdict import sentences
+import polars_ec as ec
+from polars_ec.page import layout
+from polars_ec.page import layout as render
+from polars_ec.page.contents import (
+    Contents,
+    number_in_table,
+    p_value,
+    percent_in_table,
+    sentences,
+    shown_names,
+    signed,
+    tenths,
+)
+from polars_ec.page.layout import Area, Figure, Scale, figures, group_trends, panel, sparkline
 from tests.support.pages import contents_of, group_names, simulated
 
 
@@ -120,11 +126,11 @@ def test_groups_are_marked_that_the_verdict_names_and_no_others(contents, html) 
 def test_keys_and_periods_have_any_names() -> None:
     log = simulated(group_names(3), 2, 600)
     made = contents_of(log.rename({"group": "row", "month": "at"}), ["row"], "at", metrics=["nec"])
-    page = layout.page_of(made, [], 3)
+    page = layout.page_view(made, [], 3)
     assert [row.name for row in page.rows] == made.groups["row"].to_list()
     assert all(cell.picture for row in page.rows for column, cell in row.cells if column.name == "trend")
     assert page.lead.startswith("600 rows · 3 groups by row · 2 periods from 2023-01 to 2023-02")
-    one = layout.page_of(contents_of(log.head(1), metrics=["nec"]), [], 1)
+    one = layout.page_view(contents_of(log.head(1), metrics=["nec"]), [], 1)
     assert one.lead.startswith("1 row · 1 group by group · 1 period, 20")
 
 
@@ -145,8 +151,8 @@ def test_a_verdict_calls_groups_as_the_table_does() -> None:
     hebrew = replace(
         contents, groups=contents.groups.with_columns(group=pl.lit("\u05d0\u05d1 ") + pl.col("n").cast(pl.String))
     )
-    assert {name[0] + name[-1] for name in groups_in(hebrew)} == {"\u2068\u2069"}
-    assert groups_in(contents) == contents.labels
+    assert {name[0] + name[-1] for name in shown_names(hebrew)} == {"\u2068\u2069"}
+    assert shown_names(contents) == contents.labels
 
 
 def test_of_too_many_groups_those_are_shown_that_the_verdict_names(contents) -> None:
@@ -164,7 +170,7 @@ def test_of_too_many_groups_those_are_shown_that_the_verdict_names(contents) -> 
     rest = contents.rest.with_columns(
         pl.when(other).then(column).otherwise(pl.lit(value)).alias(column) for column, value in sure.items()
     )
-    page = layout.page_of(replace(contents, rest=rest), [], 4)
+    page = layout.page_view(replace(contents, rest=rest), [], 4)
     assert any(f"{name} (-0.900 [" in text for _, text in page.verdict)
     assert name in [row.name for row in page.rows]
     assert len(page.rows) < contents.groups.height
@@ -188,9 +194,7 @@ def test_the_charts_hold_the_data_of_their_specifications(contents, html, plain)
     embedded = data_of(html)["charts"]
     assert list(embedded) == [figure.id for figure in plain]
     assert list(embedded) == ["roc", "reliability", "cost_curve", "pr", "forest", "drift"]
-    from polars_ec.plot import tables
-
-    (rows,) = [rows for rows in tables.forest(contents.groups, "nec").to_dict()["datasets"].values() if len(rows) > 3]
+    (rows,) = [rows for rows in ec.plot.forest(contents.groups, "nec").to_dict()["datasets"].values() if len(rows) > 3]
     (packed,) = [data for data in embedded["forest"]["datasets"].values() if data["n"] > 3]
     for name, column in packed["columns"].items():
         texts = isinstance(column, dict)
@@ -209,7 +213,7 @@ def test_a_chart_of_the_page_ignores_what_a_user_has_told_altair(contents, plain
 
 
 def test_definitions_are_the_first_sentences_of_the_documentation(contents, html) -> None:
-    page = layout.page_of(contents, [], 100)
+    page = layout.page_view(contents, [], 100)
     told = dict(page.definitions)
     assert told["Normalised expected cost (NEC)"].startswith(
         "Expected cost normalised by that of the best naive system"
@@ -221,7 +225,7 @@ def test_definitions_are_the_first_sentences_of_the_documentation(contents, html
 
 
 def test_missing_and_invalid_rows_are_counted_by_group(contents) -> None:
-    page = layout.page_of(contents, [], 100)
+    page = layout.page_view(contents, [], 100)
     missing = contents.groups.filter(pl.col("group") == "S010")["n_missing"].item()
     assert missing > 50
     assert [(line.name, line.missing) for line in page.quality[:2]] == [
@@ -236,7 +240,7 @@ def test_what_is_not_known_says_why() -> None:
     label = pl.when(pl.col("group") == "S001").then(pl.lit(True)).otherwise("label")
     score = pl.when(pl.col("group") == "S002", pl.int_range(pl.len()) < 100).then(1.5).otherwise("score")
     contents = contents_of(log.with_columns(label=label, score=score))
-    rows = layout.page_of(contents, [], 100).rows
+    rows = layout.page_view(contents, [], 100).rows
     whys = {row.name: {cell.why for column, cell in row.cells if column.name != "rest"} for row in rows}
     assert "not known: all rows are of one class" in whys["S001"]
     assert any(why.startswith("not known: ") and why.endswith("rows are invalid") for why in whys["S002"])
@@ -309,11 +313,11 @@ def test_what_lies_beyond_a_scale_is_said(contents, html) -> None:
     scale = Scale(0, 2)
     assert scale.holds([0.0, 2.0, None, float("nan")])
     assert not scale.holds([2.1])
-    trends = trends_of(contents, range(contents.groups.height))
-    widest = max(v for trend in trends.of_group.values() for v in trend.high if v is not None)
+    trends = group_trends(contents, range(contents.groups.height))
+    widest = max(v for trend in trends.by_group.values() for v in trend.high if v is not None)
     assert (told in html) == (widest > trends.scale.high)
     assert contents.trend is not None
     calm = contents.trend.with_columns(nec=0.5, nec_ci_low=0.49, nec_ci_high=0.51)
     calm_total = contents.trend_total.with_columns(nec=0.5, nec_ci_low=0.49, nec_ci_high=0.51)
-    page = layout.page_of(replace(contents, trend=calm, trend_total=calm_total), [], 15)
+    page = layout.page_view(replace(contents, trend=calm, trend_total=calm_total), [], 15)
     assert not page.beyond

@@ -12,9 +12,9 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.page.contents import Contents
-from polars_ec.page.render import MOST_BYTES, render
-from polars_ec.plotting import vega
-from polars_ec.plotting.web import asset
+from polars_ec.page.layout import MOST_BYTES, render
+from polars_ec.plot import files
+from polars_ec.plot.files import asset
 from tests.support.pages import HOSTILE, contents_of, group_names, simulated
 
 
@@ -59,7 +59,7 @@ def test_names_close_no_element_and_make_none(html) -> None:
 
 
 def test_a_page_asks_for_nothing_from_elsewhere(html) -> None:
-    page = html.replace(asset("vega.js"), "")
+    page = html.replace(asset("vega.js.xz"), "")
     assert not re.search(r"""(?:src|href|action)\s*=|url\(|@import""", page.replace("img src=x", ""))
 
 
@@ -87,6 +87,7 @@ def many() -> Contents:
     return replace(few, groups=groups, trend=trend, rest=stretched(few.rest), changes=stretched(few.changes))
 
 
+@pytest.mark.slow
 def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
     html = render(many)
     assert MOST_BYTES * 0.7 < len(html.encode()) <= MOST_BYTES
@@ -105,14 +106,14 @@ def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
 
 
 def test_charts_are_left_out_before_a_page_is_too_large(contents, html, monkeypatch) -> None:
-    monkeypatch.setattr("polars_ec.page.render.MOST_BYTES", len(html.encode()) - 40_000)
+    monkeypatch.setattr("polars_ec.page.layout.MOST_BYTES", len(html.encode()) - 40_000)
     html = render(contents)
     assert re.search(r"\d charts? left out", html)
     assert 'id="chart-roc"' in html
 
 
 def test_the_libraries_are_those_of_vl_convert_with_their_licences() -> None:
-    bundled = asset("vega.js")
+    bundled = asset("vega.js.xz")
     versions = re.match(r"/\*!\nVega ([\d.]+), Vega-Embed ([\d.]+)\n", bundled)
     assert versions
     assert asset("vega.LICENSE") in bundled
@@ -121,9 +122,10 @@ def test_the_libraries_are_those_of_vl_convert_with_their_licences() -> None:
     import vl_convert
 
     if versions.groups() == (vl_convert.get_vega_version(), vl_convert.get_vega_embed_version()):
-        assert vega.bundle() == bundled
+        assert files.bundle() == bundled
 
 
+@pytest.mark.slow
 def test_pages_of_other_scores(tmp_path) -> None:
     log = simulated(group_names(3), 2, 600)
     vectors = log.with_columns(

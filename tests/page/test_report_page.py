@@ -12,6 +12,7 @@ LOG = pl.DataFrame(
 )
 
 
+@pytest.mark.slow
 def test_the_page_is_one_file_and_the_same_each_time(tmp_path) -> None:
     pytest.importorskip("jinja2")
     path = tmp_path / "page.html"
@@ -39,7 +40,7 @@ def test_a_folder_that_is_not_there_is_an_error_before_the_log_is_read(tmp_path)
 
 
 def test_what_is_not_installed_is_named_with_the_way_out(tmp_path, monkeypatch) -> None:
-    for name in [name for name in sys.modules if name.startswith(("polars_ec.page.render", "polars_ec.page.charts"))]:
+    for name in [name for name in sys.modules if name.startswith(("polars_ec.page.layout", "polars_ec.page.layout"))]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "jinja2", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'polars_ec\[html\]'"):
@@ -57,6 +58,7 @@ def test_a_path_that_no_browser_opens_is_an_error_before_the_log_is_read(tmp_pat
     assert not [*tmp_path.iterdir()]
 
 
+@pytest.mark.quick("options0-*", "options3-*", "options4-*")
 @pytest.mark.parametrize(
     ("options", "costs", "decisions"),
     [

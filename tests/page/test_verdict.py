@@ -8,16 +8,17 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.page.contents import Contents
-from polars_ec.page.told_changes import that_differ
-from polars_ec.page.verdict import of_report, sentences
-from polars_ec.page.wording import (
+from polars_ec.page.contents import (
+    Contents,
     count,
+    differing_groups,
+    group_names,
     listed,
-    names_of,
     number_in_sentence,
     percent_with_limits,
     period_text,
+    report_sentences,
+    sentences,
     share,
     text,
     with_limits,
@@ -214,7 +215,7 @@ def that_differ_of_200(seed: int, useless: int) -> set[int]:
     log = pl.DataFrame({"g": group, "p": 1 / (1 + np.exp(-log_odds)), "y": label})
     rest = log.ec.sketch("p", "y", by="g", cost_fn=5, resolution=1).compare("nec", reference="rest")
     made = Contents("", ["g"], None, ["nec"], None, 0.95, rest.select("g"), TOTAL, rest=rest)
-    return set(that_differ(made, rest)[0]["g"].to_list())
+    return set(differing_groups(made, rest)[0]["g"].to_list())
 
 
 def test_those_that_are_truly_worse_are_named_among_200() -> None:
@@ -342,10 +343,11 @@ def noise_only(groups: int, seed: int, log_spread: float = 0.1) -> pl.DataFrame:
     return pl.DataFrame(named).with_columns(small=pl.lit(value=False), nec_kinked=pl.lit(value=False))
 
 
+@pytest.mark.quick("200")
 @pytest.mark.parametrize("groups", [1, 2, 200])
 def test_noise_in_a_report_is_named_in_at_most_one_of_twenty(groups: int) -> None:
     named = sum(
-        any(s.kind == "bad" for s in of_report(noise_only(groups, seed), ["group"], None, interval=0.95))
+        any(s.kind == "bad" for s in report_sentences(noise_only(groups, seed), ["group"], None, interval=0.95))
         for seed in range(RUNS)
     )
     # Three standard errors above 5 %.
@@ -354,7 +356,7 @@ def test_noise_in_a_report_is_named_in_at_most_one_of_twenty(groups: int) -> Non
 
 def test_a_report_with_a_group_that_is_truly_bad() -> None:
     bad = pl.DataFrame([row("bad", 1.9, 1.6, 2.26)]).select(noise_only(1, 0).columns)
-    (only,) = of_report(pl.concat([noise_only(200, 7), bad]), ["group"], None, interval=0.95)
+    (only,) = report_sentences(pl.concat([noise_only(200, 7), bad]), ["group"], None, interval=0.95)
     assert (only.kind, only.text) == (
         "bad",
         "1 of 201 groups costs more than treating all cases alike, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
@@ -363,43 +365,43 @@ def test_a_report_with_a_group_that_is_truly_bad() -> None:
 
 def test_a_report_without_limits_says_how_to_get_some() -> None:
     plain = GROUPS.select("group", "nec")
-    (only,) = of_report(plain, ["group"], None)
+    (only,) = report_sentences(plain, ["group"], None)
     assert (only.kind, only.text) == (
         "neutral",
         "2 of 3 groups cost more than treating all cases alike (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
         "0.95 tells.",
     )
-    (fine,) = of_report(plain[:1], ["group"], None)
+    (fine,) = report_sentences(plain[:1], ["group"], None)
     assert (
         fine.text
         == "None of 1 group costs more than treating all cases alike (NEC at most 1); how sure that is, --interval 0.95 tells."
     )
     # Limits that are of no stated level are no limits.
-    assert "--interval" in of_report(GROUPS, ["group"], None)[0].text
+    assert "--interval" in report_sentences(GROUPS, ["group"], None)[0].text
 
 
 def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
     periods = pl.DataFrame({"group": ["a", "a", None], "month": [JANUARY, MARCH, None], "nec": [1.2, None, 1.4]})
-    (both,) = of_report(periods, ["group"], "month")
+    (both,) = report_sentences(periods, ["group"], "month")
     assert both.text.startswith(
         "2 of 2 groups and periods cost more than treating all cases alike (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
     )
-    (alone,) = of_report(periods.drop("group"), [], "month")
+    (alone,) = report_sentences(periods.drop("group"), [], "month")
     assert alone.text.startswith(
         "2 of 2 periods cost more than treating all cases alike (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
     )
     whole = pl.concat([GROUPS.with_columns(total=pl.lit(value=False)), table(row("", 0.6, 0.58, 0.62, total=True))])
-    found = [s.text for s in of_report(whole, ["group"], None, interval=0.9)]
+    found = [s.text for s in report_sentences(whole, ["group"], None, interval=0.9)]
     assert found[0].startswith(
         "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620]"
     )
     assert "90% limits" in found[0]
     assert found[1].startswith("1 of 3 groups")
-    (one, rows) = of_report(TOTAL, [], None, interval=0.95)
+    (one, rows) = report_sentences(TOTAL, [], None, interval=0.95)
     assert one.kind == rows.kind == "good"
-    assert of_report(GROUPS.rename({"nec": "recall"}), ["group"], None, "recall") == []
-    assert of_report(GROUPS, ["group"], None, "nce") == []
-    assert of_report(GROUPS.clear(), ["group"], None, interval=0.95) == []
+    assert report_sentences(GROUPS.rename({"nec": "recall"}), ["group"], None, "recall") == []
+    assert report_sentences(GROUPS, ["group"], None, "nce") == []
+    assert report_sentences(GROUPS.clear(), ["group"], None, interval=0.95) == []
 
 
 def test_numbers_have_the_digits_that_they_need() -> None:
@@ -425,9 +427,9 @@ def test_numbers_have_the_digits_that_they_need() -> None:
 
 def test_names_are_plain_text() -> None:
     hostile = pl.DataFrame({"k": ["\x1b[31mred\n\tx", "</script>", None, "x" * 99], "d": [dt.datetime(2024, 1, 2)] * 4})
-    names = names_of(hostile, ["k"])
+    names = group_names(hostile, ["k"])
     assert names == ["\N{REPLACEMENT CHARACTER}[31mred x", "</script>", "(missing)", "x" * 59 + "…"]
-    assert names_of(hostile[1:2], ["k", "d"]) == ["</script>, 2024-01-02"]
+    assert group_names(hostile[1:2], ["k", "d"]) == ["</script>, 2024-01-02"]
     assert text(dt.datetime(2024, 1, 2, 3)) == "2024-01-02 03:00:00"
     assert text([1, None]) == "[1, None]"
     years = pl.Series([dt.date(2023, 1, 1), dt.date(2024, 1, 1)])
@@ -445,5 +447,5 @@ def test_small_rows_of_groups_and_periods_are_called_that() -> None:
     periods = pl.DataFrame(
         {"group": ["a", "b"], "month": [JANUARY, MARCH], "n": [5, 5], "nec": [0.5, 0.6], "small": [True, False]}
     )
-    found = of_report(periods.with_columns(n_missing=0, n_invalid=0), ["group"], "month")
+    found = report_sentences(periods.with_columns(n_missing=0, n_invalid=0), ["group"], "month")
     assert found[-1].text == "1 of 2 groups and periods is small: its limits mean little, and nothing is said about it."

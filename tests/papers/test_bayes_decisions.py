@@ -1,4 +1,4 @@
-"""Cumani's lecture "Bayes decisions and model evaluation": what `polars_ec.papers` shows by functions, through the doors."""
+"""Cumani's lecture "Bayes decisions and model evaluation": what `examples/papers` shows by functions, through the doors."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ import numpy as np
 import polars as pl
 
 import polars_ec as ec
-from polars_ec.papers.lecture.decisions import FN, FP, POSTERIORS, STEPS, TN, TP
-from polars_ec.papers.lecture.detection import PREDICTIONS_AS_ROWS, PRIORS
+from examples.papers.lecture.decisions import FN, FP, POSTERIORS, PREDICTIONS_AS_ROWS, PRIORS, STEPS, TN, TP
 from tests.support.papers import counted, exactly, printed, repeated
 
 

@@ -5,7 +5,7 @@ The entries of the paper ask functions and sketches; these are the numbers that 
 
 from __future__ import annotations
 
-from polars_ec.papers.calibration.equations import COUNTS, DERIVED, FN, FP, OWN, RECALL, TP
+from examples.papers.calibration.equations import COUNTS, DERIVED, FN, FP, OWN, RECALL, TP
 from tests.support.papers import counted, exactly
 
 OPTIONS = {"score_type": "decision", "weight": "n"}

@@ -12,10 +12,16 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.papers.analysis.abstaining import TABLE_3
-from polars_ec.papers.analysis.error_counts import BALANCED, IMBALANCED, TABLE_1, TABLE_2, figure_2
-from polars_ec.papers.analysis.ten_classes import SYSTEMS, TABLE_4, calibrated, measure
-from polars_ec.papers.analysis.two_classes import two_class_log
+from examples.papers.analysis import PAPER
+from examples.papers.analysis.hard_decisions import BALANCED, IMBALANCED, TABLE_1, TABLE_2
+from examples.papers.analysis.simulated_systems import (
+    TABLE_3,
+    TABLE_4,
+    TEN_CLASS_SYSTEMS,
+    calibrated_posteriors,
+    measure,
+    two_class_log,
+)
 from tests.support.papers import counted, exactly, printed
 
 
@@ -81,7 +87,8 @@ def test_correlations_of_figure_2(totals, name, column, expected):
             points += [(nec, 2 * tp / (2 * tp + fp + fn))] if nec <= 1 + 1e-9 else []
     found = np.corrcoef(np.array(points).T)[0, 1]
     assert found == printed(expected, 4)
-    table = figure_2()
+    (entry,) = (entry for entry in PAPER.entries if entry.name == "figure-2")
+    table = entry.table()
     assert dict(table.rows)[name][table.columns.index(column)].computed == exactly(found)
 
 
@@ -110,13 +117,13 @@ def test_sets_of_table_4_that_are_not_fitted_are_those_that_are(step):
         for block, *columns in (line.split() for line in TABLE_4.strip().splitlines())
     }
     for priors in ("Datap", "Mismp"):
-        found = {system: measure(calibrated(f"{priors} {system}", step)) for system in SYSTEMS}
+        found = {system: measure(calibrated_posteriors(f"{priors} {system}", step)) for system in TEN_CLASS_SYSTEMS}
         for j, name in enumerate(("NEC", "NEC_abs", "NCE", "NBS")):
-            for i, system in enumerate(SYSTEMS):
+            for i, system in enumerate(TEN_CLASS_SYSTEMS):
                 # Three standard deviations over draws of the folds, as the entry says.
                 expected = rows[f"{priors}-{step}"][3 * j + i]
                 assert found[system][name] == pytest.approx(expected, abs=0.0065 if j < 2 else 0.005)
-        alike = ("cal", "mc2") if step == "temcal" else SYSTEMS
+        alike = ("cal", "mc2") if step == "temcal" else TEN_CLASS_SYSTEMS
         for name in ("NEC", "NEC_abs", "NCE", "NBS", "ECEmc"):
             assert [found[system][name] for system in alike] == pytest.approx(
                 [found[alike[0]][name]] * len(alike), rel=1e-6

@@ -1,4 +1,4 @@
-"""Ferrer, "No need for ad-hoc substitutes: the expected cost ...": what `polars_ec.papers` shows by functions, through the doors."""
+"""Ferrer, "No need for ad-hoc substitutes: the expected cost ...": what `examples/papers` shows by functions, through the doors."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.papers.expected_cost import two_thresholds
-from polars_ec.papers.expected_cost.bayes_decisions import SHARES
-from polars_ec.papers.expected_cost.ten_classes import PRINTED, costs_of_ten, ten_classes
+from examples.papers.expected_cost import thresholds
+from examples.papers.expected_cost.decisions import SHARES
+from examples.papers.expected_cost.thresholds import PRINTED, costs_of_ten, ten_classes
 from tests.support.papers import counted, exactly, printed
 
 
@@ -92,8 +92,8 @@ def test_net_benefit_and_likelihood_ratio(metric):
 @pytest.mark.slow
 def test_the_coarse_sketch_of_figure_1_has_the_rows_metrics():
     """The figure's table is read off a sketch of one bin a nat: at its thresholds that is no approximation."""
-    curve = two_thresholds.over_thresholds(two_thresholds.VARIANCE)
-    log, options = two_thresholds.two_gaussians(two_thresholds.VARIANCE), {"score_type": "log_odds"}
+    curve = thresholds.over_thresholds(thresholds.VARIANCE)
+    log, options = thresholds.two_gaussians(thresholds.VARIANCE), {"score_type": "log_odds"}
     for threshold in (-2.4, -0.6, 0.3):
         row = curve.filter(pl.col("threshold") == threshold).row(0, named=True)
         found = log.select(

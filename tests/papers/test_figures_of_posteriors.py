@@ -7,16 +7,16 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.papers.posteriors import figure_1, figure_2, figure_3, figure_5
-from polars_ec.papers.posteriors.synthetic import log_odds, synthetic
+from examples.papers.posteriors import figures
+from examples.papers.posteriors.synthetic import log_odds, synthetic
 from tests.support.papers import exactly, printed
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("system", figure_1.SYSTEMS)
+@pytest.mark.parametrize("system", figures.RISK_SYSTEMS)
 def test_figure_1(metric, system):
-    frame = figure_1.log(system).with_columns(posterior=ec.posterior("x", score_type="log_odds"))
-    nce, nbs = map(float, figure_1.PRINTED[system])
+    frame = figures.risk_log(system).with_columns(posterior=ec.posterior("x", score_type="log_odds"))
+    nce, nbs = map(float, figures.RISK_PRINTED[system])
     assert metric("nce", frame, "x", score_type="log_odds") == printed(nce, 2)
     assert metric("nbs", frame, "x", score_type="log_odds") == printed(nbs, 2)
     # The figure's costs [[0, 1/(1-a)], [1/a, 0]], at a = 1/2: twice the error rate.
@@ -33,9 +33,9 @@ def test_figure_1(metric, system):
         assert metric("epsr", frame, score, a=2.0, b=2.0, **options) == pytest.approx(3 * brier, rel=1e-10)
 
 
-def other_folds(module, score, rule, calibrator, **options) -> list[float]:
+def other_folds(rows, score, rule, calibrator, **options) -> list[float]:
     """RCL by 20 other foldings of a figure's rows."""
-    frame, found = synthetic(module.COUNTS, module.VARIANCE), []
+    frame, found = synthetic(*rows), []
     for seed in range(20):
         log = frame.with_columns(key=pl.format("{}-{}", pl.lit(seed), "row"))
         options |= {"calibrator": calibrator, "folds": 5, "fold_by": "key", "stratified": True}
@@ -45,17 +45,21 @@ def other_folds(module, score, rule, calibrator, **options) -> list[float]:
 
 @pytest.mark.slow
 def test_other_folds_move_figures_2_and_3_as_they_say():
-    found = other_folds(figure_2, log_odds("cal"), "brier", "histogram", score_type="log_odds")
+    found = other_folds(
+        (figures.TWO_COUNTS, figures.TWO_VARIANCE), log_odds("cal"), "brier", "histogram", score_type="log_odds"
+    )
     assert [round(min(found), 1), round(max(found), 1)] == [-28.7, -12.7]
     assert [round(np.mean(found), 1), round(np.std(found, ddof=1), 1)] == [-21.4, 5.0]
-    found = other_folds(figure_3, "mcp", "cross_entropy", "affine", score_type="log_posteriors")
+    found = other_folds(
+        (figures.TEN_COUNTS, figures.TEN_VARIANCE), "mcp", "cross_entropy", "affine", score_type="log_posteriors"
+    )
     assert [round(min(found), 1), round(max(found), 1)] == [77.9, 78.2]
 
 
 @pytest.mark.slow
 def test_other_draws_move_figure_5_as_it_says():
     for system, expected in {"cal": [0.012, 0.014], "mcp": [0.026, 0.051]}.items():
-        rows = figure_5.sketch(system).group_by()
+        rows = figures.bootstrap_sketch(system).group_by()
         limits = [
             rows.evaluate("nbs", interval=0.95, method="bootstrap", replicates=100, seed=seed)
             .select("nbs_ci_low", "nbs_ci_high")

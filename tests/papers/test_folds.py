@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.papers.folds import FOLDS, stratified_folds, with_folds
+from examples.papers.simulated import FOLDS, stratified_folds, with_folds
 
 
 @pytest.mark.slow

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.papers.score_files import SHIPPED, read_score_set, shipped
+from examples.papers.score_files import SHIPPED, read_score_set, shipped
 
 POSTERIORS = pl.DataFrame({"id": range(12), "label": [0, 1] * 6, "p0": [0.75, 0.25] * 6, "p1": [0.25, 0.75] * 6})
 WRITERS = {

@@ -19,7 +19,7 @@ from sklearn.metrics import roc_auc_score
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
-from polars_ec.plotting.lines import thin
+from polars_ec.plot.layers import alt, thin
 from tests.support.cases import mostly_slow
 
 CURVES = ["roc", "det", "pr", "prg", "tippett", "bayes_error", "cost_curve", "bayes_risk", "reliability"]
@@ -110,10 +110,7 @@ def expected_lines() -> dict[str, tuple[Any, list[tuple[Any, ...]], tuple[float,
         "det": (plot("det"), [row for row in deviates if all(map(math.isfinite, row[:2]))], (5, 5), False),
         "pr": (
             plot("pr", prior=0.1),
-            stepped(
-                pr.select("recall", pl.selectors.starts_with("precision")).rows(),
-                hold_before=True,
-            ),
+            stepped(pr.select("recall", pl.selectors.starts_with("precision")).rows(), hold_before=True),
             (1, 1),
             False,
         ),
@@ -426,6 +423,7 @@ def refused(name: str, score_type: str) -> bool:
     )
 
 
+@pytest.mark.quick("no rows-*", "infinite-*", "hostile names-pr", "hostile names-bayes_error")
 @pytest.mark.parametrize("name", CURVES)
 @pytest.mark.parametrize("case", mostly_slow(ODD, QUICK))
 def test_every_chart_of_every_sketch_is_valid_or_refused(case: str, name: str, capfd) -> None:
@@ -497,6 +495,7 @@ def test_actual_costs_at_thresholds_that_are_not_declared_lie_in_a_band() -> Non
     assert drawn["y"].to_list() == drawn["high"].to_list()
 
 
+@pytest.mark.quick("roc", "reliability")
 @pytest.mark.parametrize("name", ["roc", "det", "pr", "cost_curve", "reliability"])
 def test_without_interval_there_is_no_band(name: str) -> None:
     text = json.dumps(plot(name, interval=None).to_dict())
@@ -527,6 +526,7 @@ def test_lines_of_very_many_points_are_thinned_further_and_keep_their_ends() -> 
             assert ends[0].equals(ends[1])
 
 
+@pytest.mark.quick("roc", "reliability", "bayes_risk")
 @pytest.mark.parametrize("name", CURVES)
 def test_the_method_is_the_function(name: str) -> None:
     function, method = getattr(ec.plot, name), getattr(LLRS.plot, name)
@@ -546,8 +546,8 @@ def test_completion_offers_the_charts() -> None:
 
 
 def test_without_altair_the_error_says_what_to_install(monkeypatch) -> None:
-    for module in [name for name in sys.modules if name.split(".")[:2] == ["polars_ec", "plotting"]]:
-        monkeypatch.delitem(sys.modules, module)
+    for name in [name for name in vars(alt) if not name.startswith("__")]:
+        monkeypatch.delitem(vars(alt), name)
     monkeypatch.setitem(sys.modules, "altair", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'polars_ec\[plot\]'"):
         ec.plot.roc(EXACT)

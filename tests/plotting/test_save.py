@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.plotting.save import encoded
+from polars_ec.plot.files import encoded
 
 
 def made_chart():

@@ -143,6 +143,7 @@ def test_models_and_classes_are_lines():
 ZONED = [datetime(2024, 3, 30, 23, tzinfo=UTC) + timedelta(hours=h) for h in range(4)]
 
 
+@pytest.mark.quick("periods0-*", "periods3-*", "periods6-*")
 @pytest.mark.parametrize(
     ("periods", "when"),
     [
@@ -426,6 +427,7 @@ def _fields(spec):
         yield from (name for value in spec for name in _fields(value))
 
 
+@pytest.mark.quick("0")
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_row_and_one_row(n):
     log = LOG.head(n).with_columns(g=pl.lit("a"), month=pl.lit(date(2024, 1, 1)))
@@ -438,6 +440,7 @@ def test_no_row_and_one_row(n):
         assert (chart.title.subtitle == ["No rows"]) == (n == 0)
 
 
+@pytest.mark.quick("inf")
 @pytest.mark.parametrize("value", mostly_slow([None, math.inf, -math.inf, math.nan], [None, math.inf]))
 def test_values_that_are_none(value):
     report = pl.DataFrame(
@@ -470,6 +473,7 @@ def test_a_group_whose_loss_is_infinite_is_among_the_worst():
     assert legend["scale"]["domain"][4] == "wrong"
 
 
+@pytest.mark.quick("limit")
 @pytest.mark.parametrize("far", ["limit", "few rows", "value"])
 def test_one_wide_limit_does_not_make_all_others_look_alike(far):
     """It is cut off, and that is said, as are values of few rows; others never are."""
@@ -495,6 +499,7 @@ def test_one_wide_limit_does_not_make_all_others_look_alike(far):
             assert 1 < scale.get("domainMax", 2) < 3
 
 
+@pytest.mark.slow
 def test_five_thousand_rows():
     report = pl.DataFrame({"t": range(5000), "n": 5, "nec": 0.5})
     assert data_of(ec.plot.trend(report, "nec", x="t")).height == 5000

@@ -71,6 +71,9 @@ def assert_close(here: Any, there: Any, tolerance: float) -> None:
 EVERY_NUMBER = [(name, argument) for name, taken in TAKE_NUMBERS.items() for argument in sorted(taken)]
 
 
+@pytest.mark.quick(
+    "nec-*", "fbeta-beta", "cross_entropy-*", "shift_prior-to", "min_dcf-cost_fn", "bayes_decision-threshold"
+)
 @pytest.mark.parametrize(
     ("name", "argument"),
     mostly_slow(
@@ -111,6 +114,7 @@ def test_the_test_has_every_number(connection) -> None:
 COUNTS = ("n_rows", "n_missing", "n_invalid", "confusion")
 
 
+@pytest.mark.quick("auc_roc", "cross_entropy", "n_rows", "shift_prior")
 @pytest.mark.parametrize(
     "name",
     mostly_slow(sorted(({*AGGREGATES} | {*ROWS}) - {"bucket", "fold", "stratified_fold"}), OF_EACH_FAMILY - {"ece"}),
@@ -141,6 +145,7 @@ OWN_NUMBERS |= {macro: OWN_NUMBERS[name] for name, pair in APPROXIMATE.items() i
 OTHERS = {"shift_prior", "affine", "bucket", "effective_prior", "fold", "stratified_fold"}
 
 
+@pytest.mark.quick("nec", "auc_roc", "cross_entropy", "fbeta", "n_rows")
 @pytest.mark.parametrize("name", one_of_each_family(sorted(({*AGGREGATES} | {*ROWS}) - OTHERS)))
 def test_a_number_without_its_name(name: str, connection) -> None:
     """ec.nec(p, y, 5) is an error that says so; where a number is what comes next, it is that."""
@@ -231,6 +236,7 @@ FORMS_OF_A_PRIOR = mostly_slow(
 )
 
 
+@pytest.mark.quick("nec-all", "fbeta-all", "cross_entropy-all")
 @pytest.mark.parametrize(("name", "forms"), FORMS_OF_A_PRIOR)
 def test_a_prior_is_missing_or_wrong_anywhere_in_the_group(name: str, forms: str, connection) -> None:
     given = first_call(name, prior="0.3")
@@ -245,6 +251,7 @@ def test_a_prior_is_missing_or_wrong_anywhere_in_the_group(name: str, forms: str
     assert found["b"] == (pytest.approx(found["b"][0], rel=1e-12),) * (1 + len(wrong))
 
 
+@pytest.mark.quick("nec-all", "fbeta-all", "cross_entropy-all")
 @pytest.mark.parametrize(("name", "forms"), FORMS_OF_A_PRIOR)
 def test_where_a_prior_may_come_from(name: str, forms: str, connection) -> None:
     """A number, and the same from a column, lists of columns, a field, an expression, an aggregate."""
@@ -262,6 +269,7 @@ def test_where_a_prior_may_come_from(name: str, forms: str, connection) -> None:
         assert others == [pytest.approx(first, rel=1e-12, abs=1e-15)] * len(others)
 
 
+@pytest.mark.quick("nec", "fbeta", "cross_entropy", "n_rows")
 @pytest.mark.parametrize("name", one_of_each_family(sorted(set(AGGREGATES) & {case.name for case in CASES})))
 def test_where_a_weight_or_threshold_may_come_from(name: str, connection) -> None:
     log = "(SELECT *, 0.45e0 AS t, {'t': 0.45e0, 'w': w} AS s, [0.45e0] AS l FROM log) AS log"
@@ -285,6 +293,7 @@ def test_where_no_prior_may_come_from(name: str, connection) -> None:
         connection.execute("SELECT ec.nec(x, y, prior := any_value(0.3), score_type := 'llr') FROM log").fetchall()
 
 
+@pytest.mark.quick("nec-*", "nce-*")
 @pytest.mark.parametrize(
     ("name", "score_type"),
     mostly_slow(
@@ -326,6 +335,7 @@ def test_a_bound_number_is_a_number(connection) -> None:
 # The costs of a group: constant, or what it is grouped by --------------------------------------------------------------
 
 
+@pytest.mark.quick("confusion")
 @pytest.mark.parametrize("name", mostly_slow(["nec", "expected_cost", "precision", "confusion"], ["nec", "confusion"]))
 def test_costs_for_each_segment(name: str, connection) -> None:
     """Of a table that lacks segment b."""
@@ -357,6 +367,7 @@ def of_lists(connection: duckdb.DuckDBPyConnection, name: str, given: list[str],
     return connection.execute(f"SELECT ec.{name}({', '.join([score, 'y', *given])}) FROM {LISTS}").fetchone()[0]
 
 
+@pytest.mark.quick("nec", "cross_entropy", "n_rows")
 @pytest.mark.parametrize("case", one_of_each_family(OF_LISTS), ids=lambda case: case.name)
 def test_lists_of_other_classes(case, connection, log) -> None:
     """Where all usable rows have as many classes, and too many, an error, as in Python; where lengths are mixed, NULL."""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.rows.murmur3 import murmur3
+from polars_ec.scores.folds import murmur3
 from tests.support.buckets import plain_bucket, plain_fold, plain_hash
 from tests.support.plans import assert_streams
 from tests.support.profile import EXAMPLES, PROFILE
@@ -103,6 +103,7 @@ DTYPES = {
 
 
 # One query has a column of each type, because planning it takes longer than running it.
+@pytest.mark.slow
 @settings(PROFILE, max_examples=int(EXAMPLES or 1))
 @given(st.data())
 def test_buckets_are_the_same_everywhere(connection, data) -> None:
@@ -127,6 +128,7 @@ def test_buckets_are_the_same_everywhere(connection, data) -> None:
     assert_frame_equal(in_sql, pl.concat([buckets, folds], how="horizontal"))
 
 
+@pytest.mark.quick("UInt128")
 @settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(st.data())
 @pytest.mark.parametrize("dtype", ["Int128", "UInt128"])
@@ -326,6 +328,7 @@ def test_folds_within_strata_are_even_and_the_same(connection) -> None:
                 assert fold == ranks[k, (g, y) if len(strata) == 2 else (g,)]
 
 
+@pytest.mark.slow
 def test_keys_whose_type_is_not_known_while_the_query_is_read(connection) -> None:
     """An alias of the same SELECT, an aggregate, the parameter of another macro: the bucket of the value."""
     for key, in_sql in [(34, "34"), (34, "34::HUGEINT"), ("iceberg", "'iceberg'"), (None, "NULL::DATE")]:

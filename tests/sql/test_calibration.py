@@ -28,6 +28,7 @@ CALIBRATORS = ("affine", "temperature", "gaussian", "pav", "histogram")
 OF_RAW_SCORES = [("raw", True, calibrator) for calibrator in ("affine", "gaussian", "pav")]
 
 
+@pytest.mark.quick("posterior-True-[gph]*", "log_odds-False-[at]*", "raw-True-pav")
 @pytest.mark.parametrize(
     ("score_type", "exact", "calibrator"),
     mostly_slow(

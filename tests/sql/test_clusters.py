@@ -56,10 +56,8 @@ def log(connection):
     return connection
 
 
-@pytest.mark.parametrize(
-    ("score_type", "resolution", "cluster", "weight"),
-    mostly_slow(CASES, CASES[:4]),
-)
+@pytest.mark.quick("posterior-12-user-w")
+@pytest.mark.parametrize(("score_type", "resolution", "cluster", "weight"), mostly_slow(CASES, CASES[:4]))
 def test_it_is_the_sketch_of_polars(log, score_type: str, resolution: int, cluster: str, weight: str | None) -> None:
     score, thresholds = "p" if score_type == "posterior" else "x", [0.25, 0.5]
     stated = {"score_type": score_type, "resolution": resolution, "thresholds": thresholds}
@@ -105,6 +103,7 @@ def test_clusters_of_any_name(log) -> None:
     )
 
 
+@pytest.mark.slow
 def test_no_rows_and_no_keys(log) -> None:
     log.execute("CREATE OR REPLACE TEMP TABLE nothing AS FROM log LIMIT 0")
     assert log.sql("FROM ec.sketch('nothing', p, y, cluster := id)").fetchall() == []
@@ -115,6 +114,14 @@ def test_no_rows_and_no_keys(log) -> None:
     assert coarse["n"].sum() == LOG.filter(pl.col("y").is_not_null()).height
 
 
+@pytest.mark.quick(
+    "cluster := x*",
+    "cluster := nobody*",
+    "buckets*",
+    "id-*",
+    "cluster := id, buckets := 4*",
+    "cluster := id, groups := ?'bucket'*",
+)
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

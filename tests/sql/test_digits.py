@@ -91,6 +91,7 @@ def assert_exact(calls: list[str], exact: dict[tuple[float, float], dict[str, An
             assert value == pytest.approx(float(wanted[call[3 : call.index("(")]]), rel=1e-14, abs=0), (call, factors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score", ["p", "v"])
 def test_a_rare_class(score: str, connection) -> None:
     """P0 is N0/N and not 1 - P1, and no share is one less another one."""
@@ -106,6 +107,7 @@ def test_a_rare_class(score: str, connection) -> None:
     assert_exact(calls, exact, connection)
 
 
+@pytest.mark.quick("1e-12")
 @pytest.mark.parametrize("prior", [1e-12, 2.0**-60])
 def test_a_rare_prior(prior: float, connection) -> None:
     exact = {factors: Exact(*factors, [1 - Fraction(prior), Fraction(prior)]).values() for factors in FACTORS[:3]}
@@ -115,6 +117,7 @@ def test_a_rare_prior(prior: float, connection) -> None:
     assert_exact(calls, exact, connection)
 
 
+@pytest.mark.quick("prior0")
 @pytest.mark.parametrize("prior", [(1e-12, 1 - 1e-12), (2.0**-60, 1.0), (1.0, 2.0**-60)])
 def test_a_list_of_a_rare_prior(prior: tuple[float, float], connection) -> None:
     """Of two priors as they are stated, neither is made of the other. (The entropy of what does not sum to 1 is not one number.)"""
@@ -154,9 +157,9 @@ MANY = """(SELECT y, CAST(p AS DOUBLE) AS p, [1 - p, p] AS v FROM (
     UNION ALL SELECT 1 - {y}, 0.5 UNION ALL SELECT 1 - {y}, 0.125)) AS log"""
 
 
+@pytest.mark.quick("0-None")
 @pytest.mark.parametrize(
-    ("frequent", "prior"),
-    mostly_slow([(0, None), (0, 2.0**-40), (1, None), (1, 2.0**-40)], [(0, None), (1, 2.0**-40)]),
+    ("frequent", "prior"), mostly_slow([(0, None), (0, 2.0**-40), (1, None), (1, 2.0**-40)], [(0, None), (1, 2.0**-40)])
 )
 def test_rankings_of_a_rare_class(frequent: int, prior: float | None, connection) -> None:
     """By hand from the highest score down: a row of class 1 adds to t, one of class 0 to f. No bin holds two scores."""
@@ -216,6 +219,7 @@ def flat(value: Any) -> list[Any]:
     return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
 
 
+@pytest.mark.quick("cross_entropy", "fbeta")
 @pytest.mark.parametrize("name", mostly_slow(sorted(WEIGHTED), OF_EACH_FAMILY - {"ece"}))
 def test_a_constant_factor_of_the_weights_changes_nothing(name: str, connection) -> None:
     """Powers of 2 from 1e-250 to 1e250; where sums come near the largest number the value is NULL, but no other one."""
@@ -234,6 +238,7 @@ UNITS = [1.7e308, 1e-300]
 MATRICES = [[[0, 1], [1, 0]], [[0, 1], [0.5, 0.3]], [[-1, 1], [1, -1]], [[0, 1, 0.25], [1, 0, 0.25]]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("unit", mostly_slow(UNITS, UNITS[:1]))
 @pytest.mark.parametrize("matrix", mostly_slow(MATRICES, MATRICES[2:]))
 @pytest.mark.parametrize("name", one_of_each_family(["expected_cost", "nec", "error_rate", "balanced_accuracy"]))
@@ -255,6 +260,7 @@ def test_a_constant_factor_of_a_cost_matrix(name: str, matrix: list[list[float]]
         assert value == pytest.approx(wanted * (unit if name == "expected_cost" else 1), rel=1e-14, abs=0)
 
 
+@pytest.mark.quick("p-1.7e+308", "v-1e-300")
 @pytest.mark.parametrize("unit", UNITS)
 @pytest.mark.parametrize("score", ["p", "v"])
 def test_a_constant_factor_of_both_costs(score: str, unit: float, connection) -> None:

@@ -87,6 +87,7 @@ def exact_cost(rows: list[tuple[int, float]], cost_fn: float, cost_fp: float) ->
     return cost, cost / naive if naive else None
 
 
+@pytest.mark.quick("*-function", "0-1-sql", "1e+308-1e-308-sql", "5e-324-5e-324-sql")
 @pytest.mark.parametrize("door", BOTH)
 @pytest.mark.parametrize(("cost_fn", "cost_fp"), COSTS)
 def test_costs_of_nothing_and_of_any_size(door: str, cost_fn: float, cost_fp: float) -> None:
@@ -120,6 +121,7 @@ def test_decisions_of_metrics_under_costs_of_any_size(door: str) -> None:
     assert evaluate(door, "recall", log, "s", "y", cost_fn=LEAST, cost_fp=LEAST) == 0.5
 
 
+@pytest.mark.slow
 def test_min_dcf_of_costs_of_nothing_is_null(connection) -> None:
     connection.execute(
         "CREATE OR REPLACE TEMP TABLE few AS FROM (VALUES (0.25e0, 1), (0.75e0, 0), (0.5e0, 1)) AS t(p, y)"
@@ -154,11 +156,8 @@ MATRICES = [
 ]
 
 
-# Usual ones, one that is 0, three decisions, being right dearer, and of any size.
-QUICK_MATRICES = [MATRICES[i] for i in (0, 2, 3, 4, 5, 6, 10, 12)]
-
-
-@pytest.mark.parametrize("costs", mostly_slow(MATRICES, QUICK_MATRICES), ids=str)
+@pytest.mark.slow
+@pytest.mark.parametrize("costs", MATRICES, ids=str)
 def test_decisions_next_to_a_threshold(costs: list[list[float]]) -> None:
     fp, fn = abs(costs[0][1] - costs[0][0]), abs(costs[1][0] - costs[1][1])
     threshold = fp / (fp + fn)
@@ -195,6 +194,7 @@ def test_decisions_that_are_equal_but_for_rounding(door: str) -> None:
     assert evaluate(door, "bayes_decision", log, "s", costs=costs.tolist()) == wanted
 
 
+@pytest.mark.quick("function")
 @pytest.mark.parametrize("door", BOTH)
 def test_decisions_where_being_right_is_dearer(door: str) -> None:
     """Decision 1 where it costs less than decision 0, strictly."""
@@ -218,6 +218,7 @@ def test_decisions_where_being_right_is_dearer(door: str) -> None:
             assert found == certain, (costs, prior)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bins", mostly_slow([3, 10], [10]))
 @pytest.mark.parametrize("name", ["ece", "ece_mc"])
 def test_posteriors_next_to_the_edge_of_a_bin(name: str, bins: int) -> None:
@@ -315,13 +316,11 @@ def sql_of(case: Case, score: str, keywords: dict[str, Any]) -> str:
     return f"ec.{case.name}({', '.join([score, 'y', *arguments])})"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cases", mostly_slow(["some", "all"], ["some"]))
 @pytest.mark.parametrize(
     ("score_type", "prior"),
-    mostly_slow(
-        [("llr", 0.0), ("llr", 1.0), ("log_likelihoods", 0.0), ("log_likelihoods", 1.0)],
-        [("llr", 0.0)],
-    ),
+    mostly_slow([("llr", 0.0), ("llr", 1.0), ("log_likelihoods", 0.0), ("log_likelihoods", 1.0)], [("llr", 0.0)]),
 )
 def test_metrics_of_a_score_that_its_prior_contradicts(score_type: str, prior: float, cases: str, connection) -> None:
     """Certainty of the class that the prior rules out: the row is wrong, and its group has no value; at any other prior it has."""
@@ -362,6 +361,7 @@ GROUPS: dict[str, list[tuple[int | None, float | None, float]]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", mostly_slow([None, 1e-12, 1 - 1e-12, 0.0], [1e-12]))
 @pytest.mark.parametrize("form", mostly_slow(["posterior", "log_odds", "llr", "posteriors"], ["llr", "posteriors"]))
 def test_every_metric_of_every_group(form: str, prior: float | None, connection) -> None:
@@ -439,6 +439,7 @@ def test_auprg_of_one_score_is_0(prior: float, connection) -> None:
     assert log.select(ec.auprg("p", "y", prior=prior)).item() == pytest.approx(0, abs=1e-15)
 
 
+@pytest.mark.quick("function")
 @pytest.mark.parametrize("door", BOTH)
 def test_parameters_of_epsr_are_from_a_thousandth_to_20(door: str) -> None:
     log = pl.DataFrame({"p": [0.25, 0.5], "y": [1, 0]})
@@ -449,6 +450,7 @@ def test_parameters_of_epsr_are_from_a_thousandth_to_20(door: str) -> None:
         assert 0 < evaluate(door, "epsr", log, "p", "y", a=a, b=b) < INF
 
 
+@pytest.mark.quick("function")
 @pytest.mark.parametrize("door", BOTH)
 def test_epsr_of_posteriors_at_the_ends(door: str) -> None:
     """Integral of t^(a-2) (1-t)^(b-1) / B(a, b) from q to 1; at b = 1 it is a (q^(a-1) - 1)/(1 - a), by hand."""
@@ -480,6 +482,7 @@ NAN_IN_A_FILE = [
 ]
 
 
+@pytest.mark.quick("0.0")
 @pytest.mark.parametrize("number", [0.0, 1.0])
 def test_nan_that_statistics_of_a_parquet_file_pass_over(number: float, tmp_path: Path) -> None:
     """DuckDB takes for granted what holds of the least and the largest number, so that comparisons and isnan() miss it."""

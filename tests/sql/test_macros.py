@@ -71,6 +71,7 @@ def written(connection: duckdb.DuckDBPyConnection) -> bool:
     return numbers() != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow([":memory:", "log.duckdb", "ec.duckdb"], ["log.duckdb"]))
 def test_nothing_is_written_where_all_are_there(tmp_path: Path, name: str) -> None:
     database = name if name == ":memory:" else tmp_path / name
@@ -83,6 +84,7 @@ def test_nothing_is_written_where_all_are_there(tmp_path: Path, name: str) -> No
             assert not written(connection)
 
 
+@pytest.mark.quick("DROP*")
 @pytest.mark.parametrize(
     "change",
     mostly_slow(
@@ -107,6 +109,7 @@ def test_registering_again_mends_what_was_changed(change: str) -> None:
     assert not written(connection)
 
 
+@pytest.mark.slow
 def test_macros_of_a_file_are_noted_by_the_next_register() -> None:
     connection = duckdb.connect()
     connection.execute(sql.text())
@@ -341,6 +344,7 @@ def test_the_guard_comes_first() -> None:
     assert whole().count("pragma_version()") == 1
 
 
+@pytest.mark.quick("None")
 @pytest.mark.parametrize("before", [None, "0.0.9"])
 def test_an_older_duckdb_is_left_as_it_was(before: str | None) -> None:
     for run in (go_on_after_errors, lambda connection, text: connection.execute(text)):

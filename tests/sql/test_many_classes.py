@@ -56,6 +56,7 @@ def log(request, connection) -> Log:
     return log
 
 
+@pytest.mark.quick("33-*")
 @pytest.mark.parametrize(("stated", "weighted"), mostly_slow(product([False, True], repeat=2), [(True, True)]))
 def test_as_numpy(log: Log, stated: bool, weighted: bool, connection) -> None:
     prior = log.prior if stated else None

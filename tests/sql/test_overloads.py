@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from polars_ec.metrics import rows
-from polars_ec.sql.overloads import expand
+from sql.generate.overloads import expand
 
 DEFAULTS = "costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL"
 GIVEN = "label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight"

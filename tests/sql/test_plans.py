@@ -41,6 +41,7 @@ def test_a_score_is_copied_a_few_times(call: str, most: int, connection) -> None
     assert 1 <= plan(connection, call, "logical_plan").count(MARK) <= most
 
 
+@pytest.mark.quick("ec.nec(v*")
 @pytest.mark.parametrize(
     ("one", "other", "aggregates", "stage"),
     [

@@ -32,7 +32,7 @@ def call(name: str, arguments: str) -> str:
     return f"ec.{name}(p, y, {own}{arguments})"
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 4))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.lists(ROWS, min_size=1, max_size=12), st.one_of(st.sampled_from([-830, -540, 515, 830]), st.integers(-830, 830))
 )
@@ -45,7 +45,7 @@ def test_a_constant_factor_of_the_weights(connection, rows, power) -> None:
             assert scaled == (None if value is None else pytest.approx(value, rel=1e-13, abs=1e-300))
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 4))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.lists(st.tuples(ROWS, st.sampled_from([0.5, 0.5, 0.5, None])), min_size=1, max_size=12),
     st.sampled_from(["threshold", "prior"]),

@@ -31,6 +31,7 @@ CALLS_IN_HAVING = {
 }
 
 
+@pytest.mark.quick("auc_roc", "n_rows")
 @pytest.mark.parametrize("name", one_of_each_family(sorted(AGGREGATES)))
 def test_having(name: str, connection) -> None:
     """The groups whose values are those of group b: by their texts, for they may be structs or lists."""

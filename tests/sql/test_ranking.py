@@ -182,8 +182,7 @@ def within(value: float | None, error: float | None, truth: float | None) -> boo
 @pytest.mark.parametrize(
     ("score_type", "resolution"),
     mostly_slow(
-        [("posterior", 4), ("posterior", 64), ("log_odds", 1), ("llr", 4), ("raw", 1), ("raw", 64)],
-        [("raw", 1)],
+        [("posterior", 4), ("posterior", 64), ("log_odds", 1), ("llr", 4), ("raw", 1), ("raw", 64)], [("raw", 1)]
     ),
 )
 def test_values_of_bins_are_within_their_bounds(connection, score_type: str, resolution: int) -> None:
@@ -199,6 +198,7 @@ def test_values_of_bins_are_within_their_bounds(connection, score_type: str, res
             assert within(row[name], row[f"{name}_error"], truth[name]), (row["g"], name, row[name], truth[name])
 
 
+@pytest.mark.quick("llr-1")
 @pytest.mark.parametrize(
     ("score_type", "prior"),
     mostly_slow(
@@ -239,6 +239,7 @@ ORACLES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", mostly_slow([None, 0.2], [None]))
 def test_weights(connection, prior: float | None) -> None:
     """Of any size, beside rows of weight 0, with runs of equal scores of all lengths."""
@@ -264,6 +265,7 @@ def test_weights(connection, prior: float | None) -> None:
             assert row[name] == pytest.approx(truth, rel=1e-11, abs=1e-12), (row["g"], name)
 
 
+@pytest.mark.slow
 def test_wrong_weights_and_missing_ones(connection) -> None:
     rows = [(g, s, y, 1.0) for g in ("good", "missing", "wrong") for s, y in [(0.9, 1), (0.8, 0), (0.3, 1), (0.1, 0)]]
     rows += [("missing", 0.7, 1, None), ("wrong", 0.7, 1, -1.0)]
@@ -276,6 +278,7 @@ def test_wrong_weights_and_missing_ones(connection) -> None:
     assert set(found["wrong"].values()) == {None}
 
 
+@pytest.mark.slow
 def test_costs_of_any_kind_of_errors(connection) -> None:
     """min over the thresholds of EC, of right decisions that cost something too."""
     log, groups = random_log("log_odds")
@@ -337,6 +340,7 @@ def test_hulls_of_curves_of_many_corners(connection) -> None:
             assert found == (corners, corners), n
 
 
+@pytest.mark.quick("posterior-0.2", "raw-*")
 @pytest.mark.parametrize("prior", [None, 0.2, 0, 1])
 @pytest.mark.parametrize("score_type", ["posterior", "raw"])
 def test_exact_table_macro(connection, score_type: str, prior: float | None) -> None:
@@ -374,6 +378,7 @@ def few_rows(connection) -> dict[str, dict[str, Any]]:
     return by_group(connection, map(approximate, METRICS))
 
 
+@pytest.mark.slow
 def test_equal_scores_and_single_rows_leave_no_error(few_rows) -> None:
     row = few_rows["equal"]
     truth = expected(*map(np.array, zip(*EQUAL, strict=True)), None)
@@ -382,6 +387,7 @@ def test_equal_scores_and_single_rows_leave_no_error(few_rows) -> None:
         assert row[f"{name}_error"] == pytest.approx(0, abs=ROUNDING), name
 
 
+@pytest.mark.slow
 def test_missing_rows_are_left_out_and_wrong_ones_leave_null(connection, few_rows) -> None:
     found = few_rows
     calls = ", ".join(map(by_sorting, METRICS))
@@ -401,6 +407,7 @@ def test_missing_rows_are_left_out_and_wrong_ones_leave_null(connection, few_row
         assert sorted_[kind]["n_invalid"] == (kind in WRONG)
 
 
+@pytest.mark.slow
 def test_no_rows(connection) -> None:
     calls = ", ".join([*map(by_sorting, METRICS), *map(approximate, ("auc_roc", "average_precision", "min_cllr"))])
     values = connection.execute(f"SELECT {calls} FROM (SELECT 0.5 AS score, true AS label) WHERE score > 1").fetchall()
@@ -410,6 +417,7 @@ def test_no_rows(connection) -> None:
 BOTH_KINDS = [macro for name in METRICS for macro in (name, f"approx_{name}")]
 
 
+@pytest.mark.quick("auc_roc-*", "approx_auc_roc-*", "min_dcf-*", "ks-*")
 @pytest.mark.parametrize(
     ("name", "label"),
     mostly_slow(
@@ -452,6 +460,7 @@ def test_exact_names_a_group_that_is_not_there(connection) -> None:
         connection.execute("FROM ec.ranking_exact('log', score, label, groups := ['month'])").fetchall()
 
 
+@pytest.mark.slow
 def test_costs_of_min_dcf(connection) -> None:
     log, groups = random_log("log_odds")
     connection.register("log", log)
@@ -507,6 +516,7 @@ def reference(connection) -> str:
     return "reference"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", mostly_slow([None, 0.5, 0.1, 0.01], [0.1]))
 def test_reference_values(connection, reference: str, prior: float | None) -> None:
     given: dict[str, Any] = {"prior": prior, "score_type": "log_odds"}
@@ -532,6 +542,7 @@ def test_reference_values(connection, reference: str, prior: float | None) -> No
             assert of_table[name][metric] == pytest.approx(values[metric], rel=1e-9, abs=0), (name, metric)
 
 
+@pytest.mark.slow
 def test_a_fine_resolution_is_exact_for_the_hull(connection, reference: str) -> None:
     calls = ", ".join(
         approximate(metric, score_type="log_odds", resolution=1_000_000) for metric in ("eer", "min_cllr")

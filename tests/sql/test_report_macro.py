@@ -9,11 +9,10 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.decisions import CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.moved_by_prior import is_moved_by_prior
-from polars_ec.intervals.scales import scale_of
-from polars_ec.reporting import choice
+from polars_ec.inference.confidence import scale_of
+from polars_ec.reports import models
 from tests.support.cases import mostly_slow
 from tests.support.report_macro import METRICS, OF_DECISIONS, Column, assert_equal, both, hostile_log
 
@@ -41,6 +40,7 @@ def test_posteriors_of_many_logs(connection: duckdb.DuckDBPyConnection, seed: in
     check(connection, seed, case, limits)
 
 
+@pytest.mark.quick("groups-False", "weights-True")
 @pytest.mark.parametrize(
     ("case", "limits"),
     mostly_slow(
@@ -61,6 +61,7 @@ def check(connection: duckdb.DuckDBPyConnection, seed: int, case: str, limits: b
 CLUSTERS = {"keys": {}, "five buckets": {"buckets": 5}, "weights": {"buckets": 20, "weight": Column("w")}}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("seed", "case"),
     [
@@ -75,6 +76,7 @@ def test_clusters(connection: duckdb.DuckDBPyConnection, seed: int, case: str) -
     assert_equal(*both(connection, hostile_log(seed, 300), ["g"], **asked, **CLUSTERS[case]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("score_type", ["log_odds", "llr", "decision"])
 def test_other_scores(connection: duckdb.DuckDBPyConnection, score_type: str) -> None:
     log = hostile_log(1, 300)
@@ -86,9 +88,9 @@ def test_other_scores(connection: duckdb.DuckDBPyConnection, score_type: str) ->
 
 def test_metrics_of_two_classes_are_all_there(connection: duckdb.DuckDBPyConnection) -> None:
     """A metric that Python has is in both lists of the macros, and among those whose values are compared here."""
-    of_sums = [name for name in (*DECISIONS, *SCORING_RULES) if name in choice.METRICS]
+    of_sums = [name for name in (*DECISIONS, *SCORING_RULES) if name in models.METRICS]
     ((names,),) = connection.sql("SELECT ec._report_names()").fetchall()
-    assert sorted(names) == sorted([*of_sums, choice.CONFUSION])
+    assert sorted(names) == sorted([*of_sums, models.CONFUSION])
     with_limits = [name for name in of_sums if name not in CELLS]
     assert sorted(with_limits) == sorted(METRICS)
     known = connection.sql(
@@ -96,11 +98,12 @@ def test_metrics_of_two_classes_are_all_there(connection: duckdb.DuckDBPyConnect
     ).fetchall()
     wanted = [(name, scale_of(name), is_moved_by_prior(name)) for name in with_limits]
     assert sorted(known) == sorted([*wanted, ("ec: kink", "identity", False)])
-    elsewhere = [name for name in (*choice.METRICS, *choice.ELSEWHERE) if name not in names]
+    elsewhere = [name for name in (*models.METRICS, *models.ELSEWHERE) if name not in names]
     said = [connection.execute("SELECT ec._where_it_is(?)", [name]).fetchall()[0][0] for name in elsewhere]
     assert [name for name, where in zip(elsewhere, said, strict=True) if where.startswith("it has")] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "size", [1e-158, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-145, 1e-300, 1e152, 1e200))]
 )
@@ -118,6 +121,7 @@ def test_weights_whose_squares_are_no_numbers(
         assert row["small"] is True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [1e-160, *(pytest.param(x, marks=pytest.mark.slow) for x in (1e-100, 1e160))])
 def test_costs_whose_squares_are_no_numbers(connection: duckdb.DuckDBPyConnection, size: float) -> None:
     asked: dict[str, Any] = {"metrics": ["expected_cost"], "interval": 0.95}
@@ -159,6 +163,7 @@ def test_columns_and_rows_come_in_the_order_of_polars(connection: duckdb.DuckDBP
     assert of_duckdb.schema["tp"] == of_polars.schema["tp"] == pl.Int64
 
 
+@pytest.mark.slow
 def test_a_log_without_rows(connection: duckdb.DuckDBPyConnection) -> None:
     nothing = hostile_log(0, 300).clear()
     assert_equal(*both(connection, nothing, []))
@@ -173,6 +178,7 @@ def flights(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
     return connection
 
 
+@pytest.mark.slow
 def test_a_report_is_a_table(flights: duckdb.DuckDBPyConnection) -> None:
     """Of a month that a WITH clause names; with WHERE, in a join, in a view, and with one that is called as a parameter is."""
     months = "WITH by_month AS (SELECT *, date_trunc('month', day) AS month FROM flights)"

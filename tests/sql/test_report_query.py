@@ -15,20 +15,11 @@ import sqlglot
 from sqlglot import exp
 
 import polars_ec as ec
-from polars_ec.dialects import WarehouseDialect
+from polars_ec.output.dialects import WarehouseDialect
 from polars_ec.sql.macro_formulas import MacroFormulas
 from polars_ec.sql.report_query import report_query
 from tests.support.cases import mostly_slow
-from tests.support.report_queries import (
-    ALL,
-    CASES,
-    LOSSES,
-    OF_DECISIONS,
-    ReportCase,
-    check,
-    make_log,
-    write_log,
-)
+from tests.support.report_queries import ALL, CASES, LOSSES, OF_DECISIONS, ReportCase, check, make_log, write_log
 
 PARSED = [dialect for dialect in get_args(WarehouseDialect) if dialect != "datafusion"]
 SPARK_CAST = exp.TryCast  # what sqlglot makes of Spark's CAST
@@ -50,11 +41,13 @@ def log() -> pl.DataFrame:
     return make_log()
 
 
+@pytest.mark.quick("usual", "all", "weighted", "month", "no_rows", "llr", "llr_certain", "log_odds", "decision")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_duckdb(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     check(case, log, duckdb.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
 def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     datafusion = pytest.importorskip("datafusion")
@@ -63,6 +56,7 @@ def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(context.sql(case.query("datafusion")).to_arrow_table()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", mostly_slow(CASES, QUICK[:2]), ids=lambda case: case.name)
 def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     chdb = pytest.importorskip("chdb")
@@ -86,6 +80,7 @@ def test_the_log_has_all_kinds_of_values(log: pl.DataFrame) -> None:
     assert infinite == ["lr_plus", "lr_minus", "precision_gain", "recall_gain", "cross_entropy", "nce"]
 
 
+@pytest.mark.quick("weighted_usual-spark", "month-trino", "usual-snowflake", "llr_impossible-postgres")
 @pytest.mark.parametrize(
     ("case", "dialect"),
     mostly_slow(
@@ -148,6 +143,7 @@ def test_a_view_a_join_and_a_condition() -> None:
     assert found == [("Anton", 2), ("Berta", 1)]
 
 
+@pytest.mark.quick("values0")
 @pytest.mark.parametrize("values", [[math.nan, 0.5, 0.2, 0.9], [-math.nan, 1.0, 1.0, 2.0]])
 def test_nan_that_statistics_of_a_parquet_file_pass_over(values: list[float], tmp_path: Path) -> None:
     """DuckDB takes for granted what holds of the least and the largest number."""

@@ -14,11 +14,11 @@ import sqlglot
 from sqlglot import exp
 
 import polars_ec as ec
-from polars_ec.dialects import WarehouseDialect, Writer
-from polars_ec.intervals.quantiles import t_quantile
+from polars_ec.inference.confidence import t_quantile
+from polars_ec.output.dialects import WarehouseDialect, Writer
 from polars_ec.sql.log_rows import with_levels
+from polars_ec.sql.report_limits import t_levels
 from polars_ec.sql.report_query import report_query
-from polars_ec.sql.t_quantile import t_levels
 from tests.support.cases import mostly_slow
 from tests.support.report_queries import WITH_LIMITS, ReportCase, check, make_log, write_log
 
@@ -78,6 +78,7 @@ def test_the_macro_and_the_query_give_the_same(metric: str, log: pl.DataFrame) -
     assert _largest(made, wanted) < 1e-7
 
 
+@pytest.mark.slow
 def test_shares_next_to_1() -> None:
     """Half a row is what precision lacks of 1, and its slopes are of what it lacks: lower limits by mpmath, from written-out derivatives."""
     low = {1.0: 0.988147037089924, 1e2: 0.999880062977916, 1e4: 0.999998800487352, 1e6: 0.999999988004859}
@@ -98,6 +99,7 @@ def _largest(made: pl.DataFrame, wanted: pl.DataFrame) -> float:
     return max(float(x.abs().max() or 0) for x in differences)  # type: ignore[arg-type]
 
 
+@pytest.mark.quick("0.95")
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999999])
 def test_quantiles_of_t(level: float) -> None:
     """The levels of the query are the quantile of t, which has tests of its own."""
@@ -164,6 +166,7 @@ def test_bad_calls_are_errors(wrong: dict[str, Any], message: str) -> None:
         report_query(**{"table": "log", "score": "p", "label": "y", **wrong})
 
 
+@pytest.mark.slow
 def test_names_of_columns_of_reports_without_limits_are_free() -> None:
     assert '"nec_ci_low"' in report_query("log", "p", "y", by=["nec_ci_low"])
     assert report_query("log", "p", "y", metrics=["nbs"], interval=0.95).count("FROM log") == 1

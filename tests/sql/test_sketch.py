@@ -125,6 +125,7 @@ def test_rows_are_those_of_the_contract(connection, score_type: str, resolution:
     check(frame, sketch(rows, score_type, resolution, thresholds), 4)
 
 
+@pytest.mark.quick("llr", "posterior")
 @pytest.mark.parametrize("score_type", list(SCORES))
 def test_weights(connection, score_type: str) -> None:
     rows = log_of(score_type) + [("a", 0.5, 1, w) for w in (-1.0, math.nan, math.inf, None)]
@@ -209,6 +210,7 @@ def rows_of(
     return sorted(found.fetchall(), key=repr)
 
 
+@pytest.mark.quick("ranking_exact")
 @pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])
 def test_columns_of_any_name(macro: str, connection) -> None:
     """Beside the others, as a group, and as score, label and weight."""
@@ -229,6 +231,7 @@ def test_columns_of_any_name(macro: str, connection) -> None:
         assert rows_of(connection, macro, "renamed", columns, ["g"]) == wanted["g"], columns
 
 
+@pytest.mark.quick("sketch")
 @pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])
 def test_tables_of_any_name(macro: str, connection) -> None:
     """As after FROM, in quotes where they are needed there."""

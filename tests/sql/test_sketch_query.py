@@ -14,7 +14,7 @@ import pytest
 import sqlglot
 from sqlglot import exp
 
-from polars_ec.dialects import WarehouseDialect
+from polars_ec.output.dialects import WarehouseDialect
 from polars_ec.sql.sketch_query import sketch_query
 from tests.support.cases import mostly_slow
 from tests.support.database import database
@@ -42,6 +42,7 @@ def log(path: Path) -> pl.DataFrame:
     return pl.read_parquet(path)
 
 
+@pytest.mark.quick("posterior", "clusters_log_odds")
 @pytest.mark.parametrize(
     "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::2], *CLUSTERS[::2]]), ids=lambda case: case.name
 )
@@ -49,6 +50,7 @@ def test_duckdb(case: Case, path: Path, log: pl.DataFrame) -> None:
     check(case, log, database().cursor().sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::3], *CLUSTERS[:1]]), ids=lambda case: case.name
 )
@@ -59,6 +61,7 @@ def test_datafusion(case: Case, path: Path, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(context.sql(case.query("datafusion")).to_arrow_table()))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::3], *CLUSTERS[:1]]), ids=lambda case: case.name
 )
@@ -81,6 +84,7 @@ def test_every_dialect_parses_and_has_no_other_functions(case: Case, dialect: st
     assert sqlglot.transpile(text, read=dialect, write=dialect)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("case", "dialect"), in_dialects(CLUSTERS), ids=lambda value: getattr(value, "name", value))
 def test_every_dialect_parses_clusters(case: Case, dialect: str) -> None:
     text = case.query(dialect)
@@ -174,6 +178,7 @@ def test_labels_of_other_types() -> None:
 OWN_NAMES = ["ec_text_0", "ec_text_1", "ec_key_0", "ec_score", "ec_class", "ec_rows", "EC_TEXT_0", "ec1_text_0"]
 
 
+@pytest.mark.quick("duckdb")
 @pytest.mark.parametrize("engine", mostly_slow(["duckdb", "datafusion", "clickhouse"], ["duckdb", "datafusion"]))
 def test_names_that_the_query_uses_itself(engine: str, tmp_path: Path) -> None:
     """As names of groups and their values, of the log's columns and of the log."""

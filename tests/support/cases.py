@@ -28,6 +28,7 @@ class Case:
     binary: bool = False
     score_types: tuple[str, ...] = (
         "posterior",
+        "percent",
         "log_odds",
         "llr",
         "decision",
@@ -42,7 +43,7 @@ class Case:
     expected: Callable[[Group], float | None] | None = None  # where the oracle's group has no method of this name
 
 
-_POSTERIORS = ("posterior", "log_odds", "llr", "posteriors", "log_posteriors", "log_likelihoods")
+_POSTERIORS = ("posterior", "percent", "log_odds", "llr", "posteriors", "log_posteriors", "log_likelihoods")
 
 CASES = [
     Case("confusion", DECISION, moved_by_prior=False),

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import polars as pl
 import vl_convert
 
-from polars_ec.plotting.save import VEGA_LITE
+from polars_ec.plot.files import vega_lite_version
 
 _SVG = "{http://www.w3.org/2000/svg}"
 _DARK = {"labelColor": "#ddd", "titleColor": "#ddd"}
@@ -56,7 +56,7 @@ def drawn_in_silence(spec):
     with tempfile.TemporaryFile() as printed:
         os.dup2(printed.fileno(), 2)
         try:
-            drawing = vl_convert.vegalite_to_svg(spec, vl_version=VEGA_LITE, show_warnings=True)
+            drawing = vl_convert.vegalite_to_svg(spec, vl_version=vega_lite_version(), show_warnings=True)
         finally:
             os.dup2(kept, 2)
             os.close(kept)

@@ -12,21 +12,15 @@ import polars as pl
 
 import polars_ec as ec
 from tests.support.database import database
+from tests.support.slow import mostly_slow
 
 DOORS = ("function", "namespace", "sql")
 
+# A method of the namespace calls the function, as tests/test_contract.py says.
+QUICK_DOORS = mostly_slow(DOORS, ["function", "sql"])
+
 ROW_FUNCTIONS = frozenset(
-    {
-        "bayes_decision",
-        "row_cost",
-        "row_log_loss",
-        "row_brier",
-        "posterior",
-        "log_odds",
-        "llr",
-        "shift_prior",
-        "affine",
-    }
+    {"bayes_decision", "row_cost", "row_log_loss", "row_brier", "posterior", "log_odds", "llr", "shift_prior", "affine"}
 )
 
 # Their first argument is the only column.

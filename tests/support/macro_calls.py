@@ -26,7 +26,7 @@ LOG = """
                  ('b', false, 0.4e0, 1.0), ('b', false, 0.55e0, 0.25), ('b', true, NULL, 1.0)) AS t(g, y, p, w)
 """
 
-_SCORES = {"posterior": "p", "llr": "x", "decision": "d", "posteriors": "v"}
+_SCORES = {"posterior": "p", "percent": "100 * p", "llr": "x", "decision": "d", "posteriors": "v"}
 _OWN = {"beta": "2", "p_t": "0.3", "a": "1.5", "b": "3", "bins": "4", "norm": "2", "decision": "1"}
 # Lists of two become one number, whose text has been called with weight and prior: it is slow to plan.
 _PAIRS = ("epsr", "net_benefit")

@@ -51,6 +51,8 @@ def posterior_of(score: Any, score_type: str, prior: np.ndarray | None, k: int) 
         return q
     if math.isnan(score):
         raise WrongRowError
+    if score_type == "percent":
+        return posterior_of(score / 100, "posterior", prior, k)
     if score_type == "posterior":
         if not 0 <= score <= 1:
             raise WrongRowError
@@ -70,6 +72,8 @@ def log_loss_of(score: Any, y: int, score_type: str, prior: np.ndarray | None, k
             return -score[y]
         q = posterior_of(score, score_type, prior, k)[y]
         return -math.log(q) if q > 0 else math.inf
+    if score_type == "percent":
+        score, score_type = score / 100, "posterior"
     if score_type == "posterior":
         if y == 1:
             return -math.log(score) if score > 0 else math.inf
@@ -80,6 +84,8 @@ def log_loss_of(score: Any, y: int, score_type: str, prior: np.ndarray | None, k
 
 
 def brier_of(score: Any, y: int, score_type: str, prior: np.ndarray | None, k: int) -> float:
+    if score_type == "percent":
+        score, score_type = score / 100, "posterior"
     if not isinstance(score, list) and score_type != "posterior":
         x = score + (math.log(prior[1] / prior[0]) if score_type == "llr" else 0.0)
         return sigmoid(-x if y == 1 else x) ** 2
@@ -114,8 +120,8 @@ def decision_of(
     if not isinstance(score, list) and (k, m) == (2, 2):
         cost_fp, cost_fn = costs[0, 1] - costs[0, 0], costs[1, 0] - costs[1, 1]
         if cost_fp > 0 and cost_fn > 0:
-            if score_type == "posterior":
-                return int(score > cost_fp / (cost_fp + cost_fn))
+            if score_type in ("posterior", "percent"):
+                return int((score if score_type == "posterior" else score / 100) > cost_fp / (cost_fp + cost_fn))
             shift = math.log(prior[1] / prior[0]) if score_type == "llr" else 0.0
             return int(score > math.log(cost_fp / cost_fn) - shift)
     relative = costs - costs.max(axis=1, keepdims=True)

@@ -11,9 +11,8 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.page.asked import Asked
 from polars_ec.page.contents import Contents
-from polars_ec.page.of_sketch import contents_of_sketch
+from polars_ec.page.sources import PageRequest, SketchSource, build_contents
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -62,7 +61,7 @@ def contents_of(log: pl.DataFrame, keys: Sequence[str] = ("group",), period: str
     """Of decisions by which a miss costs five times as much as a false alarm."""
     by = [*keys, *([] if period is None else [period])]
     sketch = log.ec.sketch("score", "label", by=by, cost_fn=5, resolution=8, cluster="user")
-    return contents_of_sketch(sketch, Asked(keys=list(keys), period=period, **asked))
+    return build_contents(SketchSource(PageRequest(keys=list(keys), period=period, **asked), sketch))
 
 
 def group_names(n: int) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from polars_ec.papers import small as papers
+from examples.papers import numbers as papers
 
 
 def printed(value: float, digits: int) -> Any:

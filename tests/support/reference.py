@@ -1,6 +1,6 @@
 """Real score sets, and the values that other implementations computed of them.
 
-They lie in tests/reference (its README.md holds the conventions), and where `polars-ec papers` has its score sets.
+They lie in tests/reference (its README.md holds the conventions), and in `examples/papers/scores`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from polars_ec.papers.score_files import SHIPPED
+from examples.papers.score_files import SHIPPED
 
 REFERENCE = Path(__file__).parents[1] / "reference"
 BINARY = ("pneumoniamnist_resnet50", "sst2_gpt2", "sst2_gpt2_4shot")

@@ -15,8 +15,8 @@ import polars as pl
 
 from polars_ec.formulas.decisions import DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.intervals.scales import scale_of
-from polars_ec.reporting.choice import METRICS
+from polars_ec.inference.confidence import scale_of
+from polars_ec.reports.models import METRICS
 from polars_ec.sql.report_query import report_query
 from tests.support.warehouse_cases import MONTH, MONTH_IN
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 
 import polars as pl
 from polars.testing import assert_frame_equal
 
 import polars_ec  # noqa: F401  (registers the namespace)
-from polars_ec.cells.cells import OF_CLUSTERS
-from polars_ec.cells.checksum import checksum
+from polars_ec.sketches.cells import OF_CLUSTERS
+from polars_ec.sketches.files import checksum
 
 LOG = pl.DataFrame(
     {
@@ -32,6 +33,7 @@ KINDS = {
 }
 
 
+@cache
 def made(kind="binned", by="g"):
     return LOG.ec.sketch("p", "y", by=by, **KINDS[kind])
 

@@ -10,10 +10,10 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from polars_ec.cells.files import description
-from polars_ec.cli.request import Request, SketchOptions
-from polars_ec.cli.sketch_folder import SketchFolder
-from polars_ec.cli.sketch_sum import total
+from polars_ec.cli.request import RowRequest
+from polars_ec.cli.sketch_folder import SketchFolder, total
+from polars_ec.cli.sketch_job import SketchRequest
+from polars_ec.sketches.files import description
 from tests.support import cli
 
 MADE_WITH = (*cli.READ, "--by", "carrier", "--time", "ts", "--every", "1d", "--cost-fn", "5")
@@ -51,8 +51,8 @@ def sketch(*paths, out, args=MADE_WITH, code=0):
 
 def options(by=("carrier",), every="1d", grid=None, **more):
     """What `MADE_WITH` says, as the job takes it."""
-    request = Request(["p"], "y", list(by), "ts", every, {"cost_fn": 5.0, **more})
-    return SketchOptions(request, grid or {})
+    request = RowRequest(["p"], "y", list(by), "ts", every, {"cost_fn": 5.0, **more})
+    return SketchRequest(request, grid or {})
 
 
 def whole(log=LOG):

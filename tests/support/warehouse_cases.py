@@ -58,6 +58,7 @@ CASES = [
     Case("posterior_number", "p", {"pos_label": 1.0}, "number"),
     Case("log_odds", "x", {"score_type": "log_odds", "thresholds": [0.1, -1.5, 0, math.inf, -math.inf]}),
     Case("log_odds_weighted", "x", {"score_type": "log_odds", "resolution": 100, "weight": "w", "by": ["segment"]}),
+    Case("percent", "p", {"score_type": "percent", "thresholds": [0.5, 20]}),
     Case("llr", "x", {"score_type": "llr", "by": "segment", "thresholds": [2.5]}),
     Case("raw", "x", {"score_type": "raw", "thresholds": [-math.inf, 1e-300, 5e-324]}),
     Case("raw_weighted", "x", {"score_type": "raw", "weight": "w", "resolution": 3}),
@@ -216,10 +217,15 @@ def _classes(case: Case, log: pl.DataFrame) -> list[int | None]:
     return [_class(case, *row) for row in zip(log[case.score], log[case.label], weights, strict=True)]
 
 
+# The scores of a posterior of 1.
+_UPPER = {"posterior": 1, "percent": 100}
+
+
 def _class(case: Case, score: float | None, label: Any, weight: float | None) -> int | None:
     if score is None or label is None or weight is None:
         return None
-    if math.isnan(score) or not 0 <= weight < math.inf or (case.score_type == "posterior" and not 0 <= score <= 1):
+    upper = _UPPER.get(case.score_type)
+    if math.isnan(score) or not 0 <= weight < math.inf or (upper is not None and not 0 <= score <= upper):
         return -1
     if "classes" in case.arguments:
         values = list(case.arguments["classes"])
@@ -234,7 +240,8 @@ def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
         low, high = _raw_bins(score, case.resolution)
         return {"low": low, "high": high, "weight": weight, "weight2": weight**2}
     with np.errstate(all="ignore"):
-        if case.score_type == "posterior":
+        if case.score_type in _UPPER:
+            score = score / _UPPER[case.score_type]
             log_odds = np.log(score) - np.log1p(-score)
             posterior, log_loss = score, -np.log(score) if y else -np.log1p(-score)
             error = score - y
@@ -242,7 +249,7 @@ def _values(case: Case, score: float, y: int, weight: float) -> dict[str, Any]:
             log_odds = score
             posterior, log_loss = np.exp(-np.logaddexp(0, -score)), np.logaddexp(0, -score if y else score)
             error = np.exp(-np.logaddexp(0, score if y else -score))
-    low, high = _bins(float(log_odds), case.resolution, exact=case.score_type != "posterior" and case.resolution == 64)
+    low, high = _bins(float(log_odds), case.resolution, exact=case.score_type not in _UPPER and case.resolution == 64)
     infinite = math.isinf(log_odds)
     return {
         "low": low,

@@ -1,4 +1,4 @@
-{# Written by python -m polars_ec.sql.dbt_macros, from what writes the report for warehouses. #}
+{# Written by python -m sql.generate.dbt_macros, from what writes the report for warehouses. #}
 
 {% macro report_parts() %}{{ return({
     "usual": ["nec", "nce", "nbs", "precision", "f1", "recall"],
@@ -250,6 +250,26 @@
         "ec_positive": "CASE WHEN $positive$ THEN 1 ELSE 0 END",
         "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
         "ec_error": "CASE WHEN ec_class = 1 THEN 1 - ec_used ELSE ec_used END"},
+    "rows_of_percent": {
+        "ec_score": "CAST($score$ AS $double$)",
+        "ec_label": "$label$"},
+    "classes_of_percent": {
+        "ec_class": "CASE WHEN ec_label IS NULL OR ec_score IS NULL THEN NULL WHEN ec_score >= 0 AND ec_score <= 100$not_nan ec_score$ THEN $class_of_label$ ELSE -1 END",
+        "ec_score": "ec_score"},
+    "usable_of_percent": {
+        "ec_class": "ec_class",
+        "ec_used": "CASE WHEN ec_class >= 0 THEN ec_score END",
+        "ec_inner": "CASE WHEN ec_class >= 0 AND (ec_score / 100) > 0 AND (ec_score / 100) < 1 THEN (ec_score / 100) END"},
+    "logs_of_percent": {
+        "ec_class": "ec_class",
+        "ec_used": "ec_used",
+        "ec_loss_0": "ec_inner - (1 - (1 - ec_inner)) - LN(1 - ec_inner)",
+        "ec_loss_1": "-LN(ec_inner)"},
+    "values_of_percent": {
+        "ec_class": "ec_class",
+        "ec_positive": "CASE WHEN $positive$ THEN 1 ELSE 0 END",
+        "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
+        "ec_error": "CASE WHEN ec_class = 1 THEN 1 - (ec_used / 100) ELSE (ec_used / 100) END"},
     "rows_of_log_odds": {
         "ec_score": "CAST($score$ AS $double$)",
         "ec_label": "$label$"},
@@ -423,6 +443,31 @@
         "ec_positive": "CASE WHEN $positive$ THEN 1 ELSE 0 END",
         "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
         "ec_error": "CASE WHEN ec_class = 1 THEN 1 - ec_used ELSE ec_used END",
+        "ec_times": "ec_times"},
+    "rows_of_percent_weighted": {
+        "ec_score": "CAST($score$ AS $double$)",
+        "ec_label": "$label$",
+        "ec_weight": "CAST($weight$ AS $double$)"},
+    "classes_of_percent_weighted": {
+        "ec_class": "CASE WHEN ec_label IS NULL OR ec_score IS NULL OR ec_weight IS NULL THEN NULL WHEN ec_score >= 0 AND ec_score <= 100$not_nan ec_score$ AND ec_weight >= 0 AND ec_weight <= $largest$$not_nan ec_weight$ THEN $class_of_label$ ELSE -1 END",
+        "ec_score": "ec_score",
+        "ec_weight": "ec_weight"},
+    "usable_of_percent_weighted": {
+        "ec_class": "ec_class",
+        "ec_used": "CASE WHEN ec_class >= 0 THEN ec_score END",
+        "ec_inner": "CASE WHEN ec_class >= 0 AND (ec_score / 100) > 0 AND (ec_score / 100) < 1 THEN (ec_score / 100) END",
+        "ec_times": "CASE WHEN ec_class >= 0 THEN ec_weight END"},
+    "logs_of_percent_weighted": {
+        "ec_class": "ec_class",
+        "ec_used": "ec_used",
+        "ec_loss_0": "ec_inner - (1 - (1 - ec_inner)) - LN(1 - ec_inner)",
+        "ec_loss_1": "-LN(ec_inner)",
+        "ec_times": "ec_times"},
+    "values_of_percent_weighted": {
+        "ec_class": "ec_class",
+        "ec_positive": "CASE WHEN $positive$ THEN 1 ELSE 0 END",
+        "ec_log_loss": "CASE WHEN ec_class = 1 THEN ec_loss_1 ELSE ec_loss_0 END",
+        "ec_error": "CASE WHEN ec_class = 1 THEN 1 - (ec_used / 100) ELSE (ec_used / 100) END",
         "ec_times": "ec_times"},
     "rows_of_log_odds_weighted": {
         "ec_score": "CAST($score$ AS $double$)",

@@ -15,8 +15,8 @@
     relation, score, label, by, metrics, cost_fn, cost_fp, threshold, prior, score_type, weight, pos_label, classes, total, min_rows,
     interval, cluster, buckets
 ) %}
-    {%- if score_type not in ['posterior', 'log_odds', 'llr', 'decision'] -%}
-        {%- do polars_ec.refuse('score_type=' ~ polars_ec.shown(score_type) ~ ' is none of posterior, log_odds, llr, decision') -%}
+    {%- if score_type not in ['posterior', 'percent', 'log_odds', 'llr', 'decision'] -%}
+        {%- do polars_ec.refuse('score_type=' ~ polars_ec.shown(score_type) ~ ' is none of posterior, percent, log_odds, llr, decision') -%}
     {%- endif -%}
     {%- do polars_ec.check_relation(relation) -%}
     {%- if threshold is not none -%}

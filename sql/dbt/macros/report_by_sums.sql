@@ -127,14 +127,16 @@
     {%- set threshold = request.threshold -%}
     {%- if threshold is none -%}{%- set threshold = polars_ec.bayes_threshold(request) -%}{%- endif -%}
     {%- if threshold != threshold or threshold > polars_ec.largest_number() -%}{{ return('FALSE') }}{%- endif -%}
-    {{ return(polars_ec.exceeds(threshold)) }}
+    {#- The Bayes threshold of percents is that of the posteriors that they are. -#}
+    {%- set used = '(ec_used / 100)' if request.score_type == 'percent' and request.threshold is none else 'ec_used' -%}
+    {{ return(polars_ec.exceeds(threshold) | replace('ec_used', used)) }}
 {% endmacro %}
 
-{# The threshold of Bayes decisions, on the scale of the score. #}
+{# The threshold of Bayes decisions, on the scale of the score; of percents on that of posteriors. #}
 {% macro bayes_threshold(request) %}
     {%- set fn, fp = request.cost_fn, request.cost_fp -%}
     {%- set infinity = 10 * polars_ec.largest_number() -%}
-    {%- if request.score_type == 'posterior' -%}
+    {%- if request.score_type in ['posterior', 'percent'] -%}
         {%- if fn == 0 and fp == 0 -%}{{ return(1.0) }}{%- endif -%}
         {{ return(fp / 2 / (fp / 2 + fn / 2) if fp + fn == infinity else fp / (fp + fn)) }}
     {%- endif -%}

@@ -2,8 +2,8 @@
 {% macro checked_sketch(
     relation, score, label, by, score_type, resolution, thresholds, weight, pos_label, classes, cluster, buckets
 ) %}
-    {%- if score_type not in ['posterior', 'log_odds', 'llr', 'raw'] -%}
-        {%- do polars_ec.refuse('score_type=' ~ polars_ec.shown(score_type) ~ ' cannot be sketched: pass one of posterior, log_odds, llr, raw') -%}
+    {%- if score_type not in ['posterior', 'percent', 'log_odds', 'llr', 'raw'] -%}
+        {%- do polars_ec.refuse('score_type=' ~ polars_ec.shown(score_type) ~ ' cannot be sketched: pass one of posterior, percent, log_odds, llr, raw') -%}
     {%- endif -%}
     {%- do polars_ec.check_relation(relation) -%}
     {%- for name, value, least, most in [('resolution', resolution, 1, 4096), ('buckets', buckets, 5, 1000)] -%}

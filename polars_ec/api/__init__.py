@@ -1,0 +1,1 @@
+"""The public functions on logs and sketches, and the namespaces `ec`."""

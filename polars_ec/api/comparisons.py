@@ -1,0 +1,230 @@
+"""Comparisons: the differences of models, or of groups, with their intervals and p-values, in one pass over the log."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial, reduce
+from operator import or_
+from typing import Any, Unpack
+
+import polars as pl
+
+from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.keywords import BY_ROW, Options, parse_min_rows, parse_options
+from polars_ec.arguments.options import DecisionOptions
+from polars_ec.arguments.signatures import with_options
+from polars_ec.comparisons.joint_pass import ClusterKeys, sum_jointly
+from polars_ec.comparisons.ranking import rank_cells
+from polars_ec.comparisons.result import compared
+from polars_ec.comparisons.validation import (
+    COLUMNS,
+    Comparison,
+    Reference,
+    check_kinds,
+    check_number,
+    check_prior,
+    comparable,
+    level_and_clusters,
+    metrics_of_all,
+    of_each_model,
+    one_or_each,
+    parse_reference,
+)
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
+from polars_ec.reports.ranking import Grids
+from polars_ec.reports.result import ReportLayout
+from polars_ec.scores.read import check_names, expand
+from polars_ec.typing import FrameLike, IntoExpr
+
+_LABEL = "__ec_label"
+
+
+@lazy_if_lazy
+@with_options(DecisionOptions)
+def compare(
+    frame: FrameLike,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr | Sequence[IntoExpr],
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    metrics: Sequence[str] | None = None,
+    reference: Any = None,
+    interval: float = 0.95,
+    cluster: IntoExpr | Sequence[IntoExpr] | None = None,
+    buckets: int = 100,
+    min_rows: int | None = None,
+    **options: Unpack[DecisionOptions],
+) -> pl.LazyFrame | pl.DataFrame:
+    """The differences of models on the same rows, or of groups, each with its interval and p-value, from one pass over the log.
+
+    Parameters
+    ----------
+    frame
+        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
+        Several models that are not compared with each other are a pass each where it is not of Polars, and so of a reader that can be
+        read once an error.
+    score
+        Column name or expression; or several of them (models).
+    label
+        Column name or expression; or, where the models' scores came with labels of their own, a list of one for each model: rows in which
+        they differ are an error, for then these are not the same rows.
+    by
+        Names and expressions of the groups. Default: one group.
+    metrics
+        As for `report`: metrics of decisions, scoring rules and ranking metrics, but no counts, `ece` or metrics of each class. Default:
+        the usual battery.
+    reference
+        What is compared with. Models: the name of one of several, default the first; each of the others is compared with it, row by
+        row. Groups, of each model: "rest", all other groups together; "total", all groups; "best", the group with the best value; or
+        one group, by the value of its column of `by`, or by a mapping from column to value: of two columns, `{"month": may}`
+        compares each group with the same one in May.
+    interval
+        The level of the intervals, between 0 and 1.
+    cluster
+        The key that correlated rows share, such as the user or the day, or a list of one for each model, which must be equal; a row
+        without one is a cluster of its own. Clusters may be in several groups. Default None: independent rows.
+    buckets
+        How many parts clusters are dealt out to, from 100 to 1000.
+    min_rows
+        Groups with fewer rows than this are `small`, too. None is dropped.
+    prior
+        The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`.
+
+    Returns
+    -------
+    One row per group, model and metric, in this order, without those of the reference itself: the columns of `by`; `model`, `reference`,
+    `metric`; `value`, `value_reference`, `difference`, which is value - reference; `difference_ci_low`, `difference_ci_high`; `p_value`, of
+    no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
+    called real because it is below 0.05, at most a 20th are not); `small`, true where the group, or what it is compared with, has fewer than
+    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. Of models that are compared with
+    each other a row that lacks the score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
+    one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
+    of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
+    differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
+    parts of the clusters, or of the rows, that are left out in turn.
+
+    With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
+    distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.
+    The distance of the group furthest from it is the gap between best and worst.
+
+    Raises
+    ------
+    ValueError
+        One model and no reference; a `min_rows` that is not a whole number from 0; a reference that is not there; fewer than two groups; fewer than 100 buckets; labels or cluster
+        keys of models that differ, and a group that is not there, which only the rows tell.
+
+    References
+    ----------
+    Benjamini and Hochberg, "Controlling the false discovery rate", 1995; Hsu, "Multiple comparisons", 1996, chapter 4, of the best.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {"a": [0.9, 0.8, 0.7, 0.2, 0.1, 0.3], "b": [0.9, 0.2, 0.4, 0.2, 0.1, 0.8], "y": [1, 1, 1, 0, 0, 0]}
+    ... )
+    >>> compared = log.ec.compare(["a", "b"], "y", metrics=["nec", "recall"])
+    >>> compared.select("model", "reference", "metric", "difference", pl.col("p_value").round(3)).rows()
+    [('b', 'a', 'nec', 1.0, 0.101), ('b', 'a', 'recall', -0.6666666666666667, 0.184)]
+    """
+    execute = pass_over(frame)
+    intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
+    least = parse_min_rows(min_rows)
+    lazy = _compare(as_lazy(frame), score, label, by, metrics, reference, intervals, options, execute, least)
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _compare(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr | Sequence[IntoExpr],
+    by: IntoExpr | Sequence[IntoExpr],
+    metrics: Sequence[str] | None,
+    reference: Any,
+    intervals: Mapping[str, Any],
+    keywords: Mapping[str, Any],
+    execute: Pass,
+    min_rows: int | None,
+) -> pl.LazyFrame:
+    options = parse_options(keywords, BY_ROW)
+    scores, keys = expand(frame, score, "score"), expand(frame, by, "by")
+    if not scores:
+        raise ValueError("score= names no column")
+    names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
+    named = comparable(metrics)
+    against = parse_reference(reference, names, key_names)
+    labels = one_or_each(label, "label", names)
+    level, clusters = level_and_clusters(intervals, names)
+    check_prior(options.prior, against)
+    if against.model is None and len(scores) > 1:
+        return of_each_model(
+            [
+                _compare(frame, [model], of_model, by, metrics, reference, clustered, keywords, execute, min_rows)
+                for model, of_model, clustered in zip(
+                    scores, _of_models(labels, scores), _clustered(intervals, clusters, scores), strict=True
+                )
+            ],
+            key_names,
+        )
+    ranks = any(name in RANKING_METRICS for name in named or ())
+    frame, models = _models(frame, scores, labels[0], keywords, options, against, ranks, execute)
+    metric_names = metrics_of_all(named, models)
+    layout = ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False)
+    requirements = needed(metric_names, ())
+    if requirements.decisions:
+        check_number(models[0].rows.costs)
+    check_names(keys, COLUMNS, "the comparison")
+    grids = tuple(Grids.of(model, keywords.get("prior")) for model in models) if ranks else ()
+    n_buckets = None if clusters is None else clusters.buckets
+    comparison = Comparison(
+        tuple(key_names), tuple(models), metric_names, against, layout, level, n_buckets, min_rows, grids
+    )
+    pairs = comparison.pairs
+    cells = execute(sum_jointly(frame, keys, pairs, models, requirements, clusters, labels))
+    if ranks:
+        tables = [execute(table) for table in rank_cells(frame, keys, pairs, models, grids, clusters)]
+        cells = pl.concat([cells, *tables], how="diagonal")
+    schema = cells.collect_schema()
+    return cells.map_batches(
+        partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}
+    )
+
+
+def _of_models(columns: Sequence[pl.Expr], models: Sequence[pl.Expr]) -> Sequence[pl.Expr]:
+    """The column of each model."""
+    return list(columns) * len(models) if len(columns) == 1 else columns
+
+
+def _clustered(
+    intervals: Mapping[str, Any], clusters: ClusterKeys | None, models: Sequence[pl.Expr]
+) -> Sequence[Mapping[str, Any]]:
+    """What is stated of the intervals of each model."""
+    if clusters is None:
+        return [intervals] * len(models)
+    return [{**intervals, "cluster": key} for key in _of_models(clusters.keys, models)]
+
+
+def _models(
+    frame: pl.LazyFrame,
+    scores: Sequence[pl.Expr],
+    label: pl.Expr,
+    keywords: Mapping[str, Any],
+    options: Options,
+    against: Reference,
+    ranks: bool,
+    execute: Pass,
+) -> tuple[pl.LazyFrame, list[Model]]:
+    """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
+    with_priors, models = read_models(frame, scores, label, keywords, options, None, execute)
+    check_kinds(models)
+    counts_prior = any(model.counts_prior for model in models)
+    if against.model is None or not (ranks or counts_prior):
+        # Sums of all models together know which rows all of them have.
+        return with_priors, models
+    missing = reduce(or_, [model.rows.scores.missing for model in models])
+    # Without the columns of priors, which are made anew.
+    known = with_priors.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(
+        *frame.collect_schema(), _LABEL
+    )
+    return read_models(known, scores, pl.col(_LABEL), keywords, options, None, execute)

@@ -1,0 +1,174 @@
+"""How many rows an interval of a given width needs, from what a pilot shows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any, overload
+
+import polars as pl
+
+from polars_ec.arguments.keywords import did_you_mean
+from polars_ec.arguments.signatures import checked_keywords
+from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.inference.confidence import Scale, forward, inverse, scale_of
+from polars_ec.numerics import Floats, np
+
+_METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS, "rcl", "cal_loss")
+_AT_PRIOR = "_at_prior"
+# No limits are so far apart on a scale of exponentials; and halvings that leave no digit open.
+_WIDEST, _HALVINGS = 800.0, 100
+_MOST_OF_SIZES = 2.0**62
+# How far apart the ends of a metric are, where it has two.
+_WHOLE: Mapping[Scale, float] = {"logit": 1.0, "atanh": 2.0}
+
+
+@overload
+def rows_needed(pilot: pl.LazyFrame, metric: str, *, width: float) -> pl.LazyFrame: ...
+@overload
+def rows_needed(pilot: pl.DataFrame, metric: str, *, width: float) -> pl.DataFrame: ...
+@checked_keywords
+def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float) -> pl.LazyFrame | pl.DataFrame:
+    """How many rows each group needs for an interval of this width, upper minus lower limit, from what a pilot shows.
+
+    On the scale of the metric (ln of costs and losses, logit of rates and areas, atanh of correlations, else the metric as it
+    is) the limits of the pilot are 2 h apart, and h goes with 1 / sqrt(n). For the s at which f^-1(f(value) + s h) -
+    f^-1(f(value) - s h) is the width, n / s^2 rows are needed, rounded up.
+
+    A row is one like the pilot's: of as many positives among all, of as much weight, and where the pilot has `cluster=` in
+    clusters as large as those, so that more rows come in more clusters. It is a rough guide where the pilot has fewer than 30 rows in a
+    class, or fewer than 30 clusters, or limits that had to be widened to hold the value.
+
+    Parameters
+    ----------
+    pilot
+        What `report(..., interval=0.95)` or `Sketch.evaluate(..., interval=0.95)` gave, at the level that is wanted.
+    metric
+        The metric's column: "nec", "recall", "nec_at_prior".
+    width
+        How far apart the limits may be, in the unit of the metric: 0.1 is about plus and minus 0.05.
+
+    Returns
+    -------
+    A frame as lazy as the pilot, one row for each of its rows: the columns before `n` (group, model), and `total` where there is one;
+    `n`; the metric; `width`, how far apart its limits are now; `rows_needed`, Int64. The last is null where the pilot has no
+    interval, or one without width; where the value or a limit is at an end of the scale, as a recall of 1 is; and where
+    what bins hide is wider alone.
+
+    Raises
+    ------
+    ValueError
+        A width that is not above 0, or as wide as the metric's whole range; a metric that there is not, or that has no interval
+        in the pilot.
+    TypeError
+        A pilot that is no frame of Polars.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> pilot = pl.DataFrame(
+    ...     {"month": [1, 2], "n": [400, 90], "nec": [0.5, 0.8], "nec_ci_low": [0.4, 0.5], "nec_ci_high": [0.625, 1.28]}
+    ... )
+    >>> ec.rows_needed(pilot, "nec", width=0.1)["rows_needed"].to_list()
+    [1999, 5097]
+    """
+    if not isinstance(pilot, pl.LazyFrame | pl.DataFrame):
+        raise TypeError(f"pilot= is {type(pilot).__name__}: pass what report(..., interval=0.95) gave")
+    schema = pilot.collect_schema()
+    _check_metric(metric, schema.names())
+    scale = scale_of(metric.removesuffix(_AT_PRIOR))
+    goal = _checked_width(width, metric, scale)
+    read = pilot.lazy().select(
+        *schema.names()[: schema.names().index("n")],
+        *(["total"] if "total" in schema else []),
+        "n",
+        **{name: column.cast(pl.Float64) for name, column in _columns(metric, schema.names()).items()},
+    )
+    read_schema = read.collect_schema()
+    shown = {name: read_schema[name] for name in read_schema.names() if not name.startswith("__ec_")}
+    table = read.map_batches(
+        partial(_with_rows, metric=metric, scale=scale, goal=goal),
+        schema=pl.Schema({**shown, "rows_needed": pl.Int64()}),
+    )
+    return table if isinstance(pilot, pl.LazyFrame) else table.collect()
+
+
+def _columns(metric: str, names: Sequence[str]) -> dict[str, pl.Expr]:
+    """The metric, the width of its interval, the limits without what bins hide, and how much that is."""
+    low, high = pl.col(f"{metric}_ci_low"), pl.col(f"{metric}_ci_high")
+    ends = [f"{metric}_{end}" for end in ("low", "high")]
+    value = pl.col(metric) if metric in names else pl.mean_horizontal(ends)
+    below = above = pl.lit(0.0)
+    if f"{metric}_error" in names:
+        below = above = pl.col(f"{metric}_error")
+    elif set(ends) <= set(names):
+        below, above = value - pl.col(ends[0]), pl.col(ends[1]) - value
+    return {
+        metric: value,
+        "width": high - low,
+        "__ec_low": low + below,
+        "__ec_high": high - above,
+        "__ec_bins": below + above,
+    }
+
+
+def _with_rows(table: pl.DataFrame, *, metric: str, scale: Scale, goal: float) -> pl.DataFrame:
+    # A null is NaN here.
+    arrays = [table[name].cast(pl.Float64).to_numpy() for name in ("n", metric, "__ec_low", "__ec_high", "__ec_bins")]
+    needed = _rows_for_width(*arrays, scale=scale, width=goal)
+    rows = pl.Series("rows_needed", needed, nan_to_null=True).cast(pl.Int64)
+    return table.select(pl.exclude("^__ec_.*$"), rows)
+
+
+def _check_metric(metric: Any, names: Sequence[str]) -> None:
+    """ValueError for a name that is no metric's, and for one without an interval in the pilot."""
+    ends = ("_ci_low", "_ci_high")
+    if not isinstance(metric, str) or metric.removesuffix(_AT_PRIOR) not in _METRICS:
+        hint = did_you_mean(str(metric), _METRICS)
+        raise ValueError(f"metric={metric!r} is not a metric with intervals: {hint}Pass a name such as 'nec'")
+    if "n" in names and all(f"{metric}{end}" in names for end in ends):
+        return
+    there = [name.removesuffix(ends[0]) for name in names if name.endswith(ends[0])]
+    if "n" in names and there:
+        raise ValueError(f"metric={metric!r} has no interval in the pilot, which has those of {', '.join(there)}")
+    lacking = next(name for name in ("n", f"{metric}{ends[0]}", f"{metric}{ends[1]}") if name not in names)
+    raise ValueError(f"pilot= has no column {lacking!r}: make it by report(..., interval=0.95)")
+
+
+def _checked_width(width: Any, metric: str, scale: Scale) -> float:
+    if isinstance(width, bool | str) or not hasattr(width, "__float__") or not 0 < float(width) < math.inf:
+        raise ValueError(f"width={width!r} is not a number above 0: it is the upper limit minus the lower one")
+    whole = _WHOLE.get(scale)
+    if whole is not None and width >= whole:
+        raise ValueError(
+            f"width={width!r} is as wide as the whole range of {metric}, {whole:g}: pass less, such as 0.05"
+        )
+    return float(width)
+
+
+def _rows_for_width(
+    n: Floats, value: Floats, low: Floats, high: Floats, bins: Floats, *, scale: Scale, width: float
+) -> Floats:
+    """The whole numbers of rows at which limits are so far apart; NaN where that is not known.
+
+    `low` and `high` are the limits at `n` rows, without what bins hide, which is `bins` at any number of rows.
+    """
+    at, half = forward(scale, value), (forward(scale, high) - forward(scale, low)) / 2
+    with np.errstate(all="ignore"):
+        known = np.isfinite(at) & np.isfinite(half) & (half > 0) & (width > bins)
+        wanted = _half_of(width - bins, np.where(known, at, 0.0), scale)
+        rows = np.ceil(n * (half / wanted) ** 2)
+    return np.where(known & (rows < _MOST_OF_SIZES), np.maximum(rows, 1), np.nan)
+
+
+def _half_of(widths: Floats, at: Floats, scale: Scale) -> Floats:
+    """How far from here, on the scale, limits are that are so far apart on that of the metric: by halving."""
+    least, most = np.zeros_like(at), np.maximum(widths, _WIDEST)
+    for _ in range(_HALVINGS):
+        middle = (least + most) / 2
+        narrow = inverse(scale, at + middle) - inverse(scale, at - middle) < widths
+        least, most = np.where(narrow, middle, least), np.where(narrow, most, middle)
+    return most

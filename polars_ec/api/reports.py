@@ -1,0 +1,325 @@
+"""The report: the usual battery of metrics, or those asked for, per group, in one pass over the log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack, get_args
+
+import polars as pl
+
+from polars_ec.arguments.classes import Prior
+from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.keywords import BY_ROW, Options, Request, parse_interval, parse_min_rows, parse_options
+from polars_ec.arguments.options import ReportOptions
+from polars_ec.arguments.signatures import with_options
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.reports.intervals import with_intervals
+from polars_ec.reports.models import (
+    TOTAL,
+    Model,
+    Pass,
+    is_multiclass,
+    metrics_of,
+    metrics_of_one_class,
+    named_metrics,
+    needed,
+    pass_over,
+    read_models,
+    stated_prior,
+    sum_per_class,
+    sum_per_group,
+    with_priors,
+)
+from polars_ec.reports.ranking import GroupedLog, Rank, with_ranks
+from polars_ec.reports.result import (
+    Columns,
+    ReportLayout,
+    class_columns,
+    families_of,
+    families_of_classes,
+    group_columns,
+    is_moved,
+    multiclass_columns,
+    multiclass_rows,
+    with_class_sums,
+)
+from polars_ec.scores.read import check_names, expand
+from polars_ec.typing import FrameLike, IntoExpr, Missing
+
+_PARTS = ("label", "score", "weight")
+
+
+@lazy_if_lazy
+@with_options(ReportOptions)
+def report(
+    frame: FrameLike,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    metrics: Sequence[str] | None = None,
+    min_rows: int | None = None,
+    total: bool = False,
+    per_class: bool = False,
+    missing: Missing = "together",
+    score_prior: Prior = None,
+    **options: Unpack[ReportOptions],
+) -> pl.LazyFrame | pl.DataFrame:
+    """The usual battery of metrics, or those asked for, one row per group, sorted by group, from one pass over the log.
+
+    Parameters
+    ----------
+    frame
+        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame whose plan streams; all others give
+        a DataFrame.
+    score
+        Column name or expression; several of them (models) add a column `score` with their names.
+    label
+        Column name or expression.
+    by
+        Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
+    metrics
+        Names, which become the columns in this order: metrics of decisions, "confusion", scoring rules, "ece" and ranking
+        metrics. The last come from cells of the log-odds, 64 to a nat, as `sketch` makes them, by a group-by of their own:
+        each with `NAME_error`, |returned - exact| <= error. Default: the usual battery.
+    min_rows
+        Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped. With `interval` it is there
+        without too, and also true where a class has fewer than 10 rows.
+    total
+        Adds a row over all groups, the last, from the same sums; and a Boolean column `total`, true there: the columns of
+        `by` are null in it, as they may be in a group. An empty log has none.
+    per_class
+        One row per group and class: the decisions for the class, which a column `class` names, against those for the rest.
+        Metrics are those of two classes and two decisions then, with 0-1 costs; default `nec`, `precision`, `recall`, `f1`.
+        Decisions beyond those for a class, such as to abstain, are for the rest.
+    missing
+        "together"; or "by_part", which adds `n_missing_label`, `n_missing_score` and, with `weight`, `n_missing_weight`: rows
+        in which this is null. A row that lacks several of them counts in each.
+    score_prior
+        The prior that the posteriors were made with, stated as `prior` is. The columns at the reference prior are then those
+        of `shift_prior(score, score_prior, prior)` and of the decisions made from it. Default None: posteriors and decisions
+        stay as they are.
+    prior
+        The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class),
+        "uniform", "overall", or an expression, which is evaluated on the whole log. "overall" is that of the whole log: the
+        shares of the classes in all rows that the metrics of the model are made of. LLRs and log-likelihoods, whose decisions
+        need it, and `score_prior` take a second pass for it. None: there is no reference prior.
+
+    Returns
+    -------
+    The columns of `by`; `score` if there are several; `n` (rows used); the metrics, at the group's own prior, and with
+    `prior`, beside each that a prior moves, once more at the reference prior: `nec`, `nec_at_prior`; `class_prior`;
+    `small`; `total`; `n_missing`, `n_invalid`. The usual battery is `nec`, and, where scores hold posteriors, `nce` and `nbs`;
+    for two classes and decisions `precision`, `f1`, `recall`, else `accuracy`, `macro_recall` and `macro_f1`; and, after
+    `class_prior`, the confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M). Each is null where the metric of that
+    name is.
+
+    With `interval` each metric, but not the confusion counts, is followed by `NAME_ci_low` and `NAME_ci_high`, which hold it: Arrays
+    where it is one; and `nec` also by `nec_kinked`, true where the cheapest constant decision and the next differ by less than two
+    standard errors, for beside this kink of NEC its interval is not to be trusted. In place of limits, which bins do not have near
+    calibration, `ece` is followed by `ece_if_calibrated` and `ece_if_calibrated_high`: what it is on average, and what it is below
+    at this level, if the posteriors are calibrated. Limits are null where a class has no rows, the value is null or infinite, or
+    rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows, and where one has
+    all rows of a class that has a fixed share in the metric, as in recall, or at a stated prior; and of more
+    than 200 classes, of losses of more than 100 if a row has no cluster.
+
+    Raises
+    ------
+    ValueError, TypeError
+        A `min_rows` that is not a whole number from 0; a metric that a report does not have, or not of such scores; `total`
+        without `by`; `score_prior` without `prior`; a level that is not one, `cluster` or `method` without `interval`. All are raised
+        here, before the log is read.
+
+    Notes
+    -----
+    An interval is of t around the value on the scale where it is nearest to normal: the logarithm for costs and losses, log-odds for
+    rates, atanh for MCC and informedness. Of independent rows the variance is the sum of the squares of what each adds to the value,
+    psi, around its mean in the row's class, times n_i / (n_i - 1), and of what the number of rows of each class adds, with Satterthwaite's
+    degrees of freedom. Of clusters it is (K - 1) / K sum_b psi_b^2 over K buckets, psi_b being what the rows of a bucket add together
+    to what is left of their classes without it. Metrics of decisions of independent rows are counted with half a row more in each class and
+    decision, so that rates of 0 and 1 have a width, and of K classes and M decisions with 1 / (K (M - 1)), so that as much is wrong,
+    or 1 / (2 (M - 1)) for metrics of one class each; of more than two classes the interval is around the value itself. Of clusters such
+    rates have the width of as many rows as there are clusters. A weight is no further row: the variance takes the sum of w^2 psi^2. A stated prior, "overall" too, is taken as known.
+    Where classes times decisions are more than 200, one part of the rows after the other is left out.
+
+    References
+    ----------
+    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3. Intervals: Satterthwaite
+    1946; Agresti and Coull 1998; Cameron and Miller 2015, "A practitioner's guide to cluster-robust inference", section VI.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {"s": ["a", "a", "b", "b"], "p": [0.9, 0.2, 0.6, 0.3], "y": [True, False, False, True]}
+    ... )
+    >>> log.ec.report("p", "y", by="s").select("s", "n", "nec", "tp", "fp")
+    shape: (2, 5)
+    ┌─────┬─────┬─────┬─────┬─────┐
+    │ s   ┆ n   ┆ nec ┆ tp  ┆ fp  │
+    │ --- ┆ --- ┆ --- ┆ --- ┆ --- │
+    │ str ┆ i64 ┆ f64 ┆ i64 ┆ i64 │
+    ╞═════╪═════╪═════╪═════╪═════╡
+    │ a   ┆ 2   ┆ 0.0 ┆ 1   ┆ 0   │
+    │ b   ┆ 2   ┆ 2.0 ┆ 0   ┆ 1   │
+    └─────┴─────┴─────┴─────┴─────┘
+    >>> log.ec.report("p", "y", by="s", metrics=["auc_roc"], total=True).select("s", "total", "auc_roc").rows()
+    [('a', False, 1.0), ('b', False, 0.0), (None, True, 0.75)]
+    >>> many = pl.concat([log] * 20)
+    >>> many.ec.report("p", "y", metrics=["recall"], interval=0.95).select(pl.col("^recall.*$").round(3)).rows()
+    [(0.5, 0.345, 0.655)]
+    """
+    execute = pass_over(frame)
+    lazy = _report(
+        as_lazy(frame), score, label, by, metrics, min_rows, total, per_class, missing, score_prior, options, execute
+    )
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _report(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    by: IntoExpr | Sequence[IntoExpr],
+    metrics: Sequence[str] | None,
+    min_rows: int | None,
+    total: bool,
+    per_class: bool,
+    missing: Missing,
+    score_prior: Prior,
+    keywords: Mapping[str, Any],
+    execute: Pass,
+) -> pl.LazyFrame:
+    options, interval = parse_options(keywords, BY_ROW), parse_interval(keywords)
+    scores = expand(frame, score, "score")
+    keys = expand(frame, by, "by")
+    if not scores:
+        raise ValueError("score= names no column")
+    min_rows = parse_min_rows(min_rows)
+    if missing not in get_args(Missing):
+        raise ValueError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
+    if total and not keys:
+        raise ValueError(
+            "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
+        )
+    named = named_metrics(metrics)
+    frame, models = read_models(frame, scores, label, keywords, options, score_prior, execute)
+    _check_alike(models)
+    names = _names_of(models, named, per_class)
+    row_parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
+    layout = ReportLayout(options, named is None, min_rows, row_parts, total, interval)
+
+    layers = _all_layers(models, names, layout, per_class)
+    check_names(keys, {*layers[0][0], *layers[0][1]}, "the report")
+    all_models = [*models, *(model.moved for model in models if model.moved is not None)]
+    asked = {name for of_model in names.values() for name in of_model}
+    needs = replace(needed([*asked, *(["confusion"] if named is None else [])], row_parts), interval=interval)
+    key_names = [key.meta.output_name() for key in keys]
+    cells = execute(sum_per_class(frame, keys, all_models, needs))
+    sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
+    for model, ranks in _all_ranks(all_models, models, names, options):
+        log = GroupedLog(frame, keys, total, execute)
+        sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), keywords.get("prior"), interval)
+    if per_class:
+        sums = with_class_sums(sums, models, options)
+    if interval is not None:
+        sums = _with_limits(sums, models, names, layout, per_class, interval)
+    order = [*([TOTAL] if total else []), *key_names]
+    if per_class and is_multiclass(models[0]):
+        sums = multiclass_rows(sums, order, models, names[models[0].name], layout)
+    return _stacked(sums, order, key_names, layers)
+
+
+def _check_alike(models: Sequence[Model]) -> None:
+    if len({is_multiclass(model) for model in models}) > 1:
+        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
+        raise ValueError(
+            f"score= holds models of two classes beside models of more, {sizes}: make a report of each kind"
+        )
+
+
+def _with_limits(
+    sums: pl.LazyFrame,
+    models: Sequence[Model],
+    names: Mapping[str, Sequence[str]],
+    layout: ReportLayout,
+    per_class: bool,
+    interval: Request,
+) -> pl.LazyFrame:
+    """The sums with the limits of what models have, ranking metrics apart."""
+    of_model = families_of_classes if per_class else families_of
+    families = [f for model in models for f in of_model(model, names[model.name], layout)]
+    calibrated = [model for model in models if "ece" in names[model.name]]
+    return with_intervals(sums, families, calibrated, interval)
+
+
+def _names_of(models: Sequence[Model], named: Sequence[str] | None, per_class: bool) -> dict[str, tuple[str, ...]]:
+    """The metrics of each model."""
+    names_of = metrics_of_one_class if per_class else metrics_of
+    return {model.name: names_of(named, model.rows) for model in models}
+
+
+def _all_ranks(
+    made: Sequence[Model], models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
+) -> Iterator[tuple[Model, list[Rank]]]:
+    """The models that are made whose cells give ranking metrics, and these."""
+    for model in made:
+        ranks = list(_ranks_of(model, models, names, options))
+        if ranks:
+            yield model, ranks
+
+
+def _ranks_of(
+    model: Model, models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
+) -> Iterator[Rank]:
+    """The ranking metrics that the cells of a model give: its own, and those at the reference prior."""
+    for shown in models:
+        for name in names[shown.name]:
+            if name in RANKING_METRICS and shown is model:
+                yield Rank(name, name, at_prior=False)
+            if name in RANKING_METRICS and shown.at_prior is model and options.prior.stated and is_moved(name, shown):
+                yield Rank(f"{name}_at_prior", name, at_prior=True)
+
+
+def _all_layers(
+    models: Sequence[Model], names: Mapping[str, Sequence[str]], layout: ReportLayout, per_class: bool
+) -> list[tuple[Columns, Columns]]:
+    if per_class and is_multiclass(models[0]):
+        return [({}, multiclass_columns(models, names[models[0].name], layout))]
+    return [
+        ({**({"score": pl.lit(model.name)} if len(models) > 1 else {}), **of_class}, columns)
+        for model in models
+        for of_class, columns in _layers(model, names[model.name], layout, per_class)
+    ]
+
+
+def _layers(
+    model: Model, names: Sequence[str], layout: ReportLayout, per_class: bool
+) -> Iterator[tuple[Columns, Columns]]:
+    """What a group's rows of a model begin with, and their columns: one row, or one for each class."""
+    if not per_class:
+        yield {}, group_columns(model, names, layout)
+        return
+    values = model.rows.labels.classes
+    alike = len({type(value) for value in values}) == 1
+    for k, value in enumerate(values):
+        shown = pl.lit(value if alike else str(value)).alias("class")
+        yield {"class": shown}, class_columns(model, k, names, layout)
+
+
+def _stacked(
+    sums: pl.LazyFrame, order: Sequence[str], keys: Sequence[str], layers: Sequence[tuple[Columns, Columns]]
+) -> pl.LazyFrame:
+    """The pieces of each row of the sums, one below the other."""
+    if len(layers) == 1 and not layers[0][0]:
+        return sums.select(*keys, **layers[0][1])
+    names = [f"__ec_{m}" for m in range(len(layers))]
+    packed = [
+        pl.struct([column.alias(name) for name, column in {**first, **columns}.items()]).alias(piece)
+        for piece, (first, columns) in zip(names, layers, strict=True)
+    ]
+    index = list(dict.fromkeys([*order, *keys]))
+    tall = sums.select(*index, *packed).unpivot(on=names, index=index or None, value_name="__ec")
+    sorted_ = tall.sort(order, maintain_order=True) if order else tall
+    return sorted_.select(*keys, "__ec").unnest("__ec")

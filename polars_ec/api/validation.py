@@ -1,0 +1,133 @@
+"""The check of a log before it is trusted."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TypeVar, Unpack
+
+import polars as pl
+
+from polars_ec.arguments.inputs import as_lazy, is_read_once
+from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_options
+from polars_ec.arguments.options import DecisionOptions
+from polars_ec.arguments.signatures import with_options
+from polars_ec.exceptions import InvalidDataError
+from polars_ec.scores.read import by_likeness, expand, meant_values, resolve_columns, with_prior_column
+from polars_ec.typing import FrameLike, IntoExpr
+
+FrameT = TypeVar("FrameT", bound=FrameLike)
+
+_SHOWN_ROWS, _SHOWN_NUMBERS = 5, 10
+_COMPARED_VALUES = 10_000
+_LABELLED = "__ec_labelled"
+_POSITIVE = "__ec_positive"
+
+
+@with_options(DecisionOptions)
+def validate(
+    frame: FrameT, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
+) -> FrameT:
+    """The frame itself, if no row of it is wrong; else an error that says what is.
+
+    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. A row that lacks its threshold or its
+    cost, where these are columns, is. Reads the log once a score, once
+    more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
+    if no row has the `pos_label`. Only the options that say how to read the rows matter.
+
+    Parameters
+    ----------
+    frame
+        The log, a frame of Polars or of another library; not a reader, whose rows would be gone.
+    score
+        Column name or expression, or several.
+    label
+        Column name or expression.
+
+    Returns
+    -------
+    `frame`.
+
+    Raises
+    ------
+    InvalidDataError
+        Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
+        the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.5, 1.5], "y": [0, 1]})
+    >>> log.ec.validate("p", "y")
+    Traceback (most recent call last):
+    ...
+    polars_ec.exceptions.InvalidDataError: 'p': posterior is NaN or outside [0, 1] in 1 row; the first: row 1 (p=1.5, y=1)
+    """
+    checked: Options = parse_options(options, BY_ROW)
+    if is_read_once(frame):
+        raise ValueError(
+            f"a {type(frame).__name__} can be read once, so that its rows would be gone after validate(): pass a table of them"
+        )
+    lazy, checked = with_prior_column(as_lazy(frame), checked)
+    messages: list[str] = []
+    models = expand(lazy, score, "score")
+    positive_named = checked.pos_label is not None
+    for model in models:
+        rows = resolve_columns(lazy, model, label, checked)
+        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()} | rows.decision_faults
+        seen = (
+            {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
+        )
+        sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
+        counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
+        by_row: list[pl.Expr] = [checked.columns[name] for name in ("weight", *BY_ROW) if name in checked.columns]
+        shown = [model, as_expr(label, "label"), *by_row]
+        for kind, defect in defects.items():
+            n = counts[kind]
+            if n:
+                first = _first_rows(lazy, shown, defect)
+                messages.append(
+                    f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
+                )
+        if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
+            messages += _without_positives(lazy, rows.labels.label, checked.pos_label)
+    if messages:
+        raise InvalidDataError("\n".join(messages))
+    return frame
+
+
+def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
+    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
+
+    A log may well have no positive row, so that only a value that differs in case or form is an error.
+    """
+    values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
+    meant = meant_values(pos_label, values)
+    shown = ", ".join(map(repr, meant or by_likeness(pos_label, values.sort())[:_SHOWN_ROWS]))
+    text = f"{label.meta.output_name()!r}: no row has the label {pos_label!r} (pos_label=): "
+    if meant:
+        return [f"{text}the nearest values are {shown}"]
+    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=2)
+    return []
+
+
+def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:
+    rows = (
+        frame.select([*columns, mask.alias("__ec_bad")])
+        .with_row_index("__ec_row")
+        .filter(pl.col("__ec_bad"))
+        .drop("__ec_bad")
+        .head(_SHOWN_ROWS)
+        .collect(engine="streaming")
+        .to_dicts()
+    )
+    return "; ".join(
+        f"row {row['__ec_row']} ({', '.join(f'{k}={_in_short(v)}' for k, v in row.items() if k != '__ec_row')})"
+        for row in rows
+    )
+
+
+def _in_short(value: object) -> str:
+    if not isinstance(value, list) or len(value) <= _SHOWN_NUMBERS:
+        return str(value)
+    return f"[{', '.join(map(str, value[:_SHOWN_NUMBERS]))}, ... {len(value)} in all]"

@@ -1,0 +1,145 @@
+"""Metrics of values: arrays, Series and lists become the columns of a frame, of which the metric's expression is then taken."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Collection, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, cast
+
+import polars as pl
+
+from polars_ec.arguments.inputs import as_lazy, is_instance
+from polars_ec.numerics import np
+
+_STREAMS = ("__arrow_c_array__", "__arrow_c_stream__")
+
+
+def of_values(
+    function: Callable[..., Any], arguments: Mapping[str, Any], columns: Collection[str], priors: Collection[str]
+) -> Any:
+    """What an expression function gives for values: that of the one group, or of a function of rows a Series.
+
+    `columns` are the arguments that may be columns, and `priors` those that state priors, of which lists and NumPy arrays are
+    one share for each class, and only a Series is a column.
+    """
+    score_name, score = next(iter(arguments.items()))
+    column_arguments = {name: value for name, value in arguments.items() if name in columns}
+    named = {name: value for name, value in column_arguments.items() if isinstance(value, str | pl.Expr)}
+    if not holds_values(score) or (named and _is_of_names(score)):
+        return function(**arguments)
+    named |= {name: arguments[name] for name in priors if isinstance(arguments.get(name), pl.Expr)}
+    for name, value in named.items():
+        kind = "a column's name" if isinstance(value, str) else "an expression"
+        raise TypeError(
+            f"{score_name}= holds values ({type(score).__name__}), and {name}={str(value)!r} is {kind}: pass values for both, "
+            "or make them a column of a frame, and name it"
+        )
+    held = {name: value for name, value in column_arguments.items() if holds_values(value)}
+    held |= {name: arguments[name] for name in priors if _is_series(arguments.get(name))}
+    series = {name: as_series(value, name) for name, value in held.items()}
+    _check_lengths(series, priors)
+    _check_indices(held)
+    frame = pl.DataFrame(list(series.values()))
+    expression = function(**{**arguments, **{name: pl.col(name) for name in series}})
+    result = frame.select(expression).to_series()
+    # Of no rows a metric is one value, and a function of rows none.
+    return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
+
+
+def holds_values(value: Any) -> bool:
+    """Whether this is an array, a Series, a frame or a list: neither one number nor a name."""
+    if isinstance(value, list | tuple):
+        return True
+    return any(hasattr(value, name) for name in (*_STREAMS, "__array__")) and getattr(value, "ndim", 1) != 0
+
+
+def as_series(values: Any, name: str) -> pl.Series:
+    """The values under this name: two-dimensional arrays and lists of lists are Arrays, frames are Structs."""
+    try:
+        series = _read(values, name)
+    except (TypeError, ValueError) as error:
+        reason = str(error).split("\n", 1)[0]
+        raise TypeError(f"{name}= holds values ({type(values).__name__}) that are not one column: {reason}") from None
+    dtype = series.dtype
+    if (isinstance(dtype, pl.Array) and dtype.shape == (1,)) or (
+        isinstance(dtype, pl.Struct) and len(dtype.fields) == 1
+    ):
+        raise ValueError(
+            f"{name}= has one column: values of one number a row go in flat, such as {name}.ravel() of an array, or the column "
+            "itself of a frame"
+        )
+    if dtype == pl.Object:
+        raise TypeError(f"{name}= holds values of a type that Polars does not have: {type(series[0]).__name__}")
+    return series
+
+
+def _read(values: Any, name: str) -> pl.Series:
+    if isinstance(values, list | tuple):
+        return _of_list(values, name)
+    if isinstance(values, pl.Series):
+        return values.alias(name)
+    if hasattr(values, "to_native"):
+        return _read(values.to_native(), name)
+    if isinstance(values, pl.DataFrame):
+        return values.to_struct(name)
+    if is_instance(values, "pandas", "DataFrame"):
+        # Its index, of which as_lazy makes columns, is not a class.
+        return as_lazy(values.reset_index(drop=True)).collect().to_struct(name)
+    if any(is_instance(values, "pandas", kind) for kind in ("Series", "Index")) or is_instance(
+        values, "pandas.api.extensions", "ExtensionArray"
+    ):
+        # NaN is null, for so pandas writes what is missing.
+        return cast("pl.Series", pl.from_pandas(sys.modules["pandas"].Series(values))).alias(name)
+    if any(hasattr(values, protocol) for protocol in _STREAMS):
+        return pl.Series(values).alias(name)
+    array = np.asanyarray(values)
+    return _of_list(array.tolist(), name) if array.dtype == object else pl.Series(name, array)
+
+
+def _of_list(values: Sequence[Any], name: str) -> pl.Series:
+    # Numbers of NumPy become those of Python.
+    plain = [value.item() if getattr(value, "ndim", None) == 0 else value for value in values]
+    present = [value for value in plain if value is not None]
+    if any(isinstance(value, list | tuple) for value in present):
+        vectors = pl.Series(name, plain, dtype=pl.List(pl.Float64))
+        sizes = set(vectors.drop_nulls().list.len())
+        return vectors.cast(pl.Array(pl.Float64, sizes.pop())) if len(sizes) == 1 else vectors
+    kinds = {type(value) for value in present}
+    if kinds == {int, float}:
+        # Polars takes the type of the first.
+        return pl.Series(name, plain, dtype=pl.Float64)
+    if bool in kinds and len(kinds) > 1:
+        raise TypeError(f"Booleans and {min(kind.__name__ for kind in kinds - {bool})}s")
+    return pl.Series(name, plain)
+
+
+def _is_of_names(values: Any) -> bool:
+    return isinstance(values, list | tuple) and all(isinstance(value, str | pl.Expr) for value in values)
+
+
+def _is_series(value: Any) -> bool:
+    return (
+        isinstance(value, pl.Series)
+        or is_instance(value, "pandas", "Series")
+        or any(hasattr(value, protocol) for protocol in _STREAMS)
+    )
+
+
+def _check_lengths(columns: Mapping[str, pl.Series], priors: Collection[str]) -> None:
+    lengths = {name: len(series) for name, series in columns.items()}
+    if len(set(lengths.values())) > 1:
+        shown = " and ".join(f"{name}= holds {length}" for name, length in lengths.items())
+        shares = "; one share for each class goes in as a list" if set(lengths).intersection(priors) else ""
+        raise ValueError(f"one value for each row is needed, and {shown}{shares}")
+
+
+def _check_indices(held: Mapping[str, Any]) -> None:
+    """Values are taken in their order: if pandas would put them in another one, that cannot be what is meant."""
+    indices = {n: v.index for n, v in held.items() if any(is_instance(v, "pandas", k) for k in ("Series", "DataFrame"))}
+    for (name, index), (other, another) in pairwise(indices.items()):
+        if not index.equals(another) and index.isin(another).all() and another.isin(index).all():
+            raise ValueError(
+                f"{name}= and {other}= have the same index in different orders, and values go by position: bring one into the "
+                f"order of the other, such as {other}.loc[{name}.index], or pass arrays"
+            )

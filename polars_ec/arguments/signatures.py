@@ -1,0 +1,182 @@
+"""The signatures and docstrings that `help` shows: what public functions share is written once, and put into each of them here.
+
+A function says by hand what it alone has. All its parameters get an entry with type and default. Those that it does not
+describe itself are common ones, whose descriptions are in `options` and here.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from inspect import Parameter, cleandoc, getsource, signature
+from itertools import pairwise
+from typing import Any, ForwardRef, TypeVar, cast
+
+from polars_ec.arguments import options
+from polars_ec.arguments.arrays import of_values
+from polars_ec.arguments.keywords import checked_at_call
+from polars_ec.arguments.options import DEFAULTS
+
+# The decorated function keeps its own type: editors then find the description of each keyword below its key in `options`.
+F = TypeVar("F", bound=Callable[..., Any])
+
+_SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
+
+_COLUMNS = {
+    "score": "Column name or expression; `score_type` says what it holds. Or values, such as an array, a Series or a list: then all\n"
+    "columns are values of one length, and what comes back is the value itself, of a function of rows a Series.",
+    "label": "Column name or expression, or values; `pos_label` or `classes` say which value is which class.",
+}
+
+_UNDEFINED = {
+    "one per group": "A group without usable rows (see `n_rows`) or with wrong ones (see `n_invalid`) gives null.",
+    "one per row": "A row that is missing or wrong gives null.",
+}
+
+_ERRORS = "ValueError, TypeError"
+
+_SYMBOLS = {
+    "P_": "P_i is the prior of class i",
+    "R_": "R_ij is the share of class i that is decided j",
+    "N_": "N_i is the number of rows of class i, by weight",
+    "c_ij": "c_ij is the cost of decision j for class i",
+    "q_": "q_i is the posterior of class i",
+}
+
+
+def completed(text: str, parameters: Sequence[Parameter], shared: Mapping[str, str], raises: str = "") -> str:
+    """The docstring with all parameters, what makes values null, common errors, and what the symbols mean."""
+    summary, sections = _split(cleandoc(text))
+    keywords = [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
+    sections["Parameters"] = _entries(parameters, sections.get("Parameters", []), shared)
+    undefined = [rule for words, rule in _UNDEFINED.items() if words in "\n".join(sections.get("Returns", []))]
+    if undefined:
+        sections["Returns"] = [*sections["Returns"], *undefined]
+    raised = sections.get("Raises", [])
+    if _ERRORS not in raised:
+        raised = [*raised, _ERRORS]
+    sections["Raises"] = [*raised, *(f"    {error}" for error in (raises, *_common_errors(keywords)) if error)]
+    symbols = [meaning for symbol, meaning in _SYMBOLS.items() if symbol in summary]
+    if symbols:
+        meanings = f"{'; '.join(symbols)}. Of two classes, class 1 is the positive one."
+        sections["Notes"] = [*sections.get("Notes", []), meanings]
+    return _joined(summary, sections)
+
+
+def without_parameter(text: str, name: str) -> str:
+    """A completed docstring without the entry of one parameter."""
+    summary, sections = _split(text)
+    kept, within = [], False
+    for line in sections["Parameters"]:
+        within = line.startswith(f"{name} : ") or (within and line.startswith(" "))
+        if not within:
+            kept.append(line)
+    return _joined(summary, {**sections, "Parameters": kept})
+
+
+@cache
+def descriptions() -> Mapping[str, Mapping[str, str]]:
+    """What the keywords of each family in `options` mean: Python drops the texts below keys, so its source is read."""
+    try:
+        source = getsource(options)
+    except OSError:
+        # A package without its source works, and its help names the keywords alone.
+        return {}
+    families: dict[str, dict[str, str]] = {}
+    for family in ast.parse(source).body:
+        if isinstance(family, ast.ClassDef):
+            known = families[family.name] = {}
+            for base in family.bases:
+                known |= families.get(ast.unparse(base), {})
+            for key, below in pairwise(family.body):
+                if isinstance(key, ast.AnnAssign) and isinstance(below, ast.Expr):
+                    known[ast.unparse(key.target)] = cleandoc(ast.literal_eval(below.value))
+    return families
+
+
+def _split(text: str) -> tuple[str, dict[str, list[str]]]:
+    lines = text.split("\n")
+    heads = [i for i, (line, rule) in enumerate(pairwise(lines)) if line and rule == "-" * len(line)]
+    ends = [*heads[1:], len(lines)]
+    sections = {
+        lines[head]: "\n".join(lines[head + 2 : end]).rstrip().split("\n")
+        for head, end in zip(heads, ends, strict=True)
+    }
+    return "\n".join(lines[: heads[0]] if heads else lines).rstrip(), sections
+
+
+def _joined(summary: str, sections: Mapping[str, Sequence[str]]) -> str:
+    ordered = sorted(sections, key=_SECTIONS.index)
+    return "\n\n".join([summary, *("\n".join([name, "-" * len(name), *sections[name]]) for name in ordered)]) + "\n"
+
+
+def _entries(parameters: Sequence[Parameter], written: Sequence[str], shared: Mapping[str, str]) -> list[str]:
+    described: dict[str, list[str]] = {}
+    names: list[str] = []
+    for line in written:
+        if line.startswith(" "):
+            described[names[-1]].append(line)
+        else:
+            # Parameters that are described together are named in one line.
+            names = line.split(", ")
+            described |= {name: [] for name in names}
+    common = {**_COLUMNS, **shared}
+    lines = []
+    for parameter in parameters:
+        default = "" if parameter.default is Parameter.empty else f", default {parameter.default!r}"
+        lines.append(f"{parameter.name} : {parameter.annotation}{default}")
+        if parameter.name in described:
+            lines += described[parameter.name]
+        else:
+            lines += [f"    {line}" for line in common.get(parameter.name, "").split("\n") if line]
+    return lines
+
+
+def _common_errors(keywords: Sequence[str]) -> list[str]:
+    explained = [f"`{name}`" for name in ("score_type", "pos_label", "classes") if name in keywords]
+    errors = [
+        "A keyword that the function does not have, or a value that it does not take.",
+        f"A column of a dtype that does not say what it holds without {' or '.join(explained)}.",
+    ]
+    if "prior" in keywords:
+        errors.append("LLRs or log-likelihoods without a `prior`, where posteriors are needed.")
+    sized = [f"`{name}`" for name in ("costs", "prior") if name in keywords]
+    if sized:
+        errors.append(f"{' or '.join(sized)} for another number of classes.")
+    return errors
+
+
+def with_options(family: type[Any], *, score: str = "", raises: str = "") -> Callable[[F], F]:
+    """Show the keywords of a family of `options` in the function's signature and docstring, and refuse any other at the call.
+
+    Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read them
+    here. `score` and `raises` are what several functions have in common: what their score is, and an error.
+    """
+
+    def decorate(function: F) -> F:
+        declared = signature(function)
+        kept = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
+        annotations = {name: _source(hint) for name, hint in family.__annotations__.items()}
+        shared = [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotations[name])
+            for name, default in DEFAULTS.items()
+            if name in annotations
+        ]
+        shown = declared.replace(parameters=kept + shared)
+        checked = checked_at_call(function, shown, of_values if "score" in list(shown.parameters)[:1] else None)
+        if function.__doc__:
+            texts = {**descriptions().get(family.__name__, {}), **({"score": score} if score else {})}
+            checked.__doc__ = completed(function.__doc__, list(shown.parameters.values()), texts, raises)
+        return cast("F", checked)
+
+    return decorate
+
+
+def _source(hint: Any) -> Any:
+    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
+
+
+def checked_keywords(function: F) -> F:
+    """Refuse a keyword that the function does not have, with the one that may be meant."""
+    return cast("F", checked_at_call(function, signature(function)))

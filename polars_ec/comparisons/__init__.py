@@ -1,0 +1,1 @@
+"""Differences between models, groups and periods, from a joint pass, from strata or from sketches."""

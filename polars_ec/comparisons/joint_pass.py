@@ -1,0 +1,579 @@
+"""The joint pass of models over the log: sums per group, bucket, class and the decisions of all models at once, and estimates from them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from operator import and_, or_
+
+import polars as pl
+
+from polars_ec.arguments.classes import EMPIRICAL, constant
+from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.confidence import (
+    Clusters,
+    Moments,
+    PseudoCounts,
+    Singletons,
+    effective_rows,
+    exclusive,
+    has_rows,
+    slopes_of,
+)
+from polars_ec.inference.estimator import Differences, Estimator, paired_variance
+from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.reports.intervals import CostFeatures, CountFeatures, DecisionFeatures, Features, LossFeatures
+from polars_ec.reports.models import Model, Requirements, is_multiclass, with_priors
+from polars_ec.reports.result import BY_COST, ReportLayout, group_columns
+from polars_ec.scores.counted import GroupPrior
+from polars_ec.scores.folds import bucket
+from polars_ec.scores.read import Rows, count_rows
+from polars_ec.scores.scores import CLASS, DECISION, BinaryScores, DecidedScores, ManyScores, VectorScores
+
+JOINT, BUCKET = "__ec_class", "__ec_bucket"
+"""Columns of the class of a cell's rows, null where they lack something, and of the bucket of their cluster."""
+
+ROWS, UNDECIDED, WEIGHT, WEIGHT2 = "__ec_rows", "__ec_undecided", "__ec_w", "__ec_w2"
+"""Sums over the rows of a cell: how many there are; how many lack a threshold or a cost; their weights, and the squares."""
+
+_LESS = " - "
+
+UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
+"""How many rows there are in which the models' labels, or their cluster keys, differ."""
+
+UNLIKE = "unlike"
+"""How many rows there are in which a model's scores are not those of its reference."""
+
+COSTS = ("class_cost", "error_cost")
+"""Numbers of a row with costs of its own: what its error costs; and the same if its decision is an error, else 0."""
+
+Pair = tuple[Model, Model | None]
+"""A model and its reference; none where groups are compared."""
+
+
+@dataclass(frozen=True)
+class ClusterKeys:
+    """The keys of clusters, one, or one per model; and how many buckets they are assigned to."""
+
+    keys: Sequence[pl.Expr]
+    buckets: int
+
+
+def product(x: str, y: str) -> str:
+    """The sum of x y w^2."""
+    return f"{x}*{y}"
+
+
+def with_weight(x: str) -> str:
+    """The sum of x w^2."""
+    return f"{x}*w"
+
+
+def numbers_of(pair: Pair, numbers: Sequence[str]) -> list[str]:
+    """What metrics are made of beside 1; or how much larger the model's numbers are than the reference's, in which metrics are linear.
+
+    Squares and products of two models' losses would have no digit of a small difference.
+    """
+    model, reference = pair
+    if reference is None:
+        return [f"{model.prefix}{name}" for name in numbers]
+    # What an error would cost is the same for all models.
+    return [
+        f"{reference.prefix}{name}" if name == COSTS[0] else f"{model.prefix}{name}{_LESS}{reference.prefix}{name}"
+        for name in numbers
+    ]
+
+
+def gap_of(name: str) -> tuple[str, str] | None:
+    """The two numbers whose difference it is, if it is one."""
+    first, less, second = name.partition(_LESS)
+    return (first, second) if less else None
+
+
+def sum_jointly(
+    frame: pl.LazyFrame,
+    keys: Sequence[pl.Expr],
+    pairs: Sequence[Pair],
+    models: Sequence[Model],
+    requirements: Requirements,
+    clusters: ClusterKeys | None,
+    labels: Sequence[pl.Expr],
+) -> pl.LazyFrame:
+    """Sums per group, bucket, class and decisions of the models in `pairs`; their own `labels`, if they have several, must be the same."""
+    first = models[0].rows
+    asked = [CLASS, *([DECISION] if requirements.decisions else []), *requirements.losses]
+    columns = _columns(models, requirements, clusters, labels) | _unlike(frame, pairs)
+    row_table = frame.select(*keys, **{m.prefix: m.rows.cells(asked) for m in models}, **columns)
+    row_table = row_table.with_columns(
+        m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
+    )
+    classes = [model.column(CLASS) for model in models]
+    # A row that is wrong for one model has a class for the others; one that lacks anything is used by none.
+    present = reduce(and_, [index.is_not_null() for index in classes])
+    row_table = row_table.with_columns(pl.when(present).then(pl.max_horizontal(classes)).alias(JOINT))
+    within = [JOINT, *([BUCKET] if clusters is not None else [])]
+    within += [f"{model.prefix}{DECISION}" for model in models if requirements.decisions]
+    schema = row_table.collect_schema()
+    sums = {ROWS: pl.len().cast(pl.Int64)}
+    sums |= {name: count_rows(pl.col(name)) for name in (UNDECIDED, *UNEQUAL.values()) if name in schema}
+    for model in models:
+        sums[f"{model.prefix}invalid"] = count_rows(pl.col(JOINT).is_not_null() & (model.column(CLASS) == -1))
+        sums |= _constant_priors(model)
+    unlike = [f"{model.prefix}{UNLIKE}" for model, reference in pairs if reference is not None]
+    sums |= {name: count_rows(pl.col(name)) for name in unlike}
+    sums |= _moments(pairs, requirements, first.row_costs is not None, first.weight is not None)
+    return row_table.group_by([*(key.meta.output_name() for key in keys), *within]).agg(**sums)
+
+
+def _columns(
+    models: Sequence[Model], requirements: Requirements, clusters: ClusterKeys | None, labels: Sequence[pl.Expr]
+) -> dict[str, pl.Expr]:
+    """What the sums are made of beside the cells of the models."""
+    first = models[0].rows
+    columns: dict[str, pl.Expr] = {}
+    if requirements.decisions and first.decision_faults:
+        columns[UNDECIDED] = reduce(or_, first.decision_faults.values())
+    for model in models:
+        columns |= _row_priors(model)
+    if first.weight is not None:
+        columns[WEIGHT] = first.weight
+    if first.row_costs is not None:
+        cost = first.weighted(first.error_cost())
+        for model in models:
+            columns |= {f"{model.prefix}{COSTS[0]}": cost}
+            columns |= {f"{model.prefix}{COSTS[1]}": pl.when(model.rows.errors).then(cost).otherwise(0.0)}
+    if clusters is not None:
+        columns[BUCKET] = bucket(clusters.keys[0], clusters.buckets)
+        if len(clusters.keys) > 1:
+            columns[UNEQUAL["cluster"]] = _differ(clusters.keys)
+    if len(labels) > 1:
+        columns[UNEQUAL["label"]] = _differ(labels)
+    return columns
+
+
+def _unlike(frame: pl.LazyFrame, pairs: Sequence[Pair]) -> dict[str, pl.Expr]:
+    """Whether the scores of two models are not the same in a row; scores of other types never are."""
+    columns = {}
+    for model, reference in pairs:
+        if reference is None:
+            continue
+        scores = [_numbers(of.rows) for of in (model, reference)]
+        types = [[frame.select(number).collect_schema().dtypes() for number in of] for of in scores]
+        unlike = [_differ(pair) for pair in zip(*scores, strict=True)] if types[0] == types[1] else [pl.lit(value=True)]
+        columns[f"{model.prefix}{UNLIKE}"] = reduce(or_, unlike)
+    return columns
+
+
+def _numbers(rows: Rows) -> list[pl.Expr]:
+    scores = rows.scores
+    if isinstance(scores, ManyScores):
+        return [scores.vector]
+    if isinstance(scores, VectorScores):
+        return scores.elements
+    if isinstance(scores, DecidedScores):
+        return [scores.index]
+    assert isinstance(scores, BinaryScores)
+    return [scores.score]
+
+
+def _differ(columns: Sequence[pl.Expr]) -> pl.Expr:
+    return reduce(or_, [columns[0].ne_missing(other) for other in columns[1:]])
+
+
+def _moments(
+    pairs: Sequence[Pair], requirements: Requirements, costs_by_row: bool, weighted: bool
+) -> dict[str, pl.Expr]:
+    """Sums of the numbers of a row, which are times its weight, and of their products two by two."""
+    weight = pl.col(WEIGHT)
+    sums = {WEIGHT: weight.sum(), WEIGHT2: (weight * weight).sum()} if weighted else {}
+    for numbers in [*((name,) for name in requirements.losses), *([COSTS] if costs_by_row else [])]:
+        for pair in pairs:
+            sums |= {f"{m.prefix}{name}": m.column(name).sum() for m in pair if m is not None for name in numbers}
+            rows = {name: _number(name) for name in numbers_of(pair, numbers)}
+            if weighted:
+                sums |= {with_weight(name): (weight * row).sum() for name, row in rows.items()}
+            names = list(rows)
+            sums |= {product(x, y): (rows[x] * rows[y]).sum() for i, x in enumerate(names) for y in names[i:]}
+    return sums
+
+
+def _number(name: str) -> pl.Expr:
+    gap = gap_of(name)
+    return pl.col(name) if gap is None else pl.col(gap[0]) - pl.col(gap[1])
+
+
+def _row_priors(model: Model) -> dict[str, pl.Expr]:
+    """The priors that rows hold: the share of each class, or, of many, a vector."""
+    rows = model.rows
+    if rows.options.prior.expression is None:
+        return {}
+    if is_multiclass(model):
+        assert isinstance(rows.prior_vector, pl.Expr)
+        return {f"{model.prefix}reference": rows.prior_vector}
+    return {f"{model.prefix}reference_{i}": share for i, share in enumerate(rows.row_prior or [])}
+
+
+def _constant_priors(model: Model) -> dict[str, pl.Expr]:
+    """The priors of the rows of a cell; null where they differ."""
+    if model.rows.options.prior.expression is not None and is_multiclass(model):
+        of_cell = GroupPrior.from_rows(model.column("reference"))
+        return {f"{model.prefix}reference": pl.when(of_cell.known).then(of_cell.vector)}
+    return {name: constant(pl.col(name)) for name in _row_priors(model)}
+
+
+def sum_of_groups(cells: pl.DataFrame, models: Sequence[Model]) -> dict[str, pl.Expr]:
+    """The columns of a table of groups beside the sums of classes, from these cells: as the report has them."""
+    present = pl.when(pl.col(JOINT).is_not_null()).then(ROWS).otherwise(0).sum()
+    columns: dict[str, pl.Expr] = {}
+    for model in models:
+        columns |= {
+            f"{model.prefix}rows": pl.col(ROWS).sum(),
+            f"{model.prefix}present": present,
+            f"{model.prefix}invalid": model.column("invalid").sum(),
+            f"{model.prefix}undecided": pl.col(UNDECIDED).sum() if UNDECIDED in cells.columns else pl.lit(0),
+        }
+        columns |= _constant_priors(model)
+    return columns
+
+
+# From the sums to estimates: the formulas of the report as functions of arrays of sums.
+
+# Tables of sums that are evaluated at a time, in numbers.
+_BLOCK = 2**22
+
+
+@dataclass(frozen=True)
+class MetricFamily:
+    """Metrics that are made of the same numbers of a row: which decision it has; or 1 and others, such as its loss."""
+
+    names: tuple[str, ...]
+    numbers: tuple[str, ...]
+
+    @property
+    def decides(self) -> bool:
+        """Whether it is the decisions."""
+        return not self.numbers
+
+
+def families(names: Sequence[str], costs_by_row: bool) -> list[MetricFamily]:
+    """The metrics, by what they are made of."""
+    found: dict[tuple[str, ...], list[str]] = {}
+    for name in names:
+        numbers: tuple[str, ...] = COSTS if costs_by_row and name in BY_COST else ()
+        numbers = (SCORING_RULES[name].loss,) if name in SCORING_RULES else numbers
+        found.setdefault(numbers, []).append(name)
+    return [MetricFamily(tuple(of_family), numbers) for numbers, of_family in found.items()]
+
+
+def with_references(model: Model, layout: ReportLayout, counts: Floats, groups: pl.DataFrame) -> pl.DataFrame:
+    """The table of groups with the stated prior of each, where it follows from all groups: from the classes' counts, (groups, classes)."""
+    if not layout.options.prior.overall or model.rows.row_prior is not None:
+        return groups
+    table = _with_sums(groups, CountFeatures(model), counts[..., None]).lazy()
+    prefixed = f"^{model.prefix}reference.*$"
+    return groups.hstack(with_priors(table, [model], layout.options, total=False).select(pl.col(prefixed)).collect())
+
+
+def _with_sums(groups: pl.DataFrame, features: Features, sums: Floats) -> pl.DataFrame:
+    """The table of groups, and of each the sums as the report has them."""
+    columns = {name: pl.Series(values) for name, values in features.columns(sums).items()}
+    if is_multiclass(features.model):
+        columns[f"{features.model.prefix}size"] = pl.Series(features.weight(sums).sum(axis=-1))
+    return groups.with_columns(**columns)
+
+
+@dataclass(frozen=True)
+class Metrics:
+    """The metrics of a family, of one model: each at the group's own prior and, where one is stated that moves it, at that."""
+
+    model: Model
+    family: MetricFamily
+    layout: ReportLayout
+
+    @cached_property
+    def columns(self) -> dict[str, str]:
+        """The columns that the metrics become, and the metric of each."""
+        return {column: column.removesuffix(AT_PRIOR) for column in self._values}
+
+    @property
+    def with_pseudocounts(self) -> PseudoCounts | None:
+        """Pseudo-counts for decisions; None for losses."""
+        return self._features.pseudocounts
+
+    @cached_property
+    def _values(self) -> dict[str, pl.Expr]:
+        """Select the columns of a report that the metrics become, on its table of sums."""
+        made = group_columns(self.model, self.family.names, self.layout)
+        return {column: value for column, value in made.items() if column.removesuffix(AT_PRIOR) in self.family.names}
+
+    @cached_property
+    def _features(self) -> Features:
+        if self.family.decides:
+            return DecisionFeatures(self.model)
+        if self.family.numbers == COSTS:
+            return CostFeatures(self.model)
+        return LossFeatures(self.model, *self.family.numbers)
+
+    def of(self, sums: Floats, groups: pl.DataFrame) -> Floats:
+        """(variants, groups, columns), NaN for null, of sums (variants, groups, classes, features); `groups` has invalid rows and stated priors."""
+        n_variants, n_groups = sums.shape[:2]
+        if not n_groups:
+            return np.empty((n_variants, 0, len(self.columns)))
+        flat = sums.reshape(n_variants * n_groups, *sums.shape[2:])
+        at_once = max(_BLOCK // flat[0].size // n_groups, 1) * n_groups
+        values = [self._evaluated(flat[at : at + at_once], groups) for at in range(0, len(flat), at_once)]
+        return np.concatenate(values).reshape(n_variants, n_groups, -1)
+
+    def _evaluated(self, sums: Floats, groups: pl.DataFrame) -> Floats:
+        repeated = groups if len(sums) == groups.height else pl.concat([groups] * (len(sums) // groups.height))
+        # A stated prior is known, so that only the groups' own are made of the sums.
+        own = replace(self.layout.options, prior=EMPIRICAL)
+        table = with_priors(_with_sums(repeated, self._features, sums).lazy(), [self.model], own, total=False)
+        values = table.select(**self._values).collect()
+        return values.select(pl.all().cast(pl.Float64).fill_null(np.nan)).to_numpy()
+
+
+# The cells of a joint pass as arrays: sums of groups, and of buckets, for each model alone and for two of them together.
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How many groups, classes and decisions there are; and buckets, if rows are in clusters."""
+
+    groups: int
+    classes: int
+    decisions: int
+    buckets: int | None
+
+
+class JointCells:
+    """Cells, with the number of their group, of rows that lack nothing."""
+
+    def __init__(self, cells: pl.DataFrame, shape: Shape) -> None:
+        self._table = cells.filter(pl.col(JOINT) >= 0)
+        self.shape = shape
+
+    def column(self, name: str) -> Floats:
+        """A sum of each cell."""
+        return self._table[name].cast(pl.Float64).fill_null(0.0).to_numpy()
+
+    def _number(self, name: str) -> Floats:
+        gap = gap_of(name)
+        return self.column(name) if gap is None else self.column(gap[0]) - self.column(gap[1])
+
+    @cached_property
+    def group(self) -> Integers:
+        """The number of each cell's group."""
+        return self._codes(GROUP)
+
+    @cached_property
+    def bucket(self) -> Integers:
+        """The bucket of each cell; -1 for rows without a key."""
+        return self._table[BUCKET].cast(pl.Int64).fill_null(-1).to_numpy()
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Rows, or their weight."""
+        return self.column(WEIGHT if WEIGHT in self._table.columns else ROWS)
+
+    @cached_property
+    def weight2(self) -> Floats:
+        """Rows, or the squares of their weights."""
+        return self.column(WEIGHT2 if WEIGHT in self._table.columns else ROWS)
+
+    @cached_property
+    def without_key(self) -> Bools | None:
+        """Cells whose rows are clusters of their own: those without a key, or all where there are no clusters. None for none."""
+        if self.shape.buckets is None:
+            return np.ones(len(self.weight), dtype=bool)
+        alone = self.bucket < 0
+        return alone if alone.any() else None
+
+    @cached_property
+    def weight_by_bucket(self) -> Floats:
+        """(groups, buckets, classes)."""
+        return self._by_bucket(self.weight, (self._class,), (self.shape.classes,))
+
+    @cached_property
+    def counts(self) -> Floats:
+        """Rows, or their weight, (groups, classes)."""
+        return self._by_class(self.weight, slice(None))
+
+    @cached_property
+    def counts2(self) -> Floats:
+        """Numbers of rows, or sums of the squares of their weights."""
+        return self._by_class(self.weight2, slice(None))
+
+    def known(self, family: MetricFamily) -> Bools:
+        """Groups that have rows of every class; of losses, more than one."""
+        return has_rows(effective_rows(self.counts, self.counts2), several=not family.decides)
+
+    def is_reference(self, model: Model) -> bool:
+        """Whether a model has the scores of its reference in all rows: those of a group may be the same by chance."""
+        return not self.column(f"{model.prefix}{UNLIKE}").any()
+
+    def decisions_of(self, model: Model) -> Integers:
+        """The decision of each cell; any for rows that have none, which make values null."""
+        return np.clip(self._codes(f"{model.prefix}{DECISION}"), 0, self.shape.decisions - 1)
+
+    def linear(self, model: Model, family: MetricFamily, *, by_bucket: bool = False) -> Floats:
+        """Sums of w x of a model's rows, (groups, classes, features), or of each bucket, (groups, buckets, classes, features)."""
+        sums = self._by_bucket if by_bucket else self._by_group
+        if family.decides:
+            number = self.shape.decisions
+            return sums(self.weight, (self._class, self.decisions_of(model)), (self.shape.classes, number))
+        columns = [self.weight, *(self.column(f"{model.prefix}{name}") for name in family.numbers)]
+        return np.stack([sums(c, (self._class,), (self.shape.classes,)) for c in columns], axis=-1)
+
+    def moments(self, model: Model, family: MetricFamily, alone: Bools) -> Moments:
+        """Moments of one model's rows in these cells."""
+        if family.decides:
+            return Moments.one_hot(*self._decided(self.decisions_of(model), self.shape.decisions, alone))
+        return self.moments_of_numbers(numbers_of((model, None), family.numbers), alone)
+
+    def moments_of_numbers(self, names: Sequence[str], alone: Bools) -> Moments:
+        """Moments of 1 and numbers of a row, (groups, classes, features)."""
+        weighted = WEIGHT in self._table.columns
+        shape = (self.shape.groups, self.shape.classes, len(names) + 1)
+        linear, square = np.empty(shape), np.empty((*shape, shape[-1]))
+        linear[..., 0], square[..., 0, 0] = (self._by_class(w, alone) for w in (self.weight, self.weight2))
+        for i, x in enumerate(names):
+            linear[..., i + 1] = self._by_class(self._number(x), alone)
+            with_one = self.column(with_weight(x)) if weighted else self._number(x)
+            square[..., 0, i + 1] = square[..., i + 1, 0] = self._by_class(with_one, alone)
+            for j, y in enumerate(names[i:], start=i):
+                of_both = self._by_class(self.column(product(x, y)), alone)
+                square[..., i + 1, j + 1] = square[..., j + 1, i + 1] = of_both
+        return Moments(linear, square, np.eye(shape[-1])[0])
+
+    def joint_decisions(self, pair: Pair, alone: Bools) -> tuple[Floats, Floats]:
+        """Sums of w and of w^2 by class and both decisions, (groups, classes, M x M): the model's times M plus the reference's."""
+        model, reference = pair
+        assert reference is not None
+        number = self.shape.decisions
+        return self._decided(self.decisions_of(model) * number + self.decisions_of(reference), number**2, alone)
+
+    def _decided(self, decisions: Integers, number: int, cells: Bools) -> tuple[Floats, Floats]:
+        w, w2 = (self._by_class(of, cells, (decisions,), (number,)) for of in (self.weight, self.weight2))
+        return w, w2
+
+    def clusters(self, model: Model, family: MetricFamily) -> Clusters:
+        """The buckets of one model, and its rows without a key."""
+        singletons = None if self.without_key is None else self.moments(model, family, self.without_key)
+        weight = self.weight_by_bucket.sum(axis=-1)
+        return Clusters(self.linear(model, family, by_bucket=True), weight, self.unit(family), singletons)
+
+    def sums(self, model: Model, family: MetricFamily) -> tuple[Moments, Clusters | None]:
+        """Moments of all rows of a model, and its clusters if rows are in clusters."""
+        moments = self.moments(model, family, np.ones(len(self.weight), dtype=bool))
+        return moments, None if self.shape.buckets is None else self.clusters(model, family)
+
+    def unit(self, family: MetricFamily) -> Floats:
+        """It times the features of a row is 1."""
+        return np.ones(self.shape.decisions) if family.decides else np.eye(len(family.numbers) + 1)[0]
+
+    @cached_property
+    def _class(self) -> Integers:
+        return self._codes(JOINT)
+
+    def _codes(self, name: str) -> Integers:
+        return self._table[name].cast(pl.Int64).fill_null(0).to_numpy()
+
+    def _by_class(
+        self, values: Floats, cells: Bools | slice, codes: Sequence[Integers] = (), sizes: Sequence[int] = ()
+    ) -> Floats:
+        shape = (self.shape.groups, self.shape.classes, *sizes)
+        return summed(values[cells], [code[cells] for code in (self.group, self._class, *codes)], shape)
+
+    def _by_group(self, values: Floats, codes: Sequence[Integers], sizes: Sequence[int]) -> Floats:
+        return summed(values, [self.group, *codes], (self.shape.groups, *sizes))
+
+    def _by_bucket(self, values: Floats, codes: Sequence[Integers], sizes: Sequence[int]) -> Floats:
+        assert self.shape.buckets is not None
+        keyed = self.bucket >= 0
+        in_buckets = [code[keyed] for code in (self.group, self.bucket, *codes)]
+        return summed(values[keyed], in_buckets, (self.shape.groups, self.shape.buckets, *sizes))
+
+
+def summed(values: Floats, codes: Sequence[Integers], shape: tuple[int, ...]) -> Floats:
+    """Sums of the values by these codes, as an array of this shape."""
+    flat = np.ravel_multi_index(tuple(codes), shape) if len(values) else np.empty(0, dtype=np.int64)
+    return np.asarray(np.bincount(flat, values, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+
+
+# Estimates of the groups of a log, and of the same rows by two models.
+
+
+def estimator_of(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Estimator:
+    """Estimate the metrics of a family in each group."""
+    model = metrics.model
+    # All is added up over groups but priors, which are the same in all.
+    counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name.startswith(model.prefix)]
+    others = groups.with_columns(pl.Series(name, exclusive(groups[name].to_numpy())) for name in counts)
+    whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in counts)
+    return Estimator(
+        lambda some: partial(metrics.of, groups=groups[some]),
+        *cells.sums(model, metrics.family),
+        metrics.with_pseudocounts,
+        {column: lower_is_better(name) for column, name in metrics.columns.items()},
+        rest=partial(metrics.of, groups=others),
+        total=partial(metrics.of, groups=whole),
+    )
+
+
+def compare_models(
+    cells: JointCells, groups: tuple[pl.DataFrame, pl.DataFrame], models: tuple[Metrics, Metrics], level: float
+) -> dict[str, Differences]:
+    """Differences of each metric of a family between a model and its reference, by the metric's column."""
+    metrics, family = models[0], models[0].family
+    values, slopes = [], []
+    for of, table in zip(models, groups, strict=True):
+        linear = cells.linear(of.model, family)
+        values.append(of.of(linear[None], table)[0])
+        slopes.append(slopes_of(partial(of.of, groups=table), linear))
+    joint = None if cells.without_key is None else _joint_moments(cells, models, cells.without_key)
+    by_bucket = (
+        [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
+    )
+    known, same = cells.known(family), cells.is_reference(metrics.model)
+    differences = {}
+    for c, column in enumerate(metrics.columns):
+        pair = (slopes[0][..., c], slopes[1][..., c])
+        singletons = None if joint is None else _singletons(joint, _joint_gradient(family, *pair))
+        if by_bucket:
+            variance = paired_variance(pair, by_bucket, cells.unit(family), cells.weight_by_bucket, singletons)
+        else:
+            assert singletons is not None
+            variance = singletons.variance
+        value, reference = (of[:, c] for of in values)
+        differences[column] = Differences.tested(value, reference, variance.only(known), level, same=same)
+    return differences
+
+
+def _joint_moments(cells: JointCells, models: tuple[Metrics, Metrics], alone: Bools) -> Moments | tuple[Floats, Floats]:
+    """Sums of w and w^2 of both models' decisions; or of what the difference of two losses is made of."""
+    pair, family = (models[0].model, models[1].model), models[0].family
+    if family.decides:
+        return cells.joint_decisions(pair, alone)
+    return cells.moments_of_numbers(numbers_of(pair, family.numbers), alone)
+
+
+def _joint_gradient(family: MetricFamily, slopes: Floats, reference: Floats) -> Floats:
+    """Gradient of the difference, with respect to the features of the joint moments."""
+    if family.decides:
+        gradient = slopes[..., :, None] - reference[..., None, :]
+        return gradient.reshape(*gradient.shape[:2], -1)
+    # Of the gaps of numbers that differ; of others how the slopes do.
+    differ = np.array([False, *(name != COSTS[0] for name in family.numbers)])
+    return np.where(differ, slopes, slopes - reference)
+
+
+def _singletons(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Singletons:
+    if isinstance(moments, Moments):
+        return moments.singletons(gradient)
+    weight, weight2 = moments
+    sums = (weight, weight2, gradient * weight, gradient**2 * weight2, gradient * weight2)
+    return Singletons(*(of_cells.sum(axis=-1) for of_cells in sums))

@@ -1,0 +1,253 @@
+"""The result of a comparison: a row for each group, model and metric; and how it is made from the cells of the joint pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import polars as pl
+from polars import selectors as cs
+
+from polars_ec.comparisons.joint_pass import (
+    UNEQUAL,
+    JointCells,
+    Metrics,
+    Shape,
+    compare_models,
+    estimator_of,
+    families,
+    sum_of_groups,
+    with_references,
+)
+from polars_ec.comparisons.ranking import KIND, ranking_differences
+from polars_ec.comparisons.validation import COLUMNS, Comparison, Reference, reference_groups
+from polars_ec.formulas.decisions import AT_PRIOR
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, exclusive
+from polars_ec.inference.estimator import Against, Differences, adjusted
+from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
+from polars_ec.reports.models import Model
+from polars_ec.scores.read import join_groups
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Sizes of the groups of a model: the rows that are used, those that lack something, and the sums of w and of w^2, (groups, classes)."""
+
+    n: pl.Series
+    n_missing: pl.Series
+    weight: Floats
+    weight2: Floats
+
+    @classmethod
+    def of(cls, model: Model, groups: pl.DataFrame, weight: Floats, weight2: Floats) -> Sizes:
+        """Sizes of a model, of which `groups` have the numbers of rows."""
+        rows, present, invalid = (groups[f"{model.prefix}{name}"] for name in ("rows", "present", "invalid"))
+        return cls(present - invalid, rows - present, weight, weight2)
+
+    @classmethod
+    def joined(cls, some: Sequence[Sizes]) -> Sizes:
+        """Join the sizes of groups that follow each other."""
+        counts = (pl.concat([getattr(of, name) for of in some]) for name in ("n", "n_missing"))
+        return cls(*counts, *(np.concatenate([getattr(of, name) for of in some]) for name in ("weight", "weight2")))
+
+    def n_of(self, groups: Integers) -> pl.Series:
+        """The rows of the groups of these numbers; null for -1."""
+        number = pl.Series(groups)
+        return self.n.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=self.n.dtype))
+
+    def small(self, reference: Reference, groups: Integers | None, min_rows: int | None) -> Bools:
+        """Groups of fewer rows than `min_rows`, or with few of a class, or whose reference, the group of this number, has few."""
+        few = _few(self.weight, self.weight2)
+        small = few | (self.n.to_numpy() < (min_rows or 0))
+        if reference.others == "rest":
+            small |= _few(exclusive(self.weight), exclusive(self.weight2))
+        elif reference.others == "total":
+            small |= _few(*(of.sum(axis=0, keepdims=True) for of in (self.weight, self.weight2)))
+        elif groups is not None:
+            small |= np.where(groups >= 0, few[np.maximum(groups, 0)], False)
+        return small
+
+
+def _few(weight: Floats, weight2: Floats) -> Bools:
+    """Whether a class has a small effective sample size."""
+    return ~np.asarray(effective_rows(weight, weight2).min(axis=-1) >= FEW_OF_A_CLASS)
+
+
+# The result of a comparison: a row for each group, model and metric.
+
+
+@dataclass(frozen=True)
+class ResultRow:
+    """A metric of a model, with its differences in all groups and their sizes."""
+
+    model: str | None
+    column: str
+    differences: Differences
+    sizes: Sizes
+    more: Mapping[str, Numbers | pl.Series] = field(default_factory=dict)
+    """Further columns."""
+
+
+def in_order(columns: Iterable[str], names: Sequence[str]) -> list[str]:
+    """The columns of metrics as the result has them: each metric at the groups' own priors, then at the stated one."""
+    return sorted(columns, key=lambda column: (names.index(column.removesuffix(AT_PRIOR)), column not in names))
+
+
+def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) -> Against:
+    """What each group is compared with."""
+    if reference.key is not None:
+        return reference_groups(reference.key, groups, keys).to_numpy()
+    if groups.height == 1:
+        raise ValueError(f"reference={reference.others!r} compares groups, and there is one")
+    others: Literal["rest", "total", "best"] = reference.others  # type: ignore[assignment]
+    return others
+
+
+def result_table(
+    rows: Iterable[ResultRow],
+    groups: pl.DataFrame,
+    keys: Sequence[str],
+    reference: Reference,
+    min_rows: int | None,
+    columns: Mapping[str, pl.DataType] = COLUMNS,
+    named_by: Sequence[str] | None = None,
+) -> pl.DataFrame:
+    """The rows of each group, one below the other; `groups` has the keys and GROUP, from 0 on. A reference group goes by the keys `named_by`."""
+    schema = {**groups.select(keys).schema, **columns}
+    shown = [_shown(groups[key]) for key in (keys if named_by is None else named_by)] or [pl.Series([""])]
+    labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
+    tables = [
+        _table(row, groups.select(*keys, GROUP), labels, reference, min_rows).with_columns(__ec_order=pl.lit(number))
+        for number, row in enumerate(rows)
+    ]
+    if not tables:
+        return pl.DataFrame(schema=schema)
+    return pl.concat(tables).sort(GROUP, "__ec_order").select(*schema)
+
+
+def _shown(column: pl.Series) -> pl.Series:
+    """The values of a group column as text, times without fractions that are 0."""
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        return pl.Series(column.name, ["null" if value is None else str(value) for value in column.to_list()])
+    if not column.dtype.is_temporal():
+        return column.cast(pl.String).fill_null("null")
+    text = column.dt.to_string() if column.dtype == pl.Duration else column.cast(pl.String)
+    return text.str.replace(r"\.0+($|\D)", "$1").fill_null("null")
+
+
+def _table(
+    row: ResultRow, groups: pl.DataFrame, labels: pl.Series, reference: Reference, min_rows: int | None
+) -> pl.DataFrame:
+    of = row.differences
+    against = pl.lit(reference.model or reference.others, dtype=pl.String)
+    is_itself = np.zeros(groups.height, dtype=bool)
+    if of.reference is not None:
+        number = pl.Series(of.reference)
+        label = labels.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=pl.String))
+        against = pl.lit(label)
+        if reference.key is not None:
+            is_itself = of.reference == np.arange(groups.height)
+    numbers = {
+        "value": of.value,
+        "value_reference": of.value_reference,
+        "difference": of.difference,
+        "difference_ci_low": of.low,
+        "difference_ci_high": of.high,
+        "p_value": of.p,
+        "p_adjusted": adjusted(np.where(is_itself, np.nan, of.p)) if of.p_adjusted is None else of.p_adjusted,
+    }
+    table = groups.with_columns(
+        pl.lit(row.model, dtype=pl.String).alias("model"),
+        against.alias("reference"),
+        pl.lit(row.column).alias("metric"),
+        **{name: pl.Series(values, nan_to_null=True) for name, values in numbers.items()},
+        **{name: pl.Series(values, nan_to_null=True) for name, values in row.more.items()},
+        small=pl.Series(row.sizes.small(reference, of.reference, min_rows)),
+        n=row.sizes.n,
+        n_missing=row.sizes.n_missing,
+    )
+    return table.filter(pl.Series(~is_itself))
+
+
+# From the cells of the joint pass to the result.
+
+_UNEQUAL_LABELS = "the labels of the models differ in {} rows, so these are not the same rows: a shuffled pair. Join the models' rows by their key"
+_UNEQUAL_KEYS = (
+    "the cluster keys of the models differ in {} rows: unequal cluster keys. Join the models' rows by their key"
+)
+
+
+def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
+    """The result, from the cells of the joint pass."""
+    for name, message in (("label", _UNEQUAL_LABELS), ("cluster", _UNEQUAL_KEYS)):
+        if UNEQUAL[name] in cells.columns and (number := cells[UNEQUAL[name]].sum()):
+            raise ValueError(message.format(number))
+    keys = list(comparison.keys)
+    groups, numbered = with_numbers(cells, keys)
+    if not groups.height:
+        return pl.DataFrame(schema={**groups.select(keys).schema, **COLUMNS})
+    ranks = pl.DataFrame()
+    if comparison.grids:
+        ranks = numbered.filter(pl.col(KIND).is_not_null())
+        numbered = numbered.filter(pl.col(KIND).is_null())
+    groups = with_sums(groups, numbered, comparison.models)
+    with np.errstate(all="ignore"):
+        costs = comparison.models[0].rows.costs
+        joint = JointCells(numbered, Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets))
+        found = _differences(joint, ranks, groups, comparison)
+        rows = _result_rows(found, joint, groups, comparison)
+        return result_table(rows, groups, keys, comparison.reference, comparison.min_rows)
+
+
+def with_numbers(cells: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The groups, sorted, and the cells, each with the number of its group."""
+    if not keys:
+        number = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
+        return pl.select(number), cells.with_columns(number)
+    groups = cells.select(keys).unique().sort(keys).with_row_index(GROUP)
+    return groups, join_groups(cells, groups, keys)
+
+
+def with_sums(groups: pl.DataFrame, cells: pl.DataFrame, models: Sequence[Model]) -> pl.DataFrame:
+    """The groups with how many rows they have, of each model; 0 where no cell is theirs."""
+    sums = cells.group_by(GROUP).agg(**sum_of_groups(cells, models))
+    joined = groups.join(sums, on=GROUP, how="left", maintain_order="left")
+    return joined.with_columns((cs.integer() - cs.by_name(groups.columns)).fill_null(0))
+
+
+def _differences(
+    joint: JointCells, ranks: pl.DataFrame, groups: pl.DataFrame, comparison: Comparison
+) -> dict[tuple[str, str], Differences]:
+    """Differences of each model and column of a metric."""
+    models, reference = comparison.models, comparison.reference
+    against = None if reference.model is not None else against_of(comparison.reference, groups, comparison.keys)
+    tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in models}
+    differences: dict[tuple[str, str], Differences] = {}
+    of_sums = [name for name in comparison.names if name not in RANKING_METRICS]
+    for family in families(of_sums, models[0].rows.row_costs is not None):
+        of = {model.name: Metrics(model, family, comparison.layout) for model in models}
+        for model, other in comparison.pairs:
+            metrics, table = of[model.name], tables[model.name]
+            if other is None:
+                assert against is not None
+                found = estimator_of(joint, table, metrics).difference(against, comparison.level)
+            else:
+                both = (metrics, of[other.name])
+                found = compare_models(joint, (table, tables[other.name]), both, comparison.level)
+            differences |= {(model.name, column): of_column for column, of_column in found.items()}
+    if comparison.grids:
+        same = {} if against is not None else {model.name: joint.is_reference(model) for model, _ in comparison.pairs}
+        differences |= ranking_differences(ranks, tables, comparison, against, same)
+    return differences
+
+
+def _result_rows(
+    found: Mapping[tuple[str, str], Differences], joint: JointCells, groups: pl.DataFrame, comparison: Comparison
+) -> Iterator[ResultRow]:
+    for model, _ in comparison.pairs:
+        sizes = Sizes.of(model, groups, joint.counts, joint.counts2)
+        for column in in_order((column for name, column in found if name == model.name), comparison.names):
+            yield ResultRow(model.name, column, found[model.name, column], sizes)

@@ -1,0 +1,297 @@
+"""Comparisons of a sketch: the same differences, from its cells in place of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import polars as pl
+
+from polars_ec.arguments.keywords import Request
+from polars_ec.comparisons.ranking import have_same_cells, ranking_estimator
+from polars_ec.comparisons.result import ResultRow, Sizes, against_of, result_table
+from polars_ec.comparisons.validation import (
+    COLUMNS,
+    FEWEST_BUCKETS,
+    Reference,
+    check_comparable,
+    check_prior,
+    parse_reference,
+)
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import CELLS, lower_is_better
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.confidence import Clusters, Formula, Moments, exclusive, with_pseudocounts
+from polars_ec.inference.estimator import Differences, Estimator, paired_variance
+from polars_ec.numerics import Floats, Integers, Numbers, np
+from polars_ec.output.words import number
+from polars_ec.reports.models import CONFUSION
+from polars_ec.scores.read import join_groups
+from polars_ec.sketches.arguments import battery, check_metrics, parse_arguments
+from polars_ec.sketches.cells import SCORE, TARGET, Cells, check_keys, of_each_model
+from polars_ec.sketches.evaluation import Intervals
+from polars_ec.sketches.sums import (
+    ENDS,
+    LOSS_OF,
+    decision_column,
+    decision_columns,
+    is_exact,
+    is_overall,
+    join_losses,
+    loss_column,
+    loss_columns,
+    number_sums,
+    overall_prior,
+    prior_columns,
+    tabulate,
+)
+
+COUNTS = (*CELLS, CONFUSION)
+"""What has no difference with limits."""
+
+
+def compare_cells(
+    cells: Cells,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any],
+    own_threshold: float | None,
+    reference: Any,
+    request: Request,
+    min_rows: int | None,
+) -> pl.DataFrame:
+    """What `Sketch.compare` gives."""
+    check_keys(cells.keys, COLUMNS)
+    models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
+    keys = [key for key in cells.keys if key != SCORE]
+    against = parse_reference(reference, models, keys)
+    names = list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]
+    check_difference(cells, names, keywords)
+    if against.model is not None:
+        return _models(SketchTables(cells, names, keywords, own_threshold, request), models, against, min_rows)
+    tables_of_models = []
+    for chosen, part in without_models(cells):
+        tables = SketchTables(part, names, keywords, own_threshold, request)
+        table = _groups(tables, chosen.get(SCORE), part.keys, against, min_rows)
+        tables_of_models.append(table.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else table)
+    order = [key for key in cells.keys if key != SCORE]
+    return pl.concat(tables_of_models).sort(order, maintain_order=True).select(*order, *COLUMNS)
+
+
+def without_models(cells: Cells) -> Iterator[tuple[dict[str, Any], Cells]]:
+    """The cells of each model and target, without these group columns, which are beside them."""
+    for chosen, part in of_each_model(cells):
+        yield chosen, part.group_by(*(key for key in cells.keys if key not in chosen)) if chosen else part
+
+
+def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+    """SketchError for a metric that the sketch does not have, or within bounds only; and for too few buckets."""
+    if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
+        raise SketchError(
+            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch its log with buckets={FEWEST_BUCKETS} or more"
+        )
+    check_metrics(names, cells.grid, keywords.get("prior"))
+    check_comparable(names)
+    for name in names:
+        if names.count(name) > 1:
+            raise SketchError(f"{name} is named twice")
+    if cells.grid.scale.needs_prior:
+        for name in names:
+            if name in SCORING_RULES:
+                raise SketchError(
+                    f"{name} of LLRs at a prior is known within bounds only: compare cllr, or sketch ec.posterior(score, prior=...)"
+                )
+
+
+@dataclass(frozen=True)
+class SketchTables:
+    """The cells of a comparison or a drift, with the sums of their groups."""
+
+    cells: Cells
+    names: Sequence[str]
+    keywords: Mapping[str, Any]
+    own_threshold: float | None
+    request: Request
+
+    @cached_property
+    def intervals(self) -> Intervals:
+        """What variances are made of."""
+        cells, keywords = self.cells, dict(self.keywords)
+        if cells.grid.scale.needs_prior and is_overall(keywords.get("prior")):
+            keywords["prior"] = overall_prior(cells) or "overall"
+        arguments = parse_arguments(self.names, cells.grid, keywords, self.own_threshold)
+        for name, threshold in arguments.thresholds.items():
+            if not is_exact(cells.grid, threshold):
+                raise SketchError(
+                    f"{name} at {number(threshold)} is known within bounds only: declare it, sketch(thresholds=[{number(threshold)}])"
+                )
+        numbered, table = tabulate(cells, cells.keys, arguments)
+        if any(name in LOSS_OF for name in self.names):
+            table = join_losses(table, number_sums(cells, numbered, table, cells.keys))
+        return Intervals(cells, cells.keys, numbered, table, arguments, self.request)
+
+    @property
+    def table(self) -> pl.DataFrame:
+        """A row per group."""
+        return self.intervals.table
+
+    @cached_property
+    def wrong(self) -> Floats:
+        """How many rows of each group are wrong."""
+        return self.table["n_invalid"].cast(pl.Float64).to_numpy()
+
+    def estimators(self) -> Iterator[Estimator]:
+        """Estimate the metrics that are made of the same sums together."""
+        arguments = self.intervals.arguments
+        decided: dict[float, list[str]] = {}
+        for name, threshold in arguments.thresholds.items():
+            decided.setdefault(threshold, []).append(name)
+        for threshold, names in decided.items():
+            yield self._of_decisions(threshold, names)
+        for loss in dict.fromkeys(LOSS_OF[name] for name in self.names if name in LOSS_OF):
+            yield self._of_loss(loss, [name for name in self.names if LOSS_OF.get(name) == loss])
+
+    def _of_decisions(self, threshold: float, names: Sequence[str]) -> Estimator:
+        intervals, end = self.intervals, ENDS[0]
+        prior, arguments = prior_columns(intervals.arguments), intervals.arguments.formula
+        columns = decision_columns(threshold, end, end)
+        values = [decision_column(name, prior, arguments, threshold, end, end) for name in names]
+        linear = intervals.sums(columns)
+        square = intervals.fine.decided(threshold, end, end, intervals.fine.weight2) if self.cells.weighted else linear
+        by_bucket = intervals.by_bucket
+        clusters = None if by_bucket is None else by_bucket.decided_clusters(threshold, linear)
+        return self._estimator(names, Moments.one_hot(linear, square), clusters, columns, values, decides=True)
+
+    def _of_loss(self, loss: str, names: Sequence[str]) -> Estimator:
+        intervals, unit, columns = self.intervals, np.array([1.0, 0.0]), loss_columns(loss)
+        totals = intervals.sums(columns)
+        values = [loss_column(name, prior_columns(intervals.arguments)) for name in names]
+        of_rows = intervals.fine.with_sums(intervals.fine.losses(loss), totals[..., 1])
+        moments = intervals.fine.moments((np.ones_like(of_rows), of_rows), unit)
+        clusters, by_bucket = None, intervals.by_bucket
+        if by_bucket is not None:
+            of_rows = by_bucket.with_sums(by_bucket.losses(loss), totals[..., 1])
+            clusters = by_bucket.clusters((np.ones_like(of_rows), of_rows), unit)
+        return self._estimator(names, Moments(totals, moments.square, unit), clusters, columns, values, decides=False)
+
+    def _estimator(
+        self,
+        names: Sequence[str],
+        moments: Moments,
+        clusters: Clusters | None,
+        columns: list[list[str]],
+        values: list[pl.Expr],
+        *,
+        decides: bool,
+    ) -> Estimator:
+        formula, n_groups = self.intervals.formula(columns, values), self.table.height
+
+        def valid(formula: Formula, wrong: Floats) -> Formula:
+            return lambda sums: np.where(np.equal(wrong, 0)[:, None], formula(sums), np.nan)
+
+        def of_groups(groups: slice | Integers) -> Formula:
+            return valid(self.intervals.formula(columns, values, groups), self.wrong[groups])
+
+        def total(sums: Floats) -> Floats:
+            # The formula is of all groups.
+            found = formula(np.ascontiguousarray(np.broadcast_to(sums, (len(sums), n_groups, *sums.shape[2:]))))
+            return np.where(self.wrong.sum() == 0, found[:, :1], np.nan)
+
+        return Estimator(
+            of_groups,
+            moments,
+            clusters,
+            with_pseudocounts if decides else None,
+            {name: lower_is_better(name) for name in names},
+            rest=valid(formula, exclusive(self.wrong)),
+            total=total,
+        )
+
+
+def _groups(
+    tables: SketchTables, model: str | None, keys: Sequence[str], reference: Reference, min_rows: int | None
+) -> pl.DataFrame:
+    table = tables.table
+    groups = table.select(GROUP, *keys)
+    against = against_of(reference, groups, keys)
+    check_prior(tables.intervals.arguments.prior, reference)
+    level, differences = tables.request.level, dict[str, Differences]()
+    with np.errstate(all="ignore"):
+        for estimator in tables.estimators():
+            differences |= estimator.difference(against, level)
+        ranked = [name for name in tables.names if name in RANKING_METRICS]
+        if ranked:
+            ranking = ranking_estimator(tables.intervals, np.arange(table.height))
+            differences |= {name: ranking.difference(name, against, level) for name in ranked}
+    sizes = Sizes(table["n"], table["n_missing"], *tables.intervals.amounts)
+    rows = (ResultRow(model, name, differences[name], sizes) for name in tables.names)
+    return result_table(rows, groups, keys, reference, min_rows)
+
+
+def _models(tables: SketchTables, models: Sequence[str], reference: Reference, min_rows: int | None) -> pl.DataFrame:
+    """Models whose rows are the same: by what each bucket adds to either."""
+    cells, table = tables.cells, tables.table
+    if cells.coarse is None:
+        raise SketchError(
+            "the cells of several models do not say which rows are the same: sketch the log with cluster=, the key of what correlated "
+            "rows share, or of the row; or compare the rows, lf.ec.compare"
+        )
+    if cells.coarse["bucket"].null_count():
+        raise SketchError(
+            "rows without a cluster key are not known to be the same for all models: compare the rows, lf.ec.compare"
+        )
+    keys = [key for key in cells.keys if key != SCORE]
+    of_model = {name: table.filter(pl.col(SCORE) == name) for name in models}
+    other = of_model[reference.model or ""]
+    groups = other.select(*keys, pl.int_range(pl.len(), dtype=pl.get_index_type()).alias(GROUP))
+    rows = []
+    for name in models:
+        if name == reference.model:
+            continue
+        own = of_model[name].rename({GROUP: "__ec_row"})
+        placed = join_groups(groups, own, keys) if keys else groups.hstack(own)
+        if own.height != other.height or not _same_rows(placed, other):
+            raise SketchError(
+                f"{name!r} has not the same rows as {reference.model!r}: sketch the rows that have the scores of all models"
+            )
+        places = placed["__ec_row"].to_numpy(), other[GROUP].to_numpy()
+        sizes = Sizes(other["n"], other["n_missing"], *(of[places[1]] for of in tables.intervals.amounts))
+        rows += [ResultRow(name, metric, of, sizes) for metric, of in _of_models(tables, *places).items()]
+    return result_table(rows, groups, keys, reference, min_rows)
+
+
+def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
+    """As far as counts tell, and shares of weights, which are rounded."""
+    counts = ["n", "n_missing", "n_invalid"]
+    shares, others = (table["class_prior"].fill_null(-1.0).to_numpy() for table in (own, other))
+    return own.select(counts).equals(other.select(counts)) and np.allclose(shares, others, rtol=1e-9, equal_nan=True)
+
+
+def _of_models(tables: SketchTables, model_places: Numbers, reference_places: Numbers) -> dict[str, Differences]:
+    """Differences of groups at these places of the table, and of the same groups of the reference."""
+    level, differences = tables.request.level, dict[str, Differences]()
+    same = have_same_cells(tables.intervals, model_places, reference_places)
+    with np.errstate(all="ignore"):
+        for estimator in tables.estimators():
+            values, clusters = estimator.values, estimator.clusters
+            assert clusters is not None
+            weight, linear = (
+                (clusters.linear @ clusters.unit)[reference_places],
+                [clusters.linear[of] for of in (model_places, reference_places)],
+            )
+            for m, name in enumerate(estimator.metrics):
+                slopes = [estimator.slopes[..., m][of] for of in (model_places, reference_places)]
+                variance = paired_variance(slopes, linear, clusters.unit, weight).only(
+                    estimator.known[reference_places]
+                )
+                differences[name] = Differences.tested(
+                    values[model_places, m], values[reference_places, m], variance, level, same=same
+                )
+        ranked = [name for name in tables.names if name in RANKING_METRICS]
+        if ranked:
+            first, second = (ranking_estimator(tables.intervals, places) for places in (model_places, reference_places))
+            differences |= {name: first.paired_difference(second, name, level, same=same) for name in ranked}
+    return {name: differences[name] for name in tables.names}

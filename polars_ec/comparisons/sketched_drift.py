@@ -1,0 +1,210 @@
+"""Drift of a sketch: changes between its periods, or between rolling windows over them, from its cells in place of the rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from polars_ec.arguments.keywords import Request
+from polars_ec.comparisons.drift import STRATUM, PeriodChanges, most_strata, numbered_strata
+from polars_ec.comparisons.result import Sizes
+from polars_ec.comparisons.sketched import COUNTS, SketchTables, check_difference, without_models
+from polars_ec.comparisons.validation import (
+    PREVIOUS,
+    check_movable,
+    check_reference,
+    drift_columns,
+    factors_of,
+    references,
+)
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.confidence import Clusters, Moments
+from polars_ec.inference.decomposition import StratifiedEstimate
+from polars_ec.inference.estimator import Estimator, MetricChange
+from polars_ec.numerics import Floats, Integers, np
+from polars_ec.scores.read import join_groups
+from polars_ec.sketches.arguments import battery
+from polars_ec.sketches.cells import SCORE, TARGET, Cells, check_keys, in_blocks
+from polars_ec.sketches.sums import prior_columns, prior_of_rows
+from polars_ec.sketches.windows import Overlaps, Rolling
+
+_PLACE = "__ec_place"
+
+
+@dataclass(frozen=True)
+class SketchDriftRequest:
+    """Metrics at an operating point, the column of periods, and what each of them is compared with."""
+
+    metrics: Sequence[str]
+    keywords: Mapping[str, Any]
+    own_threshold: float | None
+    period: str
+    reference: Any
+    mix: Sequence[str]
+    request: Request
+    min_rows: int | None
+
+    def tables(self, cells: Cells) -> SketchTables:
+        """The sums of the groups of these cells."""
+        return SketchTables(cells, self.metrics, self.keywords, self.own_threshold, self.request)
+
+
+def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None = None) -> pl.DataFrame:
+    """What `Sketch.drift` gives; with `rolling` of the windows over the cells."""
+    question = _checked(cells, question)
+    period, factors = question.period, factors_of(question.mix)
+    by = [key for key in cells.keys if key not in (SCORE, period, *question.mix)]
+    check_keys([*by, period], drift_columns(factors))
+    # Which periods there are all groups tell, so that a group without the reference is no error.
+    periods = _periods(cells, question, rolling)
+    if periods.height:
+        question = replace(question, reference=_reference(question, periods))
+    tables = [pl.DataFrame(schema={**cells.frame.select(*by, period).schema, **drift_columns(factors)})]
+    for chosen, of_model in without_models(cells):
+        # Of all groups, and of each row once, however many windows it is in.
+        prior = prior_of_rows(question.keywords.get("prior"), of_model)
+        at_prior = replace(question, keywords={**question.keywords, "prior": prior})
+        keys = [key for key in by if key != TARGET]
+        changes = PeriodChanges.joined(list(_blocks(of_model, keys, at_prior, rolling)))
+        table = changes.table(chosen.get(SCORE), question.metrics, [*keys, period], factors, question.min_rows)
+        if TARGET in chosen:
+            table = table.with_columns(pl.lit(chosen[TARGET], dtype=cells.frame.schema[TARGET]).alias(TARGET))
+        tables.append(table.select(tables[0].columns))
+    return pl.concat(tables).sort(*by, period, maintain_order=True)
+
+
+def _checked(cells: Cells, question: SketchDriftRequest) -> SketchDriftRequest:
+    keys = [key for key in cells.keys if key not in (SCORE, TARGET)]
+    if question.period not in keys:
+        raise SketchError(f"period={question.period!r} is not a group column of the sketch, which has {keys}")
+    for name in question.mix:
+        if name == question.period:
+            raise SketchError(f"mix= names {name!r}, which is the period: its shares are what the periods are made of")
+        if name not in keys:
+            raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch, which has {keys}")
+    check_reference(question.reference)
+    metrics = list(question.metrics)
+    if not metrics:
+        usual = battery(cells.grid, question.keywords)
+        metrics = [name for name in usual if name not in (*COUNTS, *RANKING_METRICS)]
+        if not metrics:
+            raise SketchError(
+                f"the sketch is of {cells.grid.score_type} scores, whose usual metrics are made of the order of scores and not of sums: pass "
+                "names of metrics, or threshold="
+            )
+    check_difference(cells, metrics, question.keywords)
+    check_movable(metrics)
+    return replace(question, metrics=metrics)
+
+
+def _periods(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None) -> pl.DataFrame:
+    """All periods, or windows, that some group has, with their number."""
+    if rolling is None:
+        found = cells.frame.select(question.period).unique()
+    else:
+        found = pl.DataFrame({question.period: rolling.windows(cells)})
+    return found.sort(question.period).with_row_index(GROUP).select(question.period, GROUP)
+
+
+def _reference(question: SketchDriftRequest, periods: pl.DataFrame) -> Any:
+    """A value of the period, as it is in its column; or that it is the one before each."""
+    against = references(question.reference, periods, [], question.period)
+    if isinstance(question.reference, str) and question.reference == PREVIOUS:
+        return PREVIOUS
+    return periods[question.period][int(against[0])]
+
+
+def _blocks(
+    cells: Cells, by: Sequence[str], question: SketchDriftRequest, rolling: Rolling | None
+) -> Iterator[PeriodChanges]:
+    """The changes of some groups after the others, of one model and target."""
+    order = [*by, question.period, *question.mix]
+    ordered = cells if cells.keys == order else cells.group_by(*order)
+    # Arrays are of each period, stratum and bucket, however few there are cells in.
+    strata = most_strata(numbered_strata(ordered.frame, by, question.mix)) if question.mix else 1
+    least = ordered.frame[question.period].n_unique() * strata * (cells.buckets or 1)
+    for block in in_blocks(ordered, by, 1 if rolling is None else rolling.number, least):
+        windows = block if rolling is None else rolling.rolled(block)
+        yield _changes_of(windows, by, question, None if rolling is None else Overlaps(rolling, block, by))
+
+
+def _changes_of(
+    cells: Cells, by: Sequence[str], question: SketchDriftRequest, overlaps: Overlaps | None
+) -> PeriodChanges:
+    """The changes of the groups of these cells, which are by group, period and stratum."""
+    keys = [*by, question.period]
+    tables = question.tables(cells.group_by(*keys) if question.mix else cells)
+    groups = tables.table.select(GROUP, *keys)
+    against = _against(groups, by, question)
+    _check_prior(tables, against)
+    sizes = Sizes(tables.table["n"], tables.table["n_missing"], *tables.intervals.amounts)
+    unit, stratum, of_strata = np.arange(groups.height), np.zeros(groups.height, dtype=np.int64), tables
+    if question.mix:
+        of_strata = question.tables(cells)
+        strata = numbered_strata(of_strata.table, by, question.mix)
+        places = of_strata.table.select(*keys, *question.mix)
+        unit = join_groups(places, groups, keys)[GROUP].to_numpy().astype(np.int64)
+        stratum = join_groups(places, strata, [*by, *question.mix])[STRATUM].to_numpy()
+    changes: dict[str, MetricChange] = {}
+    with np.errstate(all="ignore"):
+        for periods, of_periods in zip(tables.estimators(), of_strata.estimators(), strict=True):
+            stratified = _stratified(periods, of_periods, unit, stratum)
+            changes |= periods.decompose(stratified, against, factors_of(question.mix), question.request.level)
+        if overlaps is not None:
+            known = overlaps.known(groups, against)
+            changes = {name: change.only(known, known[against >= 0]) for name, change in changes.items()}
+    return PeriodChanges(groups, sizes, against, changes)
+
+
+def _against(groups: pl.DataFrame, by: Sequence[str], question: SketchDriftRequest) -> Integers:
+    """For each period of each group the number of the one that it is compared with, -1 for none."""
+    period, reference = question.period, question.reference
+    is_value = not (isinstance(reference, str) and reference == PREVIOUS)
+    if is_value and not groups[period].eq_missing(pl.Series([reference], dtype=groups.schema[period])).any():
+        return np.full(groups.height, -1)
+    ordered = groups.rename({GROUP: _PLACE}).sort(*by, period).with_row_index(GROUP)
+    place = ordered[_PLACE].to_numpy().astype(np.int64)
+    of_ordered = references(reference, ordered.drop(_PLACE), list(by), period)
+    against = np.empty_like(of_ordered)
+    against[place] = np.where(of_ordered < 0, -1, place[of_ordered])
+    return against
+
+
+def _stratified(periods: Estimator, strata: Estimator, unit: Integers, stratum: Integers) -> StratifiedEstimate:
+    """Sums of strata, each with the number of its period, and its own within it."""
+    n_units, n_strata = len(periods.moments.linear), int(np.max(stratum, initial=0)) + 1
+
+    def placed(values: Floats) -> Floats:
+        table = np.zeros((n_units, n_strata, *values.shape[1:]))
+        table[unit, stratum] = values
+        return table
+
+    def of_moments(moments: Moments) -> Moments:
+        return Moments(placed(moments.linear), placed(moments.square), moments.unit)
+
+    clusters = None
+    if strata.clusters is not None and periods.clusters is not None:
+        of = strata.clusters
+        singletons = None if of.singletons is None else of_moments(of.singletons)
+        clusters = Clusters(np.moveaxis(placed(of.linear), 1, 2), periods.clusters.weight, of.unit, singletons)
+    return StratifiedEstimate(of_moments(strata.moments), clusters)
+
+
+def _check_prior(tables: SketchTables, against: Integers) -> None:
+    """ValueError where periods that are compared have other stated priors: a change at two priors is not one of the rows."""
+    stated = prior_columns(tables.intervals.arguments)
+    if stated is None:
+        return
+    shares = tables.table.select(stated).cast(pl.Float64).fill_null(np.nan).to_numpy()
+    has_both = against >= 0
+    own, other = shares[has_both], shares[against[has_both]]
+    if (np.abs(own - other) > 1e-12 * np.abs(other)).any():
+        raise ValueError(
+            "prior= is an expression that differs from one period to another, and a change is told at one prior: state it as a number, or as "
+            "an expression of the groups alone"
+        )

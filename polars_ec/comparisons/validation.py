@@ -1,0 +1,391 @@
+"""Checks of what comparisons and drifts are asked for: metrics that have a difference with limits, references, periods, clusters."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_ec.arguments.classes import CheckedPrior
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_interval
+from polars_ec.comparisons.joint_pass import ClusterKeys, Pair
+from polars_ec.formulas.decisions import CELLS, OF_CLASSES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.decomposition import FACTORS, MIX
+from polars_ec.numerics import Integers
+from polars_ec.reports.models import CONFUSION, Model, is_multiclass, metrics_of, named_metrics
+from polars_ec.reports.ranking import Grids
+from polars_ec.reports.result import ReportLayout
+from polars_ec.scores.read import join_groups
+from polars_ec.typing import IntoExpr
+
+OTHERS = ("rest", "total", "best")
+"""What a group may be compared with beside one of them."""
+
+FEWEST_BUCKETS = 100
+"""Of fewer buckets the t distribution has so long tails that no p-value of many groups is small."""
+
+COLUMNS: Mapping[str, pl.DataType] = {
+    "model": pl.String(),
+    "reference": pl.String(),
+    "metric": pl.String(),
+    **dict.fromkeys(
+        ("value", "value_reference", "difference", "difference_ci_low", "difference_ci_high", "p_value", "p_adjusted"),
+        pl.Float64(),
+    ),
+    "small": pl.Boolean(),
+    "n": pl.Int64(),
+    "n_missing": pl.Int64(),
+}
+"""What a comparison has beside the columns of groups."""
+
+_SHOWN = 10
+_MODELS = "several models, the first of which is the reference or the one that reference= names"
+_GROUPS = "reference='rest', 'total', 'best' or the key of a group"
+
+
+@dataclass(frozen=True)
+class Reference:
+    """What is compared with: a model; or, of groups, one of `OTHERS`; or the group with these values of group columns."""
+
+    model: str | None = None
+    others: str | None = None
+    key: Mapping[str, Any] | None = None
+
+
+def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) -> Reference:
+    """What a call compares with; errors say what there is."""
+    if reference is None:
+        if len(models) < 2:
+            raise ValueError(
+                f"score= names one model, {models[0]!r}, and nothing to compare it with: pass {_MODELS}; or {_GROUPS}"
+            )
+        return Reference(model=models[0])
+    if isinstance(reference, str) and reference in models:
+        if len(models) < 2:
+            raise ValueError(f"reference={reference!r} is the one model of score=: pass {_MODELS}; or {_GROUPS}")
+        return Reference(model=reference)
+    if not keys:
+        if isinstance(reference, str) and reference in OTHERS:
+            raise ValueError(f"reference={reference!r} compares groups, and without by= there is one: pass by=")
+        raise ValueError(
+            f"reference={reference!r} is no model: {did_you_mean(str(reference), models)}there are {', '.join(models)}; to compare groups pass by="
+        )
+    if isinstance(reference, str) and reference in OTHERS:
+        return Reference(others=reference)
+    if isinstance(reference, Mapping):
+        if not reference:
+            raise ValueError("reference={} names no group column")
+        for name in reference:
+            if name not in keys:
+                raise ValueError(
+                    f"reference={reference!r} names {name!r}, which is no column of by=: it has {', '.join(keys)}"
+                )
+        return Reference(key=dict(reference))
+    if isinstance(reference, tuple) and len(keys) > 1 and len(reference) == len(keys):
+        return Reference(key=dict(zip(keys, reference, strict=True)))
+    if len(keys) > 1:
+        raise ValueError(
+            f"reference={reference!r} is one value, and by= has the columns {', '.join(keys)}: pass a mapping, such as "
+            f"reference={{{keys[-1]!r}: ...}}"
+        )
+    return Reference(key={keys[0]: reference})
+
+
+def comparable(metrics: Any) -> tuple[str, ...] | None:
+    """The names that the caller passed, if any; errors for metrics whose differences have no limits."""
+    names = named_metrics(metrics)
+    check_comparable(names or ())
+    return names
+
+
+def check_comparable(names: Sequence[str]) -> None:
+    """ValueError for metrics whose differences have no limits."""
+    for name in names:
+        if name == "ece":
+            raise ValueError(
+                "metrics= holds 'ece', which has no interval near calibration: compare 'nce' or 'nbs', or calibration_loss"
+            )
+        if name == CONFUSION or name in CELLS:
+            raise ValueError(f"metrics= holds {name!r}, which is a count: compare rates, such as 'recall' and 'fpr'")
+        if name.startswith("class_"):
+            mean = f"macro_{name.removeprefix('class_')}"
+            way_out = f"compare their mean, {mean}" if mean in OF_CLASSES else "compare nec"
+            raise ValueError(f"metrics= holds {name!r}, which has a value for each class: {way_out}")
+
+
+def check_prior(prior: CheckedPrior, reference: Reference) -> None:
+    """ValueError for a prior of each row where groups are taken together."""
+    if reference.others in ("rest", "total") and prior.expression is not None:
+        raise ValueError(
+            f"prior= is an expression, and reference={reference.others!r} has groups together, which have no one prior: state it as a "
+            "number, or pass prior='overall'"
+        )
+
+
+def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    """The number of the group that each is compared with, with the reference's values; -1 for none. ValueError where there is none at all."""
+    found = _places(reference, groups, keys)
+    if (found >= 0).any() or not groups.height:
+        return found
+    each = [_said(value) for value in reference.values()]
+    shown = (
+        f"{{{', '.join(f'{n!r}: {said}' for n, said in zip(reference, each, strict=True))}}}"
+        if len(keys) > 1
+        else each[0]
+    )
+    there_are = groups.select(list(reference)).unique(maintain_order=True)
+    rows = [", ".join(map(_said, row)) for row in there_are.head(_SHOWN).rows()]
+    more = f" and {there_are.height - _SHOWN} more" if there_are.height > _SHOWN else ""
+    raise ValueError(
+        f"reference={shown} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}{_if_text(reference, groups)}"
+    )
+
+
+def _if_text(reference: Mapping[str, Any], groups: pl.DataFrame) -> str:
+    """How to name a time, to whom a text did not."""
+    for name, value in reference.items():
+        if isinstance(value, str) and groups[name].dtype.is_temporal():
+            return f". A time is no text: pass its value, such as {groups[name].drop_nulls().max()!r}"
+    return ""
+
+
+def _said(value: Any) -> str:
+    """Times and decimals as one writes them."""
+    return repr(value) if isinstance(value, str | bytes | list | dict) else str(value)
+
+
+def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
+    nowhere = pl.Series([-1] * groups.height, dtype=pl.Int64)
+    try:
+        values = {name: pl.lit(value).cast(groups.schema[name]) for name, value in reference.items()}
+        # What loses something on the way to the column's type is in no group.
+        kept = pl.select([value.eq_missing(pl.lit(reference[name])).alias(name) for name, value in values.items()])
+        if not all(kept.row(0)):
+            return nowhere
+        wanted = groups.select(keys).with_columns(**values)
+        return join_groups(wanted, groups.select(*keys, GROUP), keys)[GROUP].cast(pl.Int64).fill_null(-1)
+    except (pl.exceptions.PolarsError, TypeError):
+        return nowhere
+
+
+# Numbers of a class and decision that sums are changed by one by one.
+_MOST_CELLS = 200
+
+
+def check_kinds(models: Sequence[Model]) -> None:
+    """ValueError for models of different numbers of classes."""
+    if len({(is_multiclass(model), model.rows.costs.n_classes) for model in models}) > 1:
+        sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
+        raise ValueError(f"score= holds models of different numbers of classes, {sizes}: compare those of each kind")
+
+
+def metrics_of_all(named: Sequence[str] | None, models: Sequence[Model]) -> tuple[str, ...]:
+    """Metrics as named, or the usual ones, which all models have."""
+    of_models = {model.name: metrics_of(named, model.rows) for model in models}
+    first, metrics = next(iter(of_models.items()))
+    for name, of_model in of_models.items():
+        if of_model != metrics:
+            raise ValueError(
+                f"score= holds {first!r}, which has the metrics {', '.join(metrics)}, and {name!r}, which has "
+                f"{', '.join(of_model)}: pass metrics= that both have"
+            )
+    return metrics
+
+
+def check_number(costs: CostMatrix) -> None:
+    """Sums of decisions are changed one by one."""
+    if costs.n_classes * costs.n_decisions > _MOST_CELLS:
+        raise ValueError(
+            f"{costs.n_classes} classes and {costs.n_decisions} decisions are more than the {_MOST_CELLS} cells whose differences have "
+            "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
+        )
+
+
+def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str]) -> list[pl.Expr]:
+    """One column for all models, or one for each."""
+    if isinstance(columns, str | pl.Expr) or not hasattr(columns, "__iter__"):
+        one: Any = columns
+        return [as_expr(one, what)]
+    each = [as_expr(column, what) for column in columns]
+    if len(each) != len(models):
+        raise ValueError(
+            f"{what}= lists {len(each)} columns, and there are {len(models)} models: pass one, or one for each"
+        )
+    return each
+
+
+def of_each_model(each: Sequence[pl.LazyFrame], keys: Sequence[str]) -> pl.LazyFrame:
+    """The results of models that are not compared with each other, so that each has all rows with its own score: by group, then model."""
+    together = pl.concat(each)
+    return together.sort(keys, maintain_order=True) if keys else together
+
+
+def level_and_clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> tuple[float, ClusterKeys | None]:
+    """The level, and the clusters."""
+    keys = None if intervals["cluster"] is None else one_or_each(intervals["cluster"], "cluster", models)
+    request = parse_interval({**intervals, "cluster": None if keys is None else keys[0]})
+    if request is None:
+        raise ValueError("interval=None: a difference has intervals, pass their level, such as interval=0.95")
+    if keys is None:
+        return request.level, None
+    if request.buckets < FEWEST_BUCKETS:
+        raise ValueError(
+            f"buckets={request.buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
+        )
+    return request.level, ClusterKeys(keys, request.buckets)
+
+
+# Periods, and what their changes are made of.
+
+PREVIOUS = "previous"
+"""Each period is compared with the one before it."""
+
+_BEFORE, _AFTER = "small", "n"
+_OWN = "__ec_"
+
+
+def factors_of(mix: Sequence[Any]) -> tuple[str, ...]:
+    """The factors of a change; without strata these have no shares."""
+    return FACTORS if mix else tuple(factor for factor in FACTORS if factor != MIX)
+
+
+def drift_columns(factors: Sequence[str]) -> dict[str, pl.DataType]:
+    """What a drift has beside the columns of groups and of the period."""
+    columns: dict[str, pl.DataType] = {}
+    for name, dtype in COLUMNS.items():
+        if name == _BEFORE:
+            columns |= {column: pl.Float64() for factor in factors for column in part_columns(factor)}
+        columns[name] = dtype
+        if name == _AFTER:
+            columns["n_reference"] = pl.Int64()
+    return columns
+
+
+def part_columns(factor: str) -> list[str]:
+    """The columns of one part."""
+    return [factor, f"{factor}_ci_low", f"{factor}_ci_high", f"{factor}_least", f"{factor}_most"]
+
+
+def movable(metrics: Any) -> tuple[str, ...] | None:
+    """The names that the caller passed, if any; errors for metrics whose change has no parts."""
+    names = comparable(metrics)
+    check_movable(names or ())
+    return names
+
+
+def check_movable(names: Sequence[str]) -> None:
+    """ValueError for metrics whose change has no parts."""
+    for name in names:
+        if name in RANKING_METRICS:
+            raise ValueError(
+                f"metrics= holds {name!r}, which is made of the order of scores and not of sums: compare(reference=...) has its change"
+            )
+
+
+def check_period(frame: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.Expr:
+    """The one column of periods, whose values have an order."""
+    if len(columns) != 1:
+        names = [column.meta.output_name() for column in columns]
+        raise ValueError(
+            f"period= names {names}, and it is one column: name one, such as pl.col('time').dt.truncate('1mo'); others are of by="
+        )
+    dtype = frame.select(columns).collect_schema().dtypes()[0]
+    if dtype.is_nested() or dtype.is_object():
+        raise TypeError(
+            f"period={columns[0].meta.output_name()!r} is {dtype}, whose values have no order: pass a date, a number or text"
+        )
+    return columns[0]
+
+
+def check_names_of_drift(by: Sequence[str], period: str, mix: Sequence[str]) -> None:
+    """ValueError for a column that is to be two things, or is called what the result or the pass over the log calls its own."""
+    taken = drift_columns(factors_of(mix))
+    for what, names in (("by", by), ("period", [period]), ("mix", mix)):
+        for name in names:
+            if name.startswith(_OWN) or (what != "mix" and name in taken):
+                raise ValueError(f"{what}= has a column {name!r}, which the drift has too: rename it with .alias()")
+    if period in by:
+        raise ValueError(f"period={period!r} is a column of by= too: leave it out there")
+    for name in mix:
+        if name == period or name in by:
+            other = "the column of period=" if name == period else "a column of by="
+            raise ValueError(
+                f"mix= has {name!r}, which is {other}, so that its shares in a group never move: leave it out of one of them"
+            )
+
+
+def check_reference(reference: Any) -> None:
+    """TypeError for what is no value."""
+    if isinstance(reference, pl.Expr):
+        raise TypeError(f"reference={reference} is an expression: pass the value of a period, or {PREVIOUS!r}")
+
+
+def references(reference: Any, groups: pl.DataFrame, by: Sequence[str], period: str) -> Integers:
+    """The number of the period that each is compared with, itself for the reference, -1 for none; `groups` are sorted and numbered."""
+    if isinstance(reference, str) and reference == PREVIOUS:
+        if groups[period].cast(pl.String, strict=False).eq(PREVIOUS).any():
+            raise ValueError(
+                f"reference={PREVIOUS!r} is a period of {period}, and the word for the one before each: give this period another name"
+            )
+        before = groups.select(
+            pl.when(pl.col(period).shift().is_not_null())
+            .then(pl.col(GROUP).shift())
+            .over(by or pl.lit(1), order_by=GROUP)
+        ).to_series()
+        return before.fill_null(groups[GROUP]).cast(pl.Int64).to_numpy()
+    value = groups[period].min() if reference is None else reference
+    return reference_groups({period: value}, groups, [*by, period]).to_numpy()
+
+
+# What is compared, checked.
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What is compared, checked."""
+
+    keys: tuple[str, ...]
+    models: tuple[Model, ...]
+    names: tuple[str, ...]
+    reference: Reference
+    layout: ReportLayout
+    level: float
+    buckets: int | None
+    min_rows: int | None = None
+    grids: tuple[Grids, ...] = ()
+    """Of each model, where there are ranking metrics."""
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each model, with its reference if that is one of them."""
+        if self.reference.model is None:
+            return [(model, None) for model in self.models]
+        other = next(model for model in self.models if model.name == self.reference.model)
+        return [(model, other) for model in self.models if model is not other]
+
+
+@dataclass(frozen=True)
+class CheckedDrift:
+    """What is asked, checked: `by` and `mix` name columns of groups and of strata, `period` the column of periods."""
+
+    by: tuple[str, ...]
+    period: str
+    mix: tuple[str, ...]
+    factors: tuple[str, ...]
+    model: Model
+    metrics: tuple[str, ...]
+    reference: Any
+    layout: ReportLayout
+    level: float
+    buckets: int | None
+    min_rows: int | None
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns that name a period of a group."""
+        return [*self.by, self.period]

@@ -1,0 +1,1 @@
+"""Variances, confidence intervals, differences and decompositions of estimates, on arrays."""

@@ -1,0 +1,420 @@
+"""Estimates of metrics of groups: their intervals, their differences, and where these come from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from polars_ec.arguments.keywords import Request
+from polars_ec.inference.bootstrap import Resampled, bootstrap_limits, resampled_decisions
+from polars_ec.inference.confidence import (
+    FEWEST_CLUSTERS,
+    Clusters,
+    Estimate,
+    Formula,
+    Limits,
+    Moments,
+    Scale,
+    Singletons,
+    Variance,
+    VarianceComponents,
+    at_boundary,
+    cluster_influence,
+    effective_clusters,
+    effective_rows,
+    extended,
+    is_degenerate,
+    jackknife,
+    limits,
+    random_parts,
+    rescaled_to,
+    rests_on_one_cluster,
+    slopes_of,
+    t_quantile,
+    two_sided_p,
+)
+from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate, decompose
+from polars_ec.numerics import Bools, Floats, Integers, np
+
+Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
+"""What each group is compared with; or the number of the group that it is, -1 for none."""
+
+# Of the values: what a difference of 0 is, but for rounding.
+_EQUAL = 1e-12
+
+# The gradients of more sums than this would take longer than leaving out parts of the rows, the fewer the more sums there are.
+MOST_SLOPES, JACKKNIFE_PARTS = 200, 100
+_MOST_IN_PARTS, _FEWER_PARTS = 2_500, 20
+
+# Numbers of pairs of groups that are made at a time.
+_BLOCK = 2**22
+
+
+@dataclass(frozen=True)
+class Differences:
+    """One metric of each group and of what it is compared with, the group of number `reference` if it is one (-1 for none); NaN for null."""
+
+    value: Floats
+    value_reference: Floats
+    low: Floats
+    high: Floats
+    p: Floats
+    reference: Integers | None = None
+    p_adjusted: Floats | None = None
+
+    @property
+    def difference(self) -> Floats:
+        """Value minus reference."""
+        with np.errstate(all="ignore"):
+            return np.asarray(self.value - self.value_reference, dtype=np.float64)
+
+    @classmethod
+    def tested(
+        cls, value: Floats, reference: Floats, variance: Variance, level: float, *, same: bool = False
+    ) -> Differences:
+        """Add limits and p-values. A variance of 0 says nothing of other rows, unless it is of the `same` model twice, which differs by 0 in all."""
+        with np.errstate(all="ignore"):
+            gap = value - reference
+            size = np.fmax(np.abs(value), np.abs(reference))
+            degenerate = variance.variance <= (_EQUAL * size) ** 2
+            equal = degenerate & (np.abs(gap) <= _EQUAL * size) & same
+            variance = variance.only(np.isfinite(gap) & (~degenerate | equal))
+            low, high = limits(gap, variance, "identity", level)
+            p = two_sided_p(gap / variance.standard_error, np.fmax(variance.df, 1))
+        low, high, p = np.where(equal, gap, low), np.where(equal, gap, high), np.where(equal, 1.0, p)
+        return cls(value, reference, low, high, np.where(np.isnan(low), np.nan, p))
+
+
+def adjusted(p: Floats) -> Floats:
+    """Adjust p-values for how many there are: the false discovery rate (Benjamini and Hochberg)."""
+    known = np.flatnonzero(~np.isnan(p))
+    order = known[np.argsort(p[known], kind="stable")]
+    times = len(order) / np.arange(1, len(order) + 1)
+    values = np.full_like(p, np.nan)
+    values[order] = np.minimum(np.minimum.accumulate((p[order] * times)[::-1])[::-1], 1.0)
+    return values
+
+
+@dataclass(frozen=True)
+class MetricChange:
+    """One metric of each period: how it differs from its reference, and by factor the parts of that, of the periods that have one."""
+
+    differences: Differences
+    by_factor: Mapping[str, ChangePart]
+
+    def only(self, known: Bools, pairs: Bools) -> MetricChange:
+        """Without limits and p-values where these are not known, of all periods, and of those that have a reference."""
+        of = self.differences
+        low, high, p = (np.where(known, values, np.nan) for values in (of.low, of.high, of.p))
+        change_parts = {
+            factor: replace(part, low=np.where(pairs, part.low, np.nan), high=np.where(pairs, part.high, np.nan))
+            for factor, part in self.by_factor.items()
+        }
+        return MetricChange(replace(of, low=low, high=high, p=p), change_parts)
+
+
+@dataclass(frozen=True, eq=False)
+class Estimator(Estimate):
+    """Estimates with their intervals, differences and decompositions.
+
+    `rest` and `total` are formulas for all other groups of each, and for all as one; `resampled` gives the bootstrap's units, if not decisions.
+    """
+
+    rest: Formula | None = None
+    total: Formula | None = None
+    resampled: Callable[[], Resampled] | None = None
+
+    # Intervals
+
+    def interval(self, scales: Sequence[Scale], request: Request, values: Floats | None = None) -> Limits:
+        """Limits of the metrics, (groups, metrics), which hold their values; NaN where there are none."""
+        values = self.values if values is None else values
+        if request.is_resampled:
+            units, sums = (
+                resampled_decisions(self.moments, self.clusters) if self.resampled is None else self.resampled()
+            )
+            return bootstrap_limits(self.formula_of, units, sums, values, request)
+        if np.prod(self.moments.linear.shape[1:]) > MOST_SLOPES:
+            return self._jackknife_limits(scales, request, values)
+        if self.clusters is None:
+            return self._row_limits(scales, request.level, values)
+        return self._cluster_limits(self.clusters, scales, request.level, values)
+
+    def _row_limits(self, scales: Sequence[Scale], level: float, values: Floats) -> Limits:
+        moments, slopes = self.smoothed
+        n_classes = moments.linear.shape[1]
+        moved = values
+        if self.with_pseudocounts is not None:
+            moved = self.formula(moments.linear[None])[0]
+            if n_classes > 2:
+                # What is added to each of many classes would move the value by more than its noise: only at the boundary it counts.
+                at_ends = [at_boundary(scale, value) for scale, value in zip(scales, values.T, strict=True)]
+                moved = np.where(np.stack(at_ends, axis=-1), moved, values)
+        variances = (moments.variance(slopes[..., m]) for m in range(len(scales)))
+        return _limits_of_each(values, moved, variances, self.known[:, None], scales, level)
+
+    def _cluster_limits(self, clusters: Clusters, scales: Sequence[Scale], level: float, values: Floats) -> Limits:
+        """At the boundary, as in rates of 0 or 1, the limits of as many independent rows as there are clusters."""
+        variances = [clusters.variance(self.slopes[..., m]) for m in range(len(scales))]
+        lows, highs = _limits_of_each(values, values, variances, self.known[:, None], scales, level)
+        ends = np.zeros(values.shape, dtype=bool)
+        for m, (value, variance, scale) in enumerate(zip(values.T, variances, scales, strict=True)):
+            shown = self.known & np.isfinite(value) & np.isfinite(variance.df)
+            ends[:, m] = shown & (is_degenerate(variance.variance, value) | at_boundary(scale, value))
+        groups = np.flatnonzero(ends.any(axis=-1))
+        if self.with_pseudocounts is None or not len(groups):
+            return lows, highs
+        fewer = rescaled_to(clusters.number, self.moments).taken(groups)
+
+        def of_some(sums: Floats) -> Floats:
+            # On the whole table: Polars divides by a column of one row with another last digit.
+            every = np.ones((len(sums), len(values), *sums.shape[2:]))
+            every[:, groups] = sums
+            return self.formula(every)[:, groups]
+
+        of_rows = Estimator(lambda _: of_some, fewer, None, self.with_pseudocounts)
+        for limit, instead in zip((lows, highs), of_rows._row_limits(scales, level, values[groups]), strict=True):
+            limit[groups] = np.where(ends[groups], instead, limit[groups])
+        return lows, highs
+
+    def _jackknife_limits(self, scales: Sequence[Scale], request: Request, values: Floats) -> Limits:
+        """Limits from the metrics without one part of the rows after the other."""
+        decides, clusters = self.with_pseudocounts is not None, self.clusters
+        n_parts = JACKKNIFE_PARTS if np.prod(self.moments.linear.shape[1:]) <= _MOST_IN_PARTS else _FEWER_PARTS
+        if clusters is None and not decides:
+            nothing = np.full_like(values, np.nan)
+            return nothing, nothing
+        number = None
+        if clusters is None:
+            random_weights = _random_parts(self.moments, n_parts, request.seed)
+        else:
+            random_weights = clusters.linear
+            if n_parts < JACKKNIFE_PARTS:
+                part = np.arange(random_weights.shape[1]) % n_parts
+                random_weights = np.stack([random_weights[:, part == p].sum(axis=1) for p in range(n_parts)], axis=1)
+            if clusters.singletons is not None and decides:
+                random_weights = random_weights + _random_parts(
+                    clusters.singletons, random_weights.shape[1], request.seed
+                )
+            elif clusters.singletons is not None:
+                # Of losses nobody knows which rows would be in which part.
+                values = np.where(clusters.singletons.weight.sum(axis=-1)[:, None] > 0, np.nan, values)
+            number = effective_clusters((random_weights @ self.moments.unit).sum(axis=-1))
+        low, high = self._limits_without(random_weights, number, values, scales, request.level)
+        if not decides:
+            return low, high
+        rows = self.moments if clusters is None else rescaled_to(clusters.number, self.moments)
+        least, most = self._boundary_limits(rows, values, scales, request.level)
+        known = (random_weights.sum(axis=(2, 3)) > 0).sum(axis=-1)[:, None] >= FEWEST_CLUSTERS
+        ends = ~np.isnan(least) & (known | (clusters is None))
+        return np.where(ends, least, low), np.where(ends, most, high)
+
+    def _limits_without(
+        self, random_weights: Floats, number: Floats | None, values: Floats, scales: Sequence[Scale], level: float
+    ) -> Limits:
+        """Limits from sums of w x in parts, (groups, parts, classes, features), of effective `number` if they are unequal.
+
+        NaN where a metric has no value without a part, and at the boundary, where what parts differ by is not what other rows would.
+        """
+        whole = random_weights.sum(axis=1)
+        without = self.formula(np.moveaxis(whole[:, None] - random_weights, 1, 0))
+        used = random_weights.sum(axis=(2, 3)) > 0
+        variances, known = [], []
+        for m, (value, scale) in enumerate(zip(values.T, scales, strict=True)):
+            replicates = np.where(used, without[..., m].T, np.nan)
+            variance = jackknife(replicates)
+            if number is not None:
+                variance = Variance(variance.variance, np.minimum(variance.df, number - 1))
+            variances.append(variance)
+            defined = (np.isfinite(replicates) == used).all(axis=1)
+            known.append(~at_boundary(scale, value) & (variance.variance > 0) & defined)
+        every_class = (whole.sum(axis=2) > 0).all(axis=1)
+        return _limits_of_each(
+            values, values, variances, every_class[:, None] & np.stack(known, axis=-1), scales, level
+        )
+
+    def _boundary_limits(self, moments: Moments, values: Floats, scales: Sequence[Scale], level: float) -> Limits:
+        """Limits of metrics at the boundary of their scale, such as rates of 0 and 1; NaN for all others. One-hot features.
+
+        No part of the rows tells what others would be like there. What the pseudo-counts do to each class stands for it: the errors
+        among those of one class after the other are left out, and among those of one decision. So much of a row as is left out
+        varies as that much of the square of what a whole one would do.
+        """
+        assert self.with_pseudocounts is not None
+        smoothed = self.with_pseudocounts(moments)
+        n_classes, n_decisions = moments.linear.shape[1:]
+        wrong = np.where(np.eye(n_classes, n_decisions, dtype=bool), 0.0, smoothed.linear - moments.linear)
+        of_class = wrong[:, None] * np.eye(n_classes)[:, :, None]
+        of_decision = wrong[:, None] * np.eye(n_decisions)[:, None]
+        left = np.concatenate([of_class, of_decision], axis=1)
+        added = effective_rows(wrong, np.einsum("gkff->gkf", smoothed.square - moments.square))
+        errors = np.concatenate([added.sum(axis=axis) for axis in (-1, -2)], axis=1)
+        moved = self.formula(np.concatenate([smoothed.linear[None], smoothed.linear - np.moveaxis(left, 1, 0)]))
+        decided = effective_rows(smoothed.linear.sum(axis=1), np.einsum("gkff->gf", smoothed.square))
+        rows = np.concatenate([smoothed.rows, decided], axis=1)
+        variances, known = [], []
+        for m, (value, scale) in enumerate(zip(values.T, scales, strict=True)):
+            with np.errstate(all="ignore"):
+                terms = (moved[1:, :, m] - moved[0, :, m]).T ** 2 / errors
+                variance: Floats = terms.sum(axis=1)
+                df = variance**2 / (terms**2 / np.fmax(rows - 1, 1)).sum(axis=1)
+            variances.append(Variance(variance, df))
+            known.append(at_boundary(scale, value) & (variance > 0))
+        every_class = np.asarray((moments.rows > 0).all(axis=-1))
+        shown = every_class[:, None] & np.stack(known, axis=-1)
+        return _limits_of_each(values, moved[0], variances, shown, scales, level)
+
+    def near_kink(self) -> Bools:
+        """Whether the two lowest metrics, the costs of constant decisions, differ by less than two standard errors: NEC has a kink there, (groups,)."""
+        if self.values.shape[-1] == 1:
+            return np.zeros(len(self.values), dtype=bool)
+        first, second = np.argsort(self.values, axis=-1, kind="stable")[:, :2].T
+        groups = np.arange(len(self.values))
+        slopes = self.slopes[groups, ..., second] - self.slopes[groups, ..., first]
+        variance = (self.moments if self.clusters is None else self.clusters).variance(slopes)
+        with np.errstate(all="ignore"):
+            gap = self.values[groups, second] - self.values[groups, first]
+            return np.asarray(gap < 2 * variance.standard_error)
+
+    # Differences
+
+    def difference(self, against: Against, level: float) -> dict[str, Differences]:
+        """Differences of each metric between the groups and what they are compared with."""
+        names = list(enumerate(self.metrics.items()))
+        if not isinstance(against, str):
+            return {name: with_one(self.values[:, m], self.components(m), against, level) for m, (name, _) in names}
+        if against == "best":
+            return {name: with_best(self.values[:, m], self.components(m), lower, level) for m, (name, lower) in names}
+        compare = self._with_rest if against == "rest" else self._with_total
+        references, variance_of = compare()
+        return {
+            name: Differences.tested(self.values[:, m], references[:, m], variance_of(m), level)
+            for m, (name, _) in names
+        }
+
+    def _with_rest(self) -> tuple[Floats, Callable[[int], Variance]]:
+        """Values of all other groups, and the variance of the difference of a metric."""
+        assert self.rest is not None
+        rest = self.rest
+        clusters = None if self.clusters is None else self.clusters.exclusive
+        others = Estimator(lambda _: rest, self.moments.exclusive, clusters, self.with_pseudocounts)
+        return others.values, lambda m: self.components(m).minus(others.components(m))
+
+    def _with_total(self) -> tuple[Floats, Callable[[int], Variance]]:
+        """Values of all groups together, of which the rows of a group are some, and the variance of the difference of a metric."""
+        assert self.total is not None
+        whole = self.moments.linear.sum(axis=0, keepdims=True)
+        slopes = slopes_of(self.total, whole)
+        slopes = np.broadcast_to(slopes, (len(self.values), *slopes.shape[1:]))
+        clusters = None if self.clusters is None else self.clusters.exclusive
+        inside = replace(self, derivative=lambda sums: np.asarray(self.slopes_at(sums) - slopes))
+        outside = Estimator(self.formula_of, self.moments.exclusive, clusters, derivative=lambda _: slopes)
+
+        def variance_of(m: int) -> Variance:
+            degenerate = self.is_degenerate(m)
+            other = outside.components_of(m, np.zeros_like(degenerate))
+            difference = inside.components_of(m, degenerate).minus(other)
+            return difference.only(np.isfinite(self.components(m).variance))
+
+        return np.broadcast_to(self.total(whole[None])[0], self.values.shape), variance_of
+
+    def decompose(
+        self, strata: StratifiedEstimate, against: Integers, factors: Sequence[str], level: float
+    ) -> dict[str, MetricChange]:
+        """Take the changes between periods apart; `against` says which period each is compared with, -1 for none."""
+        differences = self.difference(against, level)
+        pairs = np.flatnonzero(against >= 0), against[against >= 0]
+        degenerate = np.stack([self.is_degenerate(m) for m in range(len(self.metrics))], axis=-1)
+        known = np.stack([np.isfinite(of.low) for of in differences.values()], axis=-1)
+        change_parts = decompose(
+            self, strata, pairs, factors, level, (degenerate[pairs[0]], degenerate[pairs[1]]), known[pairs[0]]
+        )
+        return {name: MetricChange(of, change_parts[name]) for name, of in differences.items()}
+
+
+def _limits_of_each(
+    values: Floats, centres: Floats, variances: Iterable[Variance], known: Bools, scales: Sequence[Scale], level: float
+) -> Limits:
+    """Limits of metrics about their centres, so far apart that they hold the values; NaN where they are not known."""
+    lows, highs = np.full_like(values, np.nan), np.full_like(values, np.nan)
+    for m, (scale, variance) in enumerate(zip(scales, variances, strict=True)):
+        lows[:, m], highs[:, m] = extended(*limits(centres[:, m], variance, scale, level), values[:, m])
+    shown = known & np.isfinite(values)
+    return np.where(shown, lows, np.nan), np.where(shown, highs, np.nan)
+
+
+def _random_parts(moments: Moments, n_parts: int, seed: int) -> Floats:
+    """Independent rows of one-hot features in so many random parts, (groups, parts, classes, decisions)."""
+    weight2 = np.einsum("gkff->gkf", moments.square)
+    return np.moveaxis(random_parts(moments.linear, weight2, np.arange(len(weight2)), seed, n_parts), 0, 1)
+
+
+# Two estimates that are compared: a group with another, or with the best; a model with another on the same rows.
+
+
+def with_one(values: Floats, components: VarianceComponents, against: Integers, level: float) -> Differences:
+    """Compare each group with the group of this number."""
+    exists = against >= 0
+    other = np.where(exists, against, 0)
+    variance = components.minus(components.taken(other)).only(exists)
+    reference = np.where(exists, values[other], np.nan)
+    # The group itself is its own reference.
+    return replace(Differences.tested(values, reference, variance, level), reference=against)
+
+
+def with_best(values: Floats, components: VarianceComponents, lower_is_better: bool, level: float) -> Differences:
+    """Compare each group with the best one, limits and adjusted p-values being right for all pairs of groups at once.
+
+    The best value may be that of a group that is not the best one in truth. So the limits are of the distance to that one, whichever
+    it is: with each pair's difference inside its limits, which a share of the level is given to (Bonferroni), the distance of a group
+    is beyond the worst of its limits and this side of 0. So it is for the group of the best value too.
+    """
+    n_groups = len(values)
+    known = np.isfinite(values) & np.isfinite(components.variance)
+    reference = np.full(n_groups, -1)
+    low, high, p = np.full((3, n_groups), np.nan)
+    if not known.any():
+        return Differences(values, np.full(n_groups, np.nan), low, high, p, reference, p)
+    chosen = np.flatnonzero(known)
+    sign = -1.0 if lower_is_better else 1.0
+    best = int(chosen[np.argmax(sign * values[chosen])])
+    n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
+    others = components.taken(chosen)
+    width = 1 if components.shared is None else components.shared.shape[1]
+    at_once = max(_BLOCK // (len(chosen) * width), 1)
+    for start in range(0, len(chosen), at_once):
+        some = chosen[start : start + at_once]
+        variance = components.taken(some[:, None]).minus(others)
+        gaps = sign * (values[some][:, None] - values[chosen])
+        df = np.fmax(variance.df, 1)
+        # The small tail, which has the digits.
+        half = -t_quantile((1 - level) / 2 / n_pairs, df) * variance.standard_error
+        half = np.where(some[:, None] == chosen, 0.0, half)
+        far, near = np.nanmin(gaps - half, axis=1), np.minimum(np.nanmin(gaps + half, axis=1), 0.0)
+        low[some], high[some] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
+        to_best = np.flatnonzero(chosen == best)[0]
+        p[some] = two_sided_p(gaps[:, to_best] / variance.standard_error[:, to_best], df[:, to_best])
+    p[best] = 1.0
+    reference[known] = best
+    value = np.where(known, values[best], np.nan)
+    return Differences(values, value, low, high, p, reference, np.minimum(p * n_pairs, 1.0))
+
+
+def paired_variance(
+    slopes: Sequence[Floats],
+    linear: Sequence[Floats],
+    unit: Floats,
+    weight: Floats,
+    singletons: Singletons | None = None,
+) -> Variance:
+    """Variance of a metric's difference between two models of the same rows, from the sums of both by bucket, and `weight` by class.
+
+    A row adds what it adds to one value less what it adds to the other: by bucket, each by itself, so that equal models differ by 0.
+    """
+    sums = [np.einsum("gkf,gbkf->gbk", slope, of) for slope, of in zip(slopes, linear, strict=True)]
+    variance = cluster_influence(weight, sums[0] - sums[1], weight.sum(axis=-1), singletons).variance
+    for slope, of in zip(slopes, linear, strict=True):
+        # Models that are the same differ by 0 in one cluster, too.
+        variance = variance.only(~rests_on_one_cluster(slope, of, unit, singletons) | (variance.variance == 0))
+    return variance

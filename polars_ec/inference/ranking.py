@@ -1,0 +1,108 @@
+"""Limits of ranking metrics: of an AUC in small samples, and of metrics that are too good in few rows."""
+
+from __future__ import annotations
+
+from polars_ec.inference.confidence import (
+    Scale,
+    Variance,
+    extended,
+    forward,
+    inverse,
+    limits,
+    scale_of,
+    slope,
+    t_quantile,
+)
+from polars_ec.numerics import Bools, Floats, Integers, np
+
+OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
+"""Metrics that are too good in few rows, as the best over all thresholds or of a fitted curve; an EER on the curve itself is not."""
+
+# Beside shares: what no classifier does worse than at its best.
+_AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
+_FEW_ROWS, _FEW_ERRORS = 30, 5
+_HALVINGS = 60
+
+
+def auc_limits(auc: Floats, variance: Variance, rows: Floats, level: float) -> tuple[Floats, Floats]:
+    """On the logit scale; in small samples of effective `rows`, or near 0 and 1, so wide that they hold Newcombe's; at 0 and 1 those alone."""
+    fewest, least = rows.min(axis=-1), np.minimum(auc, 1 - auc)
+    low, high = limits(auc, variance, "logit", level)
+    small_low, small_high = newcombe(auc, rows, level)
+    alone = (least <= 0) | (fewest <= 1)
+    few = alone | are_few(fewest, least)
+    low, high = np.where(alone, np.nan, low), np.where(alone, np.nan, high)
+    low, high = np.where(few, np.fmin(low, small_low), low), np.where(few, np.fmax(high, small_high), high)
+    # One row in a class has no variance, and yet limits.
+    known = np.isfinite(fewest)
+    return extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
+
+
+def are_few(rows: Floats, least: Floats) -> Bools:
+    """Whether an AUC that is this far from 0 or 1 needs Newcombe's limits, with so many rows in the smaller class."""
+    return np.asarray((rows < _FEW_ROWS) | (rows * least < _FEW_ERRORS))
+
+
+def ranking_limits_of(
+    metric: str, value: Floats, variance: Variance, bias: Floats | None, level: float
+) -> tuple[Floats, Floats]:
+    """On the scale of the metric; with the `bias` that the jackknife finds, so that they hold those about the value without it, too."""
+    # Rows that make no difference say nothing of what other rows would.
+    variance = variance.only(variance.variance > 0)
+    if metric == "auprg":
+        # It has no lower end, and what it falls short of 1 is never below 0.
+        low, high = limits(1 - value, variance, "log", level)
+        return 1 - high, 1 - low
+    scale = scale_of(metric)
+    low, high = limits(value, variance, scale, level)
+    if bias is None:
+        return low, high
+    if metric == "min_cllr":
+        # Its bias falls with the number of rows to the power 2/3, so the jackknife sees two thirds of it; it is as large as the standard error.
+        low, high = (_moved(scale, end, value, 1.5 * bias) for end in (low, high))
+        return extended(low, high, value)
+    return np.minimum(low, _moved(scale, low, value, bias)), np.maximum(high, _moved(scale, high, value, bias))
+
+
+def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
+    """The limit about the value without its bias, which is as large on the scale as it is at the value."""
+    with np.errstate(all="ignore"):
+        return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
+
+
+def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
+    """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
+    scale = scale_of(metric)
+    low = low - error if scale == "identity" else np.maximum(low - error, 0)
+    high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error
+    known = np.isfinite(low) & np.isfinite(high)
+    return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def newcombe(auc: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
+    """Limits of an AUC from itself and the numbers of rows of both classes, (groups, classes).
+
+    The AUCs whose own standard error, that of Hanley and McNeil for exponential scores with either class as large as their mean, holds
+    the one observed. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2", method 5.
+    """
+    z = t_quantile(0.5 + level / 2, np.array(np.inf))
+    pairs, others = rows.prod(axis=-1), rows.mean(axis=-1) - 1
+
+    def is_beyond(x: Floats) -> Bools:
+        variance = x * (1 - x) * (1 + others * ((1 - x) / (2 - x) + x / (1 + x))) / pairs
+        return np.asarray((auc - x) ** 2 > z**2 * variance, dtype=np.bool_)
+
+    ends = []
+    for end in (0.0, 1.0):
+        outer, inner = np.full(auc.shape, end), np.array(auc, dtype=np.float64)
+        for _ in range(_HALVINGS):
+            middle = (outer + inner) / 2
+            beyond = is_beyond(middle)
+            outer, inner = np.where(beyond, middle, outer), np.where(beyond, inner, middle)
+        ends.append(np.where(np.isfinite(pairs) & np.isfinite(auc), (outer + inner) / 2, np.nan))
+    return ends[0], ends[1]
+
+
+def summed(place: Integers, amounts: Floats, number: int) -> Floats:
+    """Sums of the amounts at each place, from 0 on."""
+    return np.asarray(np.bincount(place, amounts, number), dtype=np.float64)

@@ -1,0 +1,1 @@
+"""Words and numbers for readers, SQL for dialects, files written whole."""

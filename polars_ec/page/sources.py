@@ -1,0 +1,823 @@
+"""The contents of a page from its two sources: rows, and the cells of a sketch."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.api.comparisons import compare
+from polars_ec.api.drifts import drift
+from polars_ec.api.reports import report
+from polars_ec.api.sketches import Sketch, sketch_of
+from polars_ec.arguments.classes import Prior, parse_prior
+from polars_ec.arguments.inputs import as_lazy
+from polars_ec.arguments.keywords import (
+    BY_ROW,
+    Request,
+    as_expr,
+    parse_interval,
+    parse_level,
+    parse_min_rows,
+    parse_options,
+)
+from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
+from polars_ec.comparisons.validation import FEWEST_BUCKETS, PREVIOUS, check_comparable, check_period, check_reference
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import OF_RANKS, lower_is_better, worst_first
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.inference.estimator import adjusted
+from polars_ec.metrics.counts import class_prior_of_log
+from polars_ec.numerics import Floats, floats
+from polars_ec.output.words import costs_in_words, number
+from polars_ec.page.contents import Contents, costly_groups, lower_bounds_of_loss, with_kinks
+from polars_ec.reports.models import metrics_of, named_metrics
+from polars_ec.reports.of_cells import Point, columns_at
+from polars_ec.scores.folds import BUCKETS, FOLD
+from polars_ec.scores.read import expand, join_groups, resolve_columns
+from polars_ec.sketches.arguments import OperatingPoint, two_by_two
+from polars_ec.sketches.cells import SCORE, TARGET, check_keys
+from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
+from polars_ec.sketches.sums import is_overall, overall_prior
+from polars_ec.typing import FrameLike, IntoExpr
+from polars_ec.version import __version__
+
+TwoTables: TypeAlias = tuple[pl.DataFrame | None, pl.DataFrame | None]
+"""A table by group and another one of all groups together, or neither."""
+
+_AT_BAYES = "where they cost least if the scores are right"
+_INDEPENDENT = (
+    "Limits and p-values are as of independent rows, for no clusters were stated: where rows are alike, as those of one user or one "
+    "day, limits are too close."
+)
+_WITHIN_BOUNDS = "known within bounds only at these costs or this threshold, for the sketch was made without: name them in its thresholds="
+
+_KEPT = "__ec_kept"
+# Beyond so many groups and periods, or groups, it takes too long: the page shows some of them, and says which.
+_MOST_IN_TRENDS, _MOST_CALIBRATED = 5_000, 500
+_CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
+# The bins per nat and the folds of the sketch of rows; and the number of classes beyond which sums are collected.
+_RESOLUTION, _FOLDS, _MANY_CLASSES = 16, 5, 2
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """The arguments of a page beside its log; `options` are shown at its foot, before those that the source adds."""
+
+    keys: Sequence[str] = ()
+    period: str | None = None
+    reference: Any = None
+    metrics: Sequence[str] | None = None
+    prior: Any = "overall"
+    level: float = 0.95
+    min_rows: int | None = None
+    title: str = "Report"
+    options: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_reference(self.reference)
+        if isinstance(self.reference, str) and self.reference == PREVIOUS:
+            raise ValueError(
+                f"reference={PREVIOUS!r}: a page tells changes since one period, so pass this, by its value"
+            )
+        if self.reference is not None and self.period is None:
+            raise ValueError(
+                f"reference={self.reference!r} is a period, and the page has none: pass period=, or leave it out"
+            )
+        if isinstance(self.prior, pl.Expr):
+            raise TypeError(
+                f'prior={self.prior} is an expression, and a page has one prior for all groups: pass a share, "uniform" or "overall"'
+            )
+        if self.prior is not None:
+            parse_prior(self.prior)
+        names = named_metrics(self.metrics) or ()
+        # Groups are compared by the first; the others may be any that are one number.
+        check_comparable([*names[:1], *(name for name in names[1:] if name != "ece")])
+
+
+@dataclass(frozen=True)
+class PageSource(ABC):
+    """The tables of one model, as a page asks for them."""
+
+    request: PageRequest
+
+    @property
+    @abstractmethod
+    def metrics(self) -> Sequence[str]:
+        """The metrics of the page, the main one first: those named, or the usual ones."""
+
+    @property
+    @abstractmethod
+    def prior(self) -> float | None:
+        """The reference prior, if it is one number."""
+
+    @property
+    @abstractmethod
+    def group_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The metrics of the groups, the largest first, and those of all groups together."""
+
+    @abstractmethod
+    def period_table(self, keys: Sequence[str], period: str) -> pl.DataFrame:
+        """The metrics by keys and period, without rows that have no period."""
+
+    @property
+    @abstractmethod
+    def rest(self) -> pl.DataFrame | None:
+        """The comparison of each group with all others, by the main metric; None for one group."""
+
+    @abstractmethod
+    def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
+        """The changes of the main metric of all groups together, with groups as strata if `mix`."""
+
+    @abstractmethod
+    def last_changes(self, period: str) -> pl.DataFrame:
+        """The change of the main metric of each group, from the reference to its last period."""
+
+    @abstractmethod
+    def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
+        """The lower bounds of the NEC of groups at any level."""
+
+    @abstractmethod
+    def notes(self) -> Iterator[str]:
+        """Say what is left out or approximate."""
+
+    @property
+    @abstractmethod
+    def options(self) -> dict[str, str]:
+        """The scores, the costs, the decisions and the reference prior, in words."""
+
+    @property
+    @abstractmethod
+    def clusters(self) -> tuple[str | None, int | None]:
+        """The name of the cluster column, and the number of buckets."""
+
+    @property
+    def calibrated_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        """The tables of groups with the calibration loss, where it is known."""
+        return self.group_tables
+
+    @property
+    def curves(self) -> Sketch | None:
+        """A sketch by group, if there are curves."""
+        return None
+
+    @cached_property
+    def trends(self) -> TwoTables:
+        """The metrics by group and period, and by period."""
+        period = self.request.period
+        if period is None:
+            return None, None
+        total = self.period_table([], period)
+        return self.period_table(self.request.keys, period) if self.request.keys else total, total
+
+    @cached_property
+    def reference(self) -> Any:
+        """The period that changes are told from: the one that is named, or the first that has rows."""
+        total, period = self.trends[1], self.request.period
+        if self.request.reference is not None or total is None or period is None:
+            return self.request.reference
+        return total.filter(pl.col("n") + pl.col("n_invalid") > 0)[period].min()
+
+    @property
+    def is_of_sums(self) -> bool:
+        """Whether the main metric is a function of sums, so that its changes can be decomposed."""
+        return self.metrics[0] not in RANKING_METRICS
+
+    @property
+    def has_changes(self) -> bool:
+        """Whether changes can be told."""
+        return self.is_of_sums and self.reference is not None
+
+    @cached_property
+    def drifts(self) -> TwoTables:
+        """The last period of each group against the reference, and each period of all groups together."""
+        period = self.request.period
+        if period is None or not self.has_changes:
+            return None, None
+        # The mix of one group cannot change.
+        history = self.drift(period, mix=self.group_tables[0].height > 1)
+        return (None, None) if history.is_empty() else (self.last_changes(period), history)
+
+    @property
+    def rows_without_period(self) -> int:
+        """The number of rows that are in no period."""
+        counts = ["n", "n_missing", "n_invalid"]
+        tables = (self.group_tables[1], self.trends[1])
+        total, in_periods = (0 if table is None else sum(table.select(counts).sum().row(0)) for table in tables)
+        return 0 if self.request.period is None else total - in_periods
+
+    def period_notes(self) -> tuple[list[str], list[str]]:
+        """Say how many rows have no period, and that changes are not told."""
+        lost, period = self.rows_without_period, self.request.period
+        without = f"{lost:,} rows have no {period}: they are in what is said of groups and of the whole log, and in no period."
+        ranks = f"Changes are not told: {self.metrics[0]} is made of the order of scores and not of sums."
+        return [without] * (lost > 0), [ranks] * (period is not None and not self.is_of_sums)
+
+    @property
+    def all_options(self) -> dict[str, str]:
+        """The foot of the page: how it was made, and by which version."""
+        request, (cluster, buckets) = self.request, self.clusters
+        return {
+            **request.options,
+            **self.options,
+            "Limits": f"{100 * request.level:.4g}%",
+            "Clusters": "none" if cluster is None else f"{cluster}, in {buckets} buckets",
+            **({} if request.min_rows is None else {"Small": f"fewer than {request.min_rows} rows"}),
+            "polars_ec": __version__,
+        }
+
+
+@dataclass(frozen=True)
+class ModelRows:
+    """The rows of one model; `period` and `keys` are columns of the log, `options` as `report` takes them."""
+
+    frame: pl.LazyFrame
+    score: pl.Expr
+    label: pl.Expr
+    keys: Sequence[pl.Expr]
+    period: pl.Expr | None
+    cluster: pl.Expr | None
+    buckets: int
+    options: Mapping[str, Any]
+
+    @property
+    def has_cells(self) -> bool:
+        """Whether a sketch says it all: one number a row, two classes and decisions, costs and threshold the same for all."""
+        options = parse_options(self.options, BY_ROW, ranking=True)
+        costs = options.stated_costs
+        return (
+            options.scale.name in SKETCH_SCORE_TYPES
+            and not self.frame.select(self.score).collect_schema().dtypes()[0].is_nested()
+            and (costs is None or (costs.n_classes, costs.n_decisions) == (2, 2))
+            and not any(name in options.columns for name in BY_ROW)
+        )
+
+    def source(self, request: PageRequest) -> PageSource:
+        """Sketch the rows in one pass where that says it all; else take tables of them, one pass each."""
+        names = {"Score": self.score.meta.output_name(), "Label": self.label.meta.output_name()}
+        if "pos_label" in self.options:
+            names["Positive label"] = repr(self.options["pos_label"])
+        if "weight" in self.options:
+            names["Weight"] = as_expr(self.options["weight"], "weight").meta.output_name()
+        request = replace(request, options={**names, **request.options})
+        return SketchSource(request, self.sketch(request.prior)) if self.has_cells else RowSource(request, self)
+
+    def sketch(self, prior: Any) -> Sketch:
+        """Sketch the rows by group and period."""
+        options = dict(self.options)
+        if scale_of(options) is LLR and prior is not None:
+            # The threshold of LLRs at the reference prior is exact where it is known before the pass.
+            if parse_prior(prior).overall:
+                prior = _collected(self.frame.select(class_prior_of_log(self.score, self.label, options))).item()
+            if prior not in (None, 0.0, 1.0):
+                options["prior"] = prior
+        cells, point = make_cells(
+            self.frame,
+            self.score,
+            self.label,
+            options,
+            by=[*self.keys, *([] if self.period is None else [self.period])],
+            resolution=_RESOLUTION,
+            folds=FoldKey() if self.cluster is None else FoldKey(_FOLDS, self.cluster),
+            clusters=ClusterKey(self.cluster, self.buckets),
+        )
+        return sketch_of(cells, point)
+
+
+@dataclass(frozen=True)
+class RowSource(PageSource):
+    """Tables of rows of more classes or decisions, or with costs of their own: one pass each."""
+
+    rows: ModelRows
+
+    @property
+    def has_likelihoods(self) -> bool:
+        """Whether a prior turns the scores into posteriors."""
+        scale = scale_of(self.rows.options)
+        return scale is not None and scale.needs_prior
+
+    @cached_property
+    def metrics(self) -> Sequence[str]:
+        # Any prior will do: which one turns likelihoods into posteriors does not matter here.
+        uniform = {"prior": "uniform"} if self.has_likelihoods else {}
+        options = parse_options({**self.rows.options, **uniform}, BY_ROW)
+        columns = resolve_columns(self.rows.frame, self.rows.score, self.rows.label, options, _MANY_CLASSES)
+        return metrics_of(named_metrics(self.request.metrics), columns)
+
+    @cached_property
+    def prior(self) -> float | None:
+        if self.request.prior is None:
+            return None
+        prior = parse_prior(self.request.prior)
+        if prior.overall:
+            counted = self.group_tables[1]["class_prior"]
+            return counted.item() if counted.dtype.is_float() else None
+        return prior.shares[1] if prior.shares is not None and len(prior.shares) == 2 else None
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """The arguments of every table."""
+        rows = self.rows
+        clusters = {} if rows.cluster is None else {"cluster": rows.cluster, "buckets": rows.buckets}
+        return {**rows.options, "interval": self.request.level, "min_rows": self.request.min_rows, **clusters}
+
+    @property
+    def main_keywords(self) -> dict[str, Any]:
+        """The arguments of comparisons and drifts, which are of the main metric."""
+        prior = {"prior": self.request.prior} if self.has_likelihoods else {}
+        return {**self.keywords, "metrics": [self.metrics[0]], **prior}
+
+    def report(self, by: Sequence[pl.Expr], *, total: bool = False) -> pl.DataFrame:
+        options = {"metrics": self.metrics, "prior": self.request.prior, **self.keywords}
+        return _collected(report(self.rows.frame, self.rows.score, self.rows.label, by=by, total=total, **options))
+
+    @cached_property
+    def group_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        keys = list(self.request.keys)
+        if not keys:
+            whole = self.report([])
+            return whole, whole
+        table = self.report(self.rows.keys, total=True)
+        total = table.filter("total").drop("total", *keys)
+        if not total.height:
+            # An empty log has no row of all groups.
+            total = self.report([])
+        return _largest_first(table.filter(~pl.col("total")).drop("total"), keys), total
+
+    def period_table(self, keys: Sequence[str], period: str) -> pl.DataFrame:
+        assert self.rows.period is not None
+        table = self.report([*(self.rows.keys if keys else ()), self.rows.period])
+        return table.drop_nulls(period).sort(*keys, period)
+
+    @property
+    def rest(self) -> pl.DataFrame | None:
+        if self.group_tables[0].height < 2:
+            return None
+        rows = self.rows
+        table = compare(rows.frame, rows.score, rows.label, by=rows.keys, reference="rest", **self.main_keywords)
+        return _collected(table).filter(metric=self.metrics[0])
+
+    def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
+        return self._drift(period, mix=self.rows.keys if mix else [])
+
+    def _drift(self, period: str, **keys: Sequence[pl.Expr]) -> pl.DataFrame:
+        stated = {**self.main_keywords, "period": self.rows.period, "reference": self.reference, **keys}
+        table = _collected(drift(self.rows.frame, self.rows.score, self.rows.label, **stated))
+        return table.filter(pl.col("metric") == self.metrics[0], pl.col(period).is_not_null())
+
+    def last_changes(self, period: str) -> pl.DataFrame:
+        keys = list(self.request.keys)
+        used = self._drift(period, by=self.rows.keys).filter(pl.col("n") > 0)
+        reference = pl.lit(self.reference).cast(used.schema[period])
+        is_last = pl.col(period) == pl.col(period).max().over(keys or pl.lit(1))
+        ends = used.filter(is_last & (pl.col(period) > reference))
+        ends = ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True))
+        trend = self.trends[0]
+        if trend is None or self.metrics[0] != "nec" or "nec_kinked" not in trend.columns:
+            return ends
+        places = [*keys, period]
+        last = join_groups(ends.select(places), trend, places).select(trend.columns)
+        return with_kinks(ends, pl.concat([trend.filter(pl.col(period) == reference), last]), keys)
+
+    def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
+        return lower_bounds_of_loss(groups, "nec", self.request.level)(level)
+
+    def notes(self) -> Iterator[str]:
+        yield "There are no curves and no calibration loss (RCL): those are of one number a row, and of one threshold for all rows."
+        if self.rows.cluster is None:
+            yield _INDEPENDENT
+        without_period, ranks = self.period_notes()
+        yield from (*ranks, *without_period)
+
+    @property
+    def options(self) -> dict[str, str]:
+        options, stated = self.rows.options, self.request.prior
+        costs = [f"{name}={options[name]}" for name in ("costs", "cost_fn", "cost_fp") if name in options]
+        prior = "none" if stated is None else f"{stated}"
+        share = "" if self.prior is None or prior == f"{self.prior}" else f", {self.prior:.4g}"
+        return {
+            "Scores": str(options.get("score_type", "posteriors")),
+            "Costs": ", ".join(costs) or "every error 1",
+            "Decisions": f"score > {options['threshold']}" if "threshold" in options else _AT_BAYES,
+            "Reference prior": f"{prior}{share}",
+        }
+
+    @property
+    def clusters(self) -> tuple[str | None, int | None]:
+        cluster = self.rows.cluster
+        return None if cluster is None else cluster.meta.output_name(), self.rows.buckets
+
+
+@dataclass(frozen=True)
+class SketchSource(PageSource):
+    """Tables of the cells of a sketch of one model, whose group columns are the keys and, if there is one, the period."""
+
+    log: Sketch
+
+    @cached_property
+    def sketch(self) -> Sketch:
+        """The sketch without the column of the one model that it is of."""
+        for column, what in ((SCORE, "models"), (TARGET, "targets")):
+            if column in self.log.keys:
+                names = self.log.frame[column].unique(maintain_order=True).to_list()
+                if len(names) > 1:
+                    shown = ", ".join(map(str, names[:5]))
+                    raise SketchError(
+                        f"the sketch is of {len(names)} {what}, {shown}, and a page is of one: pass "
+                        f"sketch.filter(pl.col({column!r}) == {names[0]!r})"
+                    )
+        return self.log.group_by(*(key for key in self.log.keys if key not in (SCORE, TARGET)))
+
+    @cached_property
+    def curves(self) -> Sketch:
+        return self.sketch.group_by(*self.request.keys)
+
+    @cached_property
+    def whole(self) -> Sketch:
+        """All groups together."""
+        return self.curves.group_by()
+
+    @cached_property
+    def periods(self) -> Sketch:
+        """The cells by group and period, without the rows that have none."""
+        period = self.request.period
+        assert period is not None
+        return self.sketch.group_by(*self.request.keys, period).filter(pl.col(period).is_not_null())
+
+    @cached_property
+    def priors(self) -> list[float] | None:
+        """The shares of both classes at the reference prior, if there is one."""
+        stated, grid = self.request.prior, self.sketch.grid
+        if stated is None:
+            return None
+        if not is_overall(stated):
+            shares = parse_prior(stated).per_row(grid.classes, None)
+            return list(pl.select(a=shares[0], b=shares[1]).row(0))
+        counted: list[float] | None = overall_prior(self.whole)
+        return None if grid.scale.needs_prior and counted is not None and 0 in counted else counted
+
+    @property
+    def prior(self) -> float | None:
+        return None if self.priors is None else self.priors[1]
+
+    @cached_property
+    def point(self) -> Point:
+        """The costs and the threshold of the decisions."""
+        return Point.of(self.sketch, {} if self.priors is None else {"prior": self.priors})
+
+    @cached_property
+    def interval(self) -> Request:
+        """The confidence intervals of its tables."""
+        interval = parse_interval({"interval": self.request.level})
+        assert interval is not None
+        return interval
+
+    @cached_property
+    def requested_metrics(self) -> list[str]:
+        """The metrics that are named, or the usual ones."""
+        if self.request.metrics is not None:
+            return list(self.request.metrics)
+        if self.sketch.grid.scale.needs_prior:
+            # Losses of LLRs as posteriors are known within bounds only.
+            return [*(name for name in self.point.usual if name not in SCORING_RULES), "cllr", "min_cllr", "auc_roc"]
+        return [*self.point.usual, *(OF_RANKS if self.sketch.grid.scale.has_order_only else ("auc_roc",))]
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        known = columns_at(self.whole, self.point, None, self.requested_metrics, None).columns
+        if self.request.metrics is not None:
+            for name in self.requested_metrics:
+                if name not in known:
+                    raise SketchError(f"{name} is {_WITHIN_BOUNDS}")
+        return [name for name in self.requested_metrics if name in known]
+
+    def table(self, cells: Sketch) -> pl.DataFrame:
+        """A row per group of the cells; groups with fewer than `min_rows` rows are small, too."""
+        table, min_rows = columns_at(cells, self.point, self.priors, self.metrics, self.interval), self.request.min_rows
+        return table if min_rows is None else table.with_columns(small=pl.col("small") | (pl.col("n") < min_rows))
+
+    @cached_property
+    def group_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        return _largest_first(self.table(self.curves), self.request.keys), self.table(self.whole)
+
+    @cached_property
+    def calibrated_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
+        groups, total = self.group_tables
+        fold = [FOLD] if FOLD in self.sketch.keys else []
+        by_group = self.calibrated(groups, self.sketch.group_by(*self.request.keys, *fold))
+        return by_group, self.calibrated(total, self.sketch.group_by(*fold))
+
+    def period_table(self, keys: Sequence[str], period: str) -> pl.DataFrame:
+        if not keys:
+            cells = self.periods.group_by(period)
+        else:
+            shown = self.groups_in_trends
+            cells = self.periods if shown is None else _of_groups(self.periods, shown, self.request.keys)
+        return self.table(cells).sort(*keys, period)
+
+    @cached_property
+    def groups_in_trends(self) -> pl.DataFrame | None:
+        """The largest groups and the worst of the others, where all together have too many periods; else None."""
+        keys, period, main = self.request.keys, self.request.period, self.metrics[0]
+        assert period is not None
+        if not keys or self.periods.frame.select(*keys, period).n_unique() <= _MOST_IN_TRENDS:
+            return None
+        number_of_each = max(_MOST_IN_TRENDS // (2 * self.periods.frame[period].n_unique()), 1)
+        groups = self.group_tables[0]
+        others = groups[number_of_each:].filter(~pl.col("small"))
+        worst = worst_first(others, main, lower=lower_is_better(main)).head(number_of_each)
+        return pl.concat([groups.head(number_of_each), worst]).select(keys)
+
+    def calibrated(self, table: pl.DataFrame, cells: Sketch) -> pl.DataFrame:
+        """The table with the calibration loss, of many groups with limits for the first of them."""
+        scale = self.sketch.grid.scale
+        if scale.has_order_only:
+            return table
+        rule: Any = "cllr" if scale.needs_prior else "cross_entropy"
+        keys = cells.keys_beside_fold
+        check_keys(keys, _CALIBRATION)
+        training: Any = "cv" if FOLD in cells.keys else "test"
+        first = table.head(_MOST_CALIBRATED)
+        of_first = cells if table.height <= _MOST_CALIBRATED else _of_groups(cells, first.select(keys), keys)
+        losses = of_first.calibration_loss(rule, training=training, interval=self.request.level)
+        if table.height > _MOST_CALIBRATED:
+            values = cells.calibration_loss(rule, training=training)
+            losses = join_groups(values.select(*keys, "rcl"), losses.select(*keys, *_CALIBRATION[1:]), keys)
+        gain = join_groups(table.select(keys), losses.select(*keys, *_CALIBRATION), keys) if keys else losses
+        return table.with_columns(gain.select(_CALIBRATION))
+
+    @property
+    def stated(self) -> dict[str, Any]:
+        """The arguments of comparisons and drifts."""
+        return {"interval": self.request.level, "min_rows": self.request.min_rows, **self.point.keywords}
+
+    @property
+    def rest(self) -> pl.DataFrame | None:
+        if not self.has_p_values or self.curves.frame.select(self.request.keys).n_unique() < 2:
+            return None
+        return self.curves.compare(self.metrics[0], reference="rest", **self.stated)
+
+    def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
+        table, keys = (
+            columns_at(self.curves, self.point, None, ["nec"], replace(self.interval, level=level)),
+            self.request.keys,
+        )
+        return floats((join_groups(groups.select(keys), table, keys) if keys else table)["nec_ci_low"])
+
+    @property
+    def has_p_values(self) -> bool:
+        """Whether there are as many buckets as p-values need, or independent rows."""
+        return self.sketch.buckets is None or self.sketch.buckets >= FEWEST_BUCKETS
+
+    @cached_property
+    def used(self) -> pl.DataFrame:
+        """The groups and periods that have rows with label and score, right or wrong."""
+        cells = self.periods.frame.filter(pl.col("class").is_not_null())
+        return cells.select(*self.request.keys, self.request.period).unique()
+
+    @property
+    def has_changes(self) -> bool:
+        return self.used.height > 0 and self.has_p_values and super().has_changes
+
+    def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
+        return self._drift(self.periods, period, mix=self.request.keys if mix else [])
+
+    def _drift(self, cells: Sketch, period: str, **keys: Sequence[str]) -> pl.DataFrame:
+        stated = {**self.stated, "period": period, "reference": self.reference, **keys}
+        return cells.drift(self.metrics[0], **stated)
+
+    def last_changes(self, period: str) -> pl.DataFrame:
+        keys, used, last = self.request.keys, self.used, pl.col(period).max()
+        ends = used.group_by(keys).agg(last) if keys else used.select(last)
+        reference = pl.lit(self.reference).cast(used.schema[period])
+        kept = pl.concat([ends.filter(pl.col(period) > reference), used.filter(pl.col(period) == reference)])
+        two_periods = _of_groups(self.periods, kept, [*keys, period])
+        changes = self._drift(two_periods, period)
+        if self.metrics[0] != "nec":
+            return changes
+        return with_kinks(changes, columns_at(two_periods, self.point, None, ["nec"], self.interval), keys)
+
+    def notes(self) -> Iterator[str]:
+        left_out = [name for name in self.requested_metrics if name not in self.metrics]
+        if left_out:
+            yield f"Left out: {', '.join(left_out)}, {_WITHIN_BOUNDS}."
+        if self.request.prior is not None and self.priors is None:
+            yield (
+                "There is no reference prior: the shares of the classes in the whole log could not be counted, for rows are wrong, all "
+                "are of one class, or there are none."
+            )
+        if self.sketch.buckets is None:
+            yield _INDEPENDENT
+        if not self.has_p_values:
+            yield f"Nothing is compared: the sketch has {self.sketch.buckets} buckets of clusters, and p-values need {FEWEST_BUCKETS} or more."
+        groups = self.group_tables[0].height
+        if not self.sketch.grid.scale.has_order_only:
+            if FOLD not in self.sketch.keys:
+                yield "What calibration gains (RCL) is of calibrators fitted to the very rows, for there are no folds: of small groups it is too much."
+            if groups > _MOST_CALIBRATED:
+                yield f"What calibration gains (RCL) has limits in the {_MOST_CALIBRATED:,} largest groups alone."
+        without_period, ranks = self.period_notes()
+        yield from without_period
+        if self.request.period is not None and self.groups_in_trends is not None:
+            shown = self.groups_in_trends.height
+            yield f"Trends are of {shown:,} of {groups:,} groups: of the largest, and of those of the others that are worst."
+        yield from ranks
+
+    @property
+    def options(self) -> dict[str, str]:
+        grid, threshold = self.sketch.grid, self.point.keywords.get("threshold")
+        bins = "every distinct score" if grid.resolution is None else f"{grid.resolution} bins per nat"
+        decisions = _AT_BAYES if self.point.decides else "none"
+        costs = two_by_two(parse_options({**self.point.keywords, "threshold": None}))
+        share = "none" if self.prior is None else f"{self.prior:.4g}"
+        of_log = ", as in the whole log" if self.prior is not None and is_overall(self.request.prior) else ""
+        return {
+            "Scores": f"{grid.score_type}, {bins}",
+            "Costs": costs_in_words(costs.values),
+            "Decisions": decisions if threshold is None else f"score > {number(threshold)}",
+            "Reference prior": f"{share}{of_log}",
+        }
+
+    @property
+    def clusters(self) -> tuple[str | None, int | None]:
+        return self.sketch.cluster, self.sketch.buckets
+
+
+def _of_groups(sketch: Sketch, groups: pl.DataFrame, keys: Sequence[str]) -> Sketch:
+    kept = groups.with_columns(pl.lit(value=True).alias(_KEPT))
+    return sketch.on_tables(lambda table: join_groups(table, kept, keys).filter(pl.col(_KEPT)).drop(_KEPT))
+
+
+def _largest_first(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The groups by their rows; those that have as many by their keys."""
+    return table.sort("n", *keys, descending=[True, *[False] * len(keys)], nulls_last=False)
+
+
+def _collected(table: pl.LazyFrame) -> pl.DataFrame:
+    return table.collect(engine="streaming")
+
+
+_OF_POINT = ("costs", "cost_fn", "cost_fp", "threshold")
+
+
+def contents_of(
+    log: FrameLike | Sketch,
+    score: IntoExpr | Sequence[IntoExpr] | None,
+    label: IntoExpr | None,
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    period: IntoExpr | None = None,
+    reference: Any = None,
+    metrics: Sequence[str] | None = None,
+    prior: Prior = "overall",
+    cluster: IntoExpr | None = None,
+    buckets: int = BUCKETS,
+    interval: float = 0.95,
+    min_rows: int | None = None,
+    title: str | None = None,
+    options: Mapping[str, Any],
+) -> Contents:
+    """Make the contents of a page; the arguments are those of `report_page`."""
+    if isinstance(log, Sketch):
+        row_arguments = {
+            "score": score,
+            "label": label,
+            "cluster": cluster,
+            "buckets": None if buckets == BUCKETS else buckets,
+        }
+        row_arguments |= {name: value for name, value in options.items() if name not in _OF_POINT}
+        for name, value in row_arguments.items():
+            if value is not None:
+                raise TypeError(
+                    f"{name}={value!r} is of rows, and the log is a sketch, which has been made of them: leave it out"
+                )
+        sketch, keys = _rolled_up(log, by, period)
+        sketch = sketch_of(sketch, _operating_point(sketch, options))
+        period_name = None if period is None else as_expr(period, "period").meta.output_name()
+        default_title = PageRequest.title
+    else:
+        rows = _model_rows(as_lazy(log), score, label, by, period, cluster, buckets, options)
+        keys = [key.meta.output_name() for key in rows.keys]
+        period_name = None if rows.period is None else rows.period.meta.output_name()
+        if period_name in keys:
+            raise ValueError(f"by= has a column {period_name!r}, which is the period: leave it out there")
+        default_title = f"{rows.score.meta.output_name()} against {rows.label.meta.output_name()}"
+    request = PageRequest(
+        keys,
+        period_name,
+        reference,
+        metrics,
+        prior,
+        parse_level(interval),
+        parse_min_rows(min_rows),
+        title or default_title,
+    )
+    return build_contents(SketchSource(request, sketch) if isinstance(log, Sketch) else rows.source(request))
+
+
+def build_contents(source: PageSource) -> Contents:
+    """Make the contents of a page of the tables of a source."""
+    request = source.request
+    # A reference that is no period is an error before the rest is made.
+    changes, history = source.drifts
+    groups, total = source.calibrated_tables
+    trend, trend_total = source.trends
+    # If no row has a period, there are none to show.
+    has_trends = trend_total is not None and not trend_total.is_empty()
+    return Contents(
+        title=request.title,
+        keys=list(request.keys),
+        period=request.period if has_trends else None,
+        metrics=list(source.metrics),
+        prior=source.prior,
+        interval=request.level,
+        groups=groups,
+        total=total,
+        trend=trend if has_trends else None,
+        trend_total=trend_total if has_trends else None,
+        rest=source.rest,
+        costly=costly_groups(groups, lambda level: source.lower_bounds(groups, level), request.level),
+        changes=changes,
+        history=history,
+        reference=source.reference,
+        curves=source.curves,
+        notes=list(source.notes()),
+        options=source.all_options,
+    )
+
+
+def _rolled_up(sketch: Sketch, by: IntoExpr | Sequence[IntoExpr], period: IntoExpr | None) -> tuple[Sketch, list[str]]:
+    """The sketch by the keys of the page, its period, and its own columns of models and folds; and the names of the keys."""
+    own_keys = (SCORE, TARGET, FOLD)
+    columns = sketch.frame.select(key for key in sketch.keys if key not in own_keys).lazy()
+    group_columns = columns.collect_schema().names()
+
+    def expanded(argument: str, values: IntoExpr | Sequence[IntoExpr]) -> list[pl.Expr]:
+        keys = expand(columns, values, argument)
+        for name in [name for key in keys for name in key.meta.root_names()]:
+            if name not in group_columns:
+                raise SketchError(
+                    f"{argument}= names {name!r}, which is not a group column of the sketch, which has {group_columns}"
+                )
+        return keys
+
+    periods = [] if period is None else [check_period(columns, expanded("period", period))]
+    of_period = {name for key in periods for name in (key.meta.output_name(), *key.meta.root_names())}
+    is_stated = isinstance(by, pl.Expr | str) or len(by) > 0
+    keys = expanded("by", by) if is_stated else [pl.col(name) for name in group_columns if name not in of_period]
+    names = [key.meta.output_name() for key in keys]
+    for key in periods:
+        if key.meta.output_name() in names:
+            raise SketchError(f"by= has a column {key.meta.output_name()!r}, which is the period: leave it out there")
+    return sketch.group_by(*keys, *periods, *(name for name in own_keys if name in sketch.keys)), names
+
+
+def _operating_point(sketch: Sketch, options: Mapping[str, Any]) -> OperatingPoint:
+    stated = {name: value for name, value in options.items() if value is not None}
+    keywords, threshold = sketch.operating_point.stands_in(stated, sketch.grid.classes)
+    point = OperatingPoint.of(keywords, sketch.grid.classes)
+    return point if threshold is None or "threshold" in stated else OperatingPoint(point.costs, threshold)
+
+
+def _model_rows(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr] | None,
+    label: IntoExpr | None,
+    by: IntoExpr | Sequence[IntoExpr],
+    period: IntoExpr | None,
+    cluster: IntoExpr | None,
+    buckets: int,
+    options: Mapping[str, Any],
+) -> ModelRows:
+    """The rows of a frame, checked as far as its schema tells."""
+    if score is None or label is None:
+        name = "score" if score is None else "label"
+        raise TypeError(f"{name}= is left out, and the log is a frame: name its column")
+    models = expand(frame, score, "score")
+    if len(models) != 1:
+        names = [model.meta.output_name() for model in models]
+        raise ValueError(f"score= names {names}, and a page is of one model: make one of each")
+    if cluster is None and buckets != BUCKETS:
+        raise ValueError(
+            f"buckets={buckets} is how many parts clusters are dealt out to: pass cluster=, or leave it out"
+        )
+    parse_interval({"interval": 0.95, "cluster": cluster, "buckets": buckets})
+    if buckets < FEWEST_BUCKETS:
+        raise ValueError(
+            f"buckets={buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
+        )
+    return ModelRows(
+        frame,
+        models[0],
+        as_expr(label, "label"),
+        expand(frame, by, "by"),
+        None if period is None else check_period(frame, expand(frame, period, "period")),
+        None if cluster is None else as_expr(cluster, "cluster"),
+        buckets,
+        {name: value for name, value in options.items() if value is not None},
+    )

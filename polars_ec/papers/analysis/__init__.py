@@ -1,1 +1,0 @@
-"""Ferrer, "Analysis and comparison of classification metrics"."""

@@ -1,1 +1,0 @@
-"""Siblini and others, "Master your metrics with calibration"."""

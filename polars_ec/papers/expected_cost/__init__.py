@@ -1,1 +1,0 @@
-"""Ferrer, "No need for ad-hoc substitutes: the expected cost is a principled all-purpose classification metric"."""

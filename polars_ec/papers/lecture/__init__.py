@@ -1,1 +1,0 @@
-"""Cumani, "Bayes decisions and model evaluation"."""

@@ -1,1 +1,0 @@
-"""Ferrer and Ramos, "Evaluating posterior probabilities: decision theory, proper scoring rules, and calibration"."""

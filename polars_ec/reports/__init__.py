@@ -1,0 +1,1 @@
+"""The report: default metrics of each group in one pass, with their intervals."""

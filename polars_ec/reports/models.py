@@ -1,0 +1,856 @@
+"""The models of a report, which metrics they have, and the sums of a pass over the log that the metrics are made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add, or_
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.arguments.classes import EMPIRICAL, CheckedPrior, Prior, constant, parse_prior
+from polars_ec.arguments.keywords import Options, Request, did_you_mean
+from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
+from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS, CELLS, DECISIONS, OF_CLASSES
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.sums import Sums, array, ratio
+from polars_ec.metrics.counts import class_prior_of_log
+from polars_ec.metrics.rows import moved_scores
+from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
+from polars_ec.scores.folds import bucket
+from polars_ec.scores.read import PRIOR, Rows, class_index, count_rows, resolve_columns, with_prior_column
+from polars_ec.scores.scores import (
+    CLASS,
+    DECISION,
+    MANY,
+    WEIGHT,
+    BinaryScores,
+    DecidedScores,
+    Decisions,
+    ManyScores,
+    VectorScores,
+)
+from polars_ec.typing import FrameLike, IntoExpr
+
+Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
+"""Execute a pass over the log: at once, or together with the others where the report is lazy."""
+
+_SCORE_PRIOR = "__ec_score_prior"
+# Vectors of more classes are read by the kernel: a report asks for so much that its plan is the smaller one already.
+_MANY = 2
+
+
+def pass_over(frame: FrameLike) -> Pass:
+    """Together with the others over what is lazy; else one after the other: a connection to DuckDB takes one query at a time."""
+    if isinstance(frame, pl.LazyFrame):
+        return lambda table: table
+    return lambda table: table.collect(engine="streaming").lazy()
+
+
+@dataclass(frozen=True)
+class Model:
+    """A score of the report: its name, its rows, and what its columns begin with on the way."""
+
+    name: str
+    rows: Rows
+    prefix: str
+    moved: Model | None = None
+    counts_prior: bool = False
+    """Whether rows are decided at the overall prior, which may be unknown."""
+
+    @property
+    def at_prior(self) -> Model:
+        """The model whose sums the values at the reference prior are made of."""
+        return self.moved or self
+
+    def column(self, name: str) -> pl.Expr:
+        """A sum of the group, or what was made of it."""
+        return pl.col(f"{self.prefix}{name}")
+
+
+def read_models(
+    frame: pl.LazyFrame,
+    scores: Sequence[pl.Expr],
+    label: IntoExpr,
+    keywords: Mapping[str, Any],
+    options: Options,
+    score_prior: Prior,
+    execute: Pass,
+) -> tuple[pl.LazyFrame, list[Model]]:
+    """The frame, with the columns of priors and of moved scores that models need, and the models."""
+    made_with = _checked_score_prior(score_prior, options)
+    # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
+    counts_prior = options.prior.overall and (options.scale.needs_prior or made_with.stated)
+    if options.prior.overall:
+        options = replace(options, prior=EMPIRICAL)
+    frame, options = with_prior_column(frame, options)
+    if made_with.expression is not None:
+        frame = frame.with_columns(made_with.expression.alias(_SCORE_PRIOR))
+        made_with = replace(made_with, expression=pl.col(_SCORE_PRIOR))
+    models = []
+    for m, score in enumerate(scores):
+        moved, of_model = None, options
+        if counts_prior:
+            name = f"{PRIOR}_{m}"
+            shares = execute(frame.select(class_prior_of_log(score, label, keywords).alias(name)))
+            frame = frame.join(shares, how="cross")
+            of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
+        rows = resolve_columns(frame, score, label, of_model, _MANY)
+        decides_at_it = counts_prior and not made_with.stated
+        if decides_at_it:
+            rows = _of_right_rows(rows)
+        if made_with.stated:
+            name = f"__ec_moved_{m}"
+            dtype = None if made_with.expression is None else frame.collect_schema()[_SCORE_PRIOR]
+            is_many = isinstance(rows.scores, ManyScores)
+            to = rows.prior_vector if is_many else rows.row_prior
+            with _errors_of_score_prior():
+                # An error about the prior is one about its shares.
+                from_: Any = made_with.per_row(rows.class_names, dtype)
+                from_ = made_with.vector(rows.class_names, dtype) if is_many else from_
+            frame = frame.with_columns(moved_scores(rows.scores, from_, to).alias(name))
+            moved = Model(name, replace(rows, scores=_scores_of(pl.col(name), rows)), f"__ec_{len(scores) + m}_")
+        models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved, decides_at_it))
+    orders = {model.rows.class_names.fields for model in models if model.rows.class_names.fields}
+    if len(orders) > 1:
+        raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
+    return frame, models
+
+
+@contextmanager
+def _errors_of_score_prior() -> Iterator[None]:
+    """Errors about a prior name the keyword that it was passed as."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"score_{error}" if str(error).startswith("prior=") else str(error)) from None
+
+
+def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
+    if score_prior is None:
+        return EMPIRICAL
+    with _errors_of_score_prior():
+        checked = parse_prior(score_prior)
+    if checked.overall:
+        raise ValueError('score_prior="overall" is not a prior that scores were made with: state it')
+    if not options.scale.has_posteriors:
+        raise ValueError(
+            f"score_prior={score_prior!r} is what posteriors were made with, and score_type={options.scale.name!r}: leave it out"
+        )
+    if not options.prior.stated:
+        raise ValueError(f"score_prior={score_prior!r} says what to move the posteriors from: pass prior=, where to")
+    if checked.shares is not None and 0.0 in checked.shares:
+        raise ValueError(f"score_prior={score_prior!r} has a class of prior 0, which no posterior can come from")
+    return checked
+
+
+def _of_right_rows(rows: Rows) -> Rows:
+    """Rows that are none the worse for a prior that could not be counted: they are read at another, and have no metrics of it."""
+    assert isinstance(rows.scores, BinaryScores | VectorScores | ManyScores)
+    assert rows.row_prior is not None
+    n = len(rows.row_prior)
+    even = 1 / n
+    if isinstance(rows.scores, ManyScores):
+        assert isinstance(rows.prior_vector, pl.Expr)
+        return replace(
+            rows,
+            scores=replace(
+                rows.scores, prior=rows.prior_vector.fill_null(pl.lit([even] * n, dtype=pl.Array(pl.Float64, n)))
+            ),
+        )
+    return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(even) for share in rows.row_prior]))
+
+
+def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores | ManyScores:
+    """The scores in a column of moved ones, whose classes are in class order."""
+    scores = rows.scores
+    if isinstance(scores, BinaryScores):
+        return replace(scores, score=moved)
+    if isinstance(scores, ManyScores):
+        return replace(scores, vector=moved, may_differ=False)
+    assert isinstance(scores, VectorScores)
+    elements = [moved.arr.get(k) for k in range(len(scores.elements))]
+    return replace(scores, elements=elements, wrong_length=None, null_element=scores.missing | moved.is_null())
+
+
+# What the pass of a report is to make.
+
+
+@dataclass(frozen=True)
+class Requirements:
+    """What the metrics of a report are made of."""
+
+    decisions: bool
+    losses: tuple[str, ...] = ()
+    ece: bool = False
+    row_parts: tuple[str, ...] = ()
+    interval: Request | None = None
+
+    @property
+    def resampled(self) -> bool:
+        """Whether rows, or clusters, are resampled."""
+        return self.interval is not None and self.interval.is_resampled
+
+    @property
+    def clustered(self) -> bool:
+        """Whether the rows of a group are summed bucket by bucket."""
+        return self.interval is not None and self.interval.cluster is not None
+
+
+def missing_parts(rows: Rows, requirements: Requirements) -> dict[str, pl.Expr]:
+    """Whether each part of a row that may be missing is."""
+    missing = {
+        "label": rows.labels.label.is_null(),
+        "score": rows.scores.missing,
+        "weight": pl.lit(value=False) if rows.weight is None else rows.weight.is_null(),
+    }
+    return {part: missing[part] for part in requirements.row_parts}
+
+
+# The metrics of a model: those it was asked for, checked against what the scores are; else the usual ones.
+
+CONFUSION = "confusion"
+FORMULAS = {**DECISIONS, **OF_CLASSES}
+"""The metrics of decisions that a report has."""
+
+
+_BESIDE = "beside the report by group_by(...).agg(ec.{}(...))"
+ELSEWHERE = {
+    "fbeta": f"needs beta=: have it {_BESIDE.format('fbeta')}",
+    "decision_share": f"needs decision=: have it {_BESIDE.format('decision_share')}",
+    "net_benefit": f"needs p_t=: have it {_BESIDE.format('net_benefit')}",
+    "dcf": "is what nec_at_prior is of LLRs with prior=: ask for nec",
+    "cllr": f"is of LLRs at even priors: have it {_BESIDE.format('cllr')}",
+    "epsr": f"needs a= and b=: have it {_BESIDE.format('epsr')}",
+    "ece_mc": f"is not among what the sums of a report give: have it {_BESIDE.format('ece_mc')}",
+}
+METRICS = tuple(
+    name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in ELSEWHERE
+)
+_ALWAYS = ("n", "class_prior", "n_missing", "n_invalid")
+
+
+def is_binary(rows: Rows) -> bool:
+    """Whether there are two classes and two decisions."""
+    return (rows.costs.n_classes, rows.costs.n_decisions) == (2, 2)
+
+
+def named_metrics(metrics: Any) -> tuple[str, ...] | None:
+    """The names that the caller passed, if any; errors for one that there is not, before anything is read."""
+    if metrics is None:
+        return None
+    if isinstance(metrics, str) or not hasattr(metrics, "__iter__"):
+        raise TypeError(f"metrics={metrics!r} is not a list of names: pass [{metrics!r}]")
+    names = tuple(metrics)
+    for place, name in enumerate(names):
+        if name in _ALWAYS:
+            raise ValueError(f"metrics= holds {name!r}, which every report has: leave it out")
+        if name in ELSEWHERE:
+            raise ValueError(f"metrics= holds {name!r}, which {ELSEWHERE[name]}")
+        if name not in METRICS:
+            hint = did_you_mean(str(name), METRICS)
+            raise ValueError(
+                f"metrics= holds {name!r}, which is not a metric of a report: {hint}It has {', '.join(METRICS)}"
+            )
+        if name in names[:place]:
+            raise ValueError(f"metrics= has {name!r} twice")
+    if not names:
+        raise ValueError("metrics=[] names none: leave it out for the usual ones")
+    return names
+
+
+def metrics_of(named: Sequence[str] | None, rows: Rows) -> tuple[str, ...]:
+    """The metrics of a model: as named, if its scores have them, or the usual ones."""
+    if named is None:
+        usual = BATTERY if is_binary(rows) else BATTERY_OF_CLASSES
+        decided = isinstance(rows.scores, DecidedScores)
+        return tuple(name for name in usual if not (decided and name in SCORING_RULES))
+    for name in named:
+        _check(name, rows)
+    return tuple(named)
+
+
+def metrics_of_one_class(named: Sequence[str] | None, rows: Rows) -> tuple[str, ...]:
+    """The metrics of a class against the rest, which are functions of two by two counts."""
+    if rows.costs.n_decisions < rows.costs.n_classes:
+        raise ValueError(
+            f"per_class=True: {rows.costs.n_classes} classes are decided by {rows.costs.n_decisions} decisions, which are then "
+            "not those for one class each"
+        )
+    if named is None:
+        return BATTERY_OF_ONE_CLASS
+    for name in named:
+        if name != CONFUSION and (name not in FORMULAS or not _is_of_one_class(name)):
+            raise ValueError(f"metrics= holds {name!r}, and per_class=True has metrics of decisions for one class only")
+    return tuple(named)
+
+
+def _is_of_one_class(name: str) -> bool:
+    formula = FORMULAS[name]
+    return (
+        formula.binary or formula.square or formula.by_naive_cost or name in ("expected_cost", "error_rate", "accuracy")
+    )
+
+
+def needed(names: Sequence[str], row_parts: Sequence[str]) -> Requirements:
+    """The sums that these metrics are made of."""
+    rules = [SCORING_RULES[name].loss for name in names if name in SCORING_RULES]
+    return Requirements(
+        decisions=any(name in FORMULAS or name == CONFUSION for name in names),
+        losses=tuple(dict.fromkeys(rules)),
+        ece="ece" in names,
+        row_parts=tuple(row_parts),
+    )
+
+
+def check_decided_by(name: str, *, decided: bool, by_threshold: bool) -> None:
+    """ValueError where rows that are decided so do not have the metric."""
+    shown = f"metrics= holds {name!r}, which"
+    if (name in SCORING_RULES or name in ("ece", "bayes_risk")) and decided:
+        raise ValueError(f"{shown} is of posteriors, and score_type='decision' holds none")
+    if name == "bayes_risk" and by_threshold:
+        raise ValueError(f"{shown} is of Bayes decisions: leave out threshold=, or take expected_cost")
+
+
+def _check(name: str, rows: Rows) -> None:
+    """ValueError where these rows do not have the metric."""
+    shown, scores, n_classes = f"metrics= holds {name!r}, which", rows.scores, rows.costs.n_classes
+    check_decided_by(name, decided=isinstance(scores, DecidedScores), by_threshold=rows.options.threshold is not None)
+    if name == "ece" and n_classes != 2:
+        raise ValueError(f"{shown} is for two classes, and there are {n_classes}")
+    if name in CELLS and not is_binary(rows):
+        raise ValueError(f"{shown} is of two classes and two decisions: take confusion")
+    if name in RANKING_METRICS:
+        if not isinstance(scores, BinaryScores):
+            raise ValueError(f"{shown} is of one number a row: take the posterior of a class against the rest")
+        if name.startswith("min_") and name != "min_cllr":
+            if rows.row_costs is not None:
+                raise ValueError(f"{shown} is of one threshold for all rows: pass cost_fn= and cost_fp= as numbers")
+            rows.costs.margins()
+
+
+# What intervals need of the pass beside the sums: sums of squares, the bucket of each row's cluster, and cells of rows that are alike.
+
+BUCKET = "__ec_bucket"
+"""The bucket of a row's cluster, null where it has none."""
+
+UNITS = "__ec_units"
+"""In the sums of a group, the list of those of its buckets, and of the cells of rows that are drawn together."""
+
+RESAMPLED = "__ec_resampled"
+"""The cell that a row is drawn with: of rows whose losses are about the same; null where it is drawn with its cluster."""
+
+# Bins of a loss to a nat, of one model and of several: within one, losses are nearly alike.
+_BINS, _FEWEST_BINS = 8, 2
+_LEAST, _MOST = -64, 8
+
+ONCE, TWICE = "_1", "_2"
+"""After the name of a sum of w x: the sums of w^2 x and of w^2 x^2."""
+
+
+def bucket_columns(request: Request | None) -> dict[str, pl.Expr]:
+    """One more key of the pass, where rows come in clusters."""
+    if request is None or request.cluster is None:
+        return {}
+    return {BUCKET: bucket(request.cluster, request.buckets)}
+
+
+def resampled_columns(
+    request: Request | None, values: Sequence[Sequence[pl.Expr]], in_bucket: pl.Expr | None
+) -> dict[str, pl.Expr]:
+    """One more key of the pass, where rows are drawn: of the losses of a row, or what else is 0 or more, of each model."""
+    if request is None or not request.is_resampled or not any(values):
+        return {}
+    bins = max(_BINS // len(values), _FEWEST_BINS)
+    cell = pl.lit(0, dtype=pl.Int64)
+    for value in (value for of_model in values for value in of_model):
+        place = pl.when(value > 0).then(value.log()).clip(_LEAST, _MOST).fill_nan(_LEAST).fill_null(_LEAST)
+        cell = cell * ((_MOST - _LEAST) * bins + 1) + ((place - _LEAST) * bins).floor().cast(pl.Int64)
+    return {RESAMPLED: cell if in_bucket is None else pl.when(in_bucket.is_null()).then(cell)}
+
+
+def amount_squares(masks: Mapping[str, pl.Expr], weight: pl.Expr) -> dict[str, pl.Expr]:
+    """Sums of w^2 of weighted rows where each mask holds. Without weights they are the counts themselves."""
+    return {f"{name}{TWICE}": pl.when(mask).then(weight * weight).sum() for name, mask in masks.items()}
+
+
+def value_squares(values: Mapping[str, pl.Expr], weight: pl.Expr | None) -> dict[str, pl.Expr]:
+    """Sums of squares of values, each times the weight of its row; and with weights sums of w^2 x."""
+    sums = {f"{name}{TWICE}": (value * value).sum() for name, value in values.items()}
+    if weight is not None:
+        sums |= {f"{name}{ONCE}": (value * weight).sum() for name, value in values.items()}
+    return sums
+
+
+def unit_list(units: Sequence[str], class_column: str, sums: Sequence[str]) -> pl.Expr:
+    """The sums of each bucket, or cell of rows that are drawn together, and class of a group."""
+    return pl.struct(*units, class_column, *sums).implode(maintain_order=False).alias(UNITS)
+
+
+# The pass over a log of many classes: rows are counted by class and decision, and what is found is listed.
+
+# Not "weight", which is a part that may be missing.
+_AMOUNT = "amount"
+
+
+def multiclass_cells(
+    frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], requirements: Requirements
+) -> pl.LazyFrame:
+    """Sums per group, class and decision."""
+    names = [CLASS, *([DECISION] if requirements.decisions else []), *requirements.losses]
+    rows = {f"{model.prefix}row": model.rows.cells(names) for model in models}
+    rows |= {f"{m.prefix}{part}": mask for m in models for part, mask in missing_parts(m.rows, requirements).items()}
+    rows |= {f"{m.prefix}reference": p for m in models if (p := _prior_column(m)) is not None}
+    fields = [*names, *([] if models[0].rows.weight is None else [WEIGHT])]
+    buckets = bucket_columns(requirements.interval)
+    row_table = frame.select(*keys, **buckets, **rows).with_columns(
+        model.column("row").struct.field(name).alias(f"{model.prefix}{_AMOUNT if name == WEIGHT else name}")
+        for model in models
+        for name in fields
+    )
+    cells = resampled_columns(
+        requirements.interval, [_losses(model, requirements) for model in models], pl.col(BUCKET) if buckets else None
+    )
+    row_table = row_table.with_columns(**cells)
+    sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
+    for model in models:
+        sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in requirements.losses}
+        weight = None if model.rows.weight is None else model.column(_AMOUNT)
+        sums |= {} if weight is None else {f"{model.prefix}{_AMOUNT}": weight.sum()}
+        if requirements.interval is not None:
+            squares = value_squares({name: model.column(name) for name in requirements.losses}, weight)
+            squares |= {} if weight is None else {f"{WEIGHT}{TWICE}": (weight * weight).sum()}
+            sums |= {f"{model.prefix}{name}": column for name, column in squares.items()}
+        sums |= {f"{model.prefix}{part}": count_rows(model.column(part)) for part in requirements.row_parts}
+        if _prior_column(model) is not None:
+            of_cell = GroupPrior.from_rows(model.column("reference"))
+            sums |= {f"{model.prefix}reference": of_cell.vector, f"{model.prefix}known": of_cell.known}
+    of_cells = [f"{model.prefix}{name}" for model in models for name in names if name in (CLASS, DECISION)]
+    return row_table.group_by([*(key.meta.output_name() for key in keys), *of_cells, *buckets, *cells]).agg(**sums)
+
+
+def _losses(model: Model, requirements: Requirements) -> list[pl.Expr]:
+    amount = pl.lit(1.0) if model.rows.weight is None else model.column(_AMOUNT)
+    return [model.column(name) / amount for name in requirements.losses]
+
+
+def multiclass_sums(models: Sequence[Model], requirements: Requirements) -> list[pl.Expr]:
+    """The sums of a group, and the list of its cells, for every model."""
+    n = pl.col("__ec_n")
+    columns: list[pl.Expr] = []
+    for model in models:
+        index = model.column(CLASS)
+        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(_AMOUNT)
+        held = [index.alias(CLASS), weight.alias(WEIGHT)]
+        held += [model.column(DECISION).alias(DECISION)] if requirements.decisions else []
+        held += [model.column(name).alias(name) for name in requirements.losses]
+        if requirements.interval is not None:
+            suffixes = (TWICE,) if model.rows.weight is None else (ONCE, TWICE)
+            squares = [f"{name}{suffix}" for name in requirements.losses for suffix in suffixes]
+            squares += [] if model.rows.weight is None else [f"{WEIGHT}{TWICE}"]
+            held += [model.column(name).alias(name) for name in squares]
+            held += [pl.col(BUCKET)] if requirements.clustered else []
+        aggregates = {
+            "rows": n.sum(),
+            "present": pl.when(index.is_not_null()).then(n).otherwise(0).sum(),
+            "invalid": pl.when(index == -1).then(n).otherwise(0).sum(),
+            "undecided": pl.lit(0),
+            "size": pl.when(index.is_not_null()).then(weight).sum(),
+            "cells": collect(pl.struct(held)),
+            **{part: model.column(part).sum() for part in requirements.row_parts},
+        }
+        if _prior_column(model) is not None:
+            of_group = GroupPrior.from_rows(model.column("reference"))
+            aggregates |= {"reference": pl.when(of_group.known & model.column("known").all()).then(of_group.vector)}
+        columns += [column.alias(f"{model.prefix}{name}") for name, column in aggregates.items()]
+    return columns
+
+
+def _prior_column(model: Model) -> pl.Expr | None:
+    """The priors that rows hold."""
+    vector = model.rows.prior_vector
+    return vector if isinstance(vector, pl.Expr) else None
+
+
+# The pass over the log: sums per group and class, and then a row per group with a column for each sum of each class.
+
+TOTAL = "__ec_total"
+"""Whether a row of the sums is that of all groups."""
+
+CLASS_OF_SUMS = "__ec_class"
+"""The class of the rows of a sum: -1 for rows that have another label, null for those that have none."""
+_WEIGHT = "__ec_weight"
+_COUNTS = ("rows", "invalid", "present")
+
+
+def sum_per_class(
+    frame: pl.LazyFrame, keys: Sequence[pl.Expr], models: Sequence[Model], requirements: Requirements
+) -> pl.LazyFrame:
+    """The pass over the log: sums per group and class, which needs no mask per class.
+
+    The rows' columns are made by a select of their own, for there the engine computes what they share only once.
+    """
+    if is_multiclass(models[0]):
+        return multiclass_cells(frame, keys, models, requirements)
+    rows = models[0].rows
+    columns = {
+        f"{model.prefix}{name}": column
+        for model in models
+        for name, column in _row_columns(model.rows, requirements).items()
+    }
+    sums = {f"{model.prefix}{name}": s for model in models for name, s in _class_sums(model, requirements).items()}
+    for name, share in _row_priors(models).items():
+        columns[name] = share
+        sums[name] = constant(pl.col(name))
+    if rows.weight is not None:
+        columns[_WEIGHT] = rows.weight
+    units = bucket_columns(requirements.interval)
+    units |= resampled_columns(
+        requirements.interval, [_amounts(model.rows, requirements) for model in models], units.get(BUCKET)
+    )
+    made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **units, **columns)
+    known = {f"{model.prefix}{name}": s for model in models for name, s in _known_sums(model, requirements).items()}
+    summed = {name: column for name, column in sums.items() if name not in known}
+    cells = made.group_by([*(key.meta.output_name() for key in keys), CLASS_OF_SUMS, *units]).agg(**summed)
+    return cells.with_columns(**known)
+
+
+def _amounts(rows: Rows, requirements: Requirements) -> list[pl.Expr]:
+    """What rows that are drawn together must have about the same of, beside the class and the decision."""
+    losses = [rows.loss(name) for name in requirements.losses]
+    if rows.row_costs is None or not requirements.decisions:
+        return losses
+    return [*losses, rows.error_cost(), pl.when(rows.errors).then(rows.error_cost()).otherwise(0.0)]
+
+
+def sum_per_group(
+    cells: pl.LazyFrame, keys: Sequence[str], models: Sequence[Model], requirements: Requirements, total: bool
+) -> pl.LazyFrame:
+    """One row per group, sorted: a column for each sum of each class, so that the formulas stay small.
+
+    `total` adds a row over all groups, the last one.
+    """
+    if is_multiclass(models[0]):
+        columns = multiclass_sums(models, requirements)
+        if total:
+            keys = [TOTAL, *keys]
+            cells = with_total(cells, keys)
+        return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+    counts = [*_COUNTS, *(["undecided"] if requirements.decisions else []), *requirements.row_parts]
+    columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
+    columns += [
+        pl.when(pl.col(CLASS_OF_SUMS) == i).then(model.column(name)).sum().alias(f"{model.prefix}{name}_{i}")
+        for model in models
+        for name in _class_sums(model, requirements)
+        if name not in counts
+        for i in range(model.rows.costs.n_classes)
+    ]
+    columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
+    units = [*([BUCKET] if requirements.clustered else []), *([RESAMPLED] if _has_cells(models, requirements) else [])]
+    if units:
+        names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, requirements)}
+        columns.append(
+            unit_list(units, CLASS_OF_SUMS, [column for column, name in names.items() if name not in counts])
+        )
+    if total:
+        keys = [TOTAL, *keys]
+        cells = with_total(cells, keys)
+    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def _has_cells(models: Sequence[Model], requirements: Requirements) -> bool:
+    return requirements.resampled and any(_amounts(model.rows, requirements) for model in models)
+
+
+def with_total(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
+    """Each row of its group, and once more of all groups: the keys are null there, and the first of them says so."""
+    both = table.with_columns(pl.lit([False, True]).alias(TOTAL)).explode(TOTAL)
+    return both.with_columns(pl.when(~pl.col(TOTAL)).then(pl.col(key)).alias(key) for key in keys if key != TOTAL)
+
+
+def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, total: bool) -> pl.LazyFrame:
+    """Each group's own priors, as columns: formulas that name them are planned faster than formulas that repeat them.
+
+    And the overall prior of each model, where rows do without.
+    """
+    priors: dict[str, pl.Expr] = {}
+    if is_multiclass(models[0]):
+        if not (options.prior.overall and models[0].rows.row_prior is None):
+            return sums
+        in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
+        counted = {f"{m.prefix}counts": (sums_of := report_sums(m, None)).aggregated(sums_of.counts) for m in models}
+        return sums.with_columns(**counted).with_columns(
+            **{f"{model.prefix}reference": _overall(model, in_group) for model in models}
+        )
+    for model in models:
+        of_group = ClassSums(model, None)
+        priors |= own_priors(model)
+        if options.prior.overall and model.rows.row_prior is None:
+            in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
+            counts = [pl.when(in_group).then(of_group.count(i)).sum() for i in range(of_group.n_classes)]
+            size = reduce(add, counts)
+            right = (model.column("invalid").sum() == 0) & size.is_finite()
+            shares = [pl.when(right).then(ratio(count, size)) for count in counts]
+            priors |= {f"{model.prefix}reference_{i}": share for i, share in enumerate(shares)}
+    return sums.with_columns(**priors)
+
+
+def own_priors(model: Model) -> dict[str, pl.Expr]:
+    """The group's own priors, by the names of their columns."""
+    return {f"{model.prefix}prior_{i}": share for i, share in enumerate(ClassSums(model, None).empirical_prior)}
+
+
+def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
+    """The shares of the classes in all groups, as an Array; null where they are not known."""
+    counts = model.column("counts")
+    totals = [pl.when(in_group).then(counts.arr.get(i)).sum() for i in range(model.rows.costs.n_classes)]
+    shares = pl.concat_arr(totals).arr.eval(pl.element() / pl.element().sum())
+    known = pl.when(in_group).then(model.column("invalid")).sum() == 0
+    return pl.when(known & shares.arr.sum().is_finite()).then(shares)
+
+
+def is_multiclass(model: Model) -> bool:
+    """Whether the pass groups the rows by decision too, and lists what it finds: of many classes masks would not end."""
+    n_classes = model.rows.costs.n_classes
+    if isinstance(model.rows.scores, DecidedScores):
+        return n_classes > MANY
+    return isinstance(model.rows.scores, ManyScores) and n_classes > 2
+
+
+def report_sums(model: Model, prior: tuple[float, ...] | GroupPrior | None) -> CollectedSums:
+    """The sums of a group of many classes, of the table that has a list of its cells."""
+    costs = model.rows.costs
+    return CollectedSums(costs.n_classes, costs.n_decisions, lambda _: model.column("cells"), prior)
+
+
+def stated_vector(model: Model, options: Options) -> tuple[float, ...] | GroupPrior | None:
+    """The reference prior of a group of many classes, of the table that `with_priors` made."""
+    if options.prior.overall or options.prior.expression is not None:
+        return GroupPrior(model.column("reference"), model.column("reference").is_not_null())
+    prior = model.rows.prior_vector
+    assert not isinstance(prior, pl.Expr)
+    return prior
+
+
+def stated_prior(model: Model, options: Options) -> list[pl.Expr] | None:
+    """The reference prior of a group, of the table that `with_priors` made."""
+    if options.prior.overall or options.prior.expression is not None:
+        return [model.column(f"reference_{i}") for i in range(model.rows.costs.n_classes)]
+    return model.rows.prior
+
+
+def _row_priors(models: Sequence[Model]) -> dict[str, pl.Expr]:
+    """Shares of each class by priors that rows hold, for every model."""
+    return {
+        f"{model.prefix}reference_{i}": share
+        for model in models
+        if model.rows.options.prior.expression is not None
+        for i, share in enumerate(model.rows.row_prior or [])
+    }
+
+
+class ClassSums(Sums):
+    """Sums of a group, from the table that has a column for each."""
+
+    def __init__(self, model: Model, prior: list[pl.Expr] | None) -> None:
+        super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
+        self.costs_by_row = model.rows.row_costs is not None
+        self._model = model
+        self._summed = summed_decisions(model.rows)
+        self._is_of_group = False
+
+    @classmethod
+    def of_group(cls, model: Model) -> ClassSums:
+        """At the group's own prior."""
+        sums = cls(model, [model.column(f"prior_{i}") for i in range(model.rows.costs.n_classes)])
+        sums._is_of_group = True
+        return sums
+
+    def count(self, i: int) -> pl.Expr:
+        return self.column(f"count_{i}")
+
+    @property
+    def size(self) -> pl.Expr:
+        return reduce(add, [self.count(i) for i in range(self.n_classes)])
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        if not set(decided) <= set(self._summed):
+            others = [j for j in range(self.n_decisions) if j not in decided]
+            return self.count(i) - self.cell(i, others) if others else self.count(i)
+        return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
+
+    def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
+        if not self._is_of_group:
+            return super().of_others(decided)
+        # Every row weighs the same; and arithmetic of columns is faster than that of elements.
+        classes = range(self.n_classes)
+        sums = [reduce(add, [self.cell(i, decided[k]) for i in classes if i != k]) for k in classes]
+        # Number by number: where no group has rows, Polars has no Array that it could go on with.
+        return array(ratio(number, self.size) for number in sums)
+
+    def class_cost(self, i: int) -> pl.Expr:
+        return self.column(f"class_cost_{i}")
+
+    def error_cost(self, i: int) -> pl.Expr:
+        return self.column(f"error_cost_{i}")
+
+    def column(self, name: str) -> pl.Expr:
+        return self._model.column(name)
+
+    def totals(self, name: str) -> list[pl.Expr]:
+        """The sum of a loss over each class."""
+        return [self.column(f"{name}_{i}") for i in range(self.n_classes)]
+
+
+def is_right(model: Model) -> pl.Expr:
+    """Whether the rows of a group give metrics: none is wrong, and their weights sum to a float."""
+    right = model.column("invalid") == 0
+    if is_multiclass(model):
+        return right & model.column("size").is_finite()
+    return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
+
+
+def is_scored(model: Model) -> pl.Expr:
+    """Whether they give metrics of posteriors: the prior that makes them is known."""
+    reference = model.column("reference" if is_multiclass(model) else "reference_0")
+    return is_right(model) & reference.is_not_null() if model.counts_prior else is_right(model)
+
+
+def is_decided(model: Model) -> pl.Expr:
+    """Whether they give metrics of decisions: each row also has the threshold and the costs that it was to have."""
+    return is_scored(model) & (model.column("undecided") == 0)
+
+
+def _row_columns(rows: Rows, requirements: Requirements) -> dict[str, pl.Expr]:
+    """What the sums are made of, row by row."""
+    columns = {"present": rows.present, "invalid": rows.invalid}
+    if requirements.decisions:
+        decided = rows.decisions
+        columns["decision"] = decided.index if decided.positive is None else decided.positive
+        if rows.decision_faults:
+            columns["undecided"] = reduce(or_, rows.decision_faults.values())
+        if rows.row_costs is not None:
+            cost = pl.when(rows.present).then(rows.weighted(rows.error_cost()))
+            columns |= {"class_cost": cost, "error_cost": pl.when(rows.errors).then(cost)}
+    losses = {name: rows.weighted(rows.loss(name)) for name in requirements.losses}
+    if isinstance(rows.scores, VectorScores):
+        # The loss of a row with a null beside the true class would be a number.
+        losses = {name: pl.when(rows.present).then(loss) for name, loss in losses.items()}
+    columns |= losses
+    if requirements.ece:
+        columns["posterior"] = rows.scores.of_posteriors(lambda posteriors: posteriors[1])
+    return columns | missing_parts(rows, requirements)
+
+
+def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
+    """Counts of rows; rows or their weight, in all and for each decision; and summed losses."""
+    rows, present = model.rows, model.column("present")
+
+    def amount(mask: pl.Expr) -> pl.Expr:
+        return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
+
+    sums = {
+        "rows": pl.len().cast(pl.Int64),
+        "invalid": count_rows(model.column("invalid")),
+        "present": count_rows(present),
+        **{part: count_rows(model.column(part)) for part in requirements.row_parts},
+    }
+    masks, values = {"count": present}, list(requirements.losses)
+    if requirements.decisions:
+        column, n_decisions = model.column("decision"), rows.costs.n_decisions
+        by_index = rows.decisions.positive is None
+        decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
+        masks |= {f"decided_{j}": present & decided.among([j]) for j in summed_decisions(rows)}
+        sums["undecided"] = count_rows(model.column("undecided"))
+        values += [] if rows.row_costs is None else ["class_cost", "error_cost"]
+    sums |= {name: amount(mask) for name, mask in masks.items()}
+    sums |= {name: model.column(name).sum() for name in values}
+    if requirements.interval is not None:
+        weight = None if rows.weight is None else pl.col(_WEIGHT)
+        sums |= value_squares({name: model.column(name) for name in values}, weight)
+        sums |= {} if weight is None else amount_squares(masks, weight)
+    if requirements.ece:
+        posterior = model.column("posterior")
+        weighted = posterior if rows.weight is None else posterior * pl.col(_WEIGHT)
+        for b in range(ECE_BINS.number):
+            inside = present & in_bin(posterior, b, ECE_BINS.number)
+            sums |= {f"bin_{b}": amount(inside), f"posterior_{b}": pl.when(inside).then(weighted).sum()}
+            if requirements.interval is not None:
+                squared = posterior * (1 - posterior)
+                squared = squared if rows.weight is None else squared * pl.col(_WEIGHT) ** 2
+                sums[f"noise_{b}"] = pl.when(inside).then(squared).sum()
+    return sums
+
+
+def _known_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
+    """Sums that other sums are already: each takes its time of the pass, most where groups are many, as with buckets."""
+    known = {"count": model.column("present")} if model.rows.weight is None else {}
+    return known | (
+        {} if model.rows.decision_faults or not requirements.decisions else {"undecided": pl.lit(0, pl.Int64)}
+    )
+
+
+def summed_decisions(rows: Rows) -> range:
+    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
+    return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
+
+
+# A class against the rest: two by two sums of the decisions made between more.
+
+AGAINST_REST = ("count_0", "count_1", "00", "01", "10", "11")
+"""The sums of a class against the rest: of the rest and of the class, and of each what is decided for the rest and for the class."""
+
+
+def one_class_columns(sums: Sums, prefix: str, *, weighed: bool) -> dict[str, pl.Expr]:
+    """The sums that `OneVsRest` is made of, for every class, as columns: formulas that repeated them would not end.
+
+    `weighed`: as masses at the priors in use, for they also say how the other classes mix in the rest; else as counts.
+    """
+    count = sums.prior.__getitem__ if weighed else sums.count
+    amount = sums.joint if weighed else sums.cell
+    columns = {}
+    for k in range(sums.n_classes):
+        classes = [[i for i in range(sums.n_classes) if i != k], [k]]
+        decisions = [[j for j in range(sums.n_decisions) if j != k], [k]]
+        for i in range(2):
+            columns[f"{prefix}{k}_count_{i}"] = reduce(add, [count(c) for c in classes[i]])
+            for j in range(2):
+                columns[f"{prefix}{k}_{i}{j}"] = reduce(add, [amount(c, decisions[j]) for c in classes[i]])
+    return columns
+
+
+class OneVsRest(Sums):
+    """Sums of two classes, the rest and class k of K: decision k is for the class, every other one for the rest."""
+
+    def __init__(self, prefix: str, n_classes: int) -> None:
+        super().__init__(2, None, 2)
+        self.prefix = prefix
+        self._mixes = n_classes > 2
+        self._asked = False
+
+    def count(self, i: int) -> pl.Expr:
+        self._asked |= i == 0 and self._mixes
+        return pl.col(f"{self.prefix}count_{i}")
+
+    @property
+    def size(self) -> pl.Expr:
+        return self.count(0) + self.count(1)
+
+    def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
+        self._asked |= i == 0 and self._mixes
+        return reduce(add, [pl.col(f"{self.prefix}{i}{j}") for j in sorted(decided)])
+
+    @property
+    def prior(self) -> list[pl.Expr]:
+        self._asked = True
+        return self.empirical_prior
+
+    def is_moved(self, formula: Callable[[Sums], pl.Expr]) -> bool:
+        """Whether the priors of the classes move what the formula gives: it asks for them, or for the rest, which they mix."""
+        self._asked = False
+        formula(self)
+        return self._asked

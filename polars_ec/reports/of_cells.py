@@ -1,0 +1,127 @@
+"""The columns of a report from a sketch: those that the report on rows has, and bounds where the sketch knows no more."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from polars_ec.arguments.keywords import Request as IntervalRequest
+from polars_ec.arguments.keywords import parse_options
+from polars_ec.formulas.decisions import BATTERY, CELLS, is_moved_by_prior
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.reports.models import CONFUSION, named_metrics
+from polars_ec.sketches.arguments import bayes_threshold
+from polars_ec.sketches.cells import check_keys
+from polars_ec.sketches.evaluation import evaluate
+from polars_ec.sketches.operating_points import DecidingCells
+
+_RANKING = ("auc_roc",)
+_ENDS = ("", "_low", "_high", "_error", "_if_calibrated", "_if_calibrated_high", "_ci_low", "_ci_high", "_kinked")
+_OF_GROUP = ("n", "n_missing", "n_invalid", "class_prior")
+_SMALL = "small"
+
+
+@dataclass(frozen=True)
+class Point:
+    """Where the report decides: what is `stated` of it but for the prior, else the `threshold` that the sketch was made for.
+
+    `llr_prior` is what turns LLRs into posteriors.
+    """
+
+    stated: Mapping[str, Any]
+    threshold: float | None
+    llr_prior: Any
+    of_posteriors: bool
+
+    @classmethod
+    def of(cls, sketch: DecidingCells, options: Mapping[str, Any]) -> Point:
+        """Operating point of the options."""
+        grid, prior = sketch.grid, options.get("prior")
+        beside_prior = {name: value for name, value in options.items() if name != "prior"}
+        stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
+        llr_prior = prior if grid.scale.needs_prior else None
+        if isinstance(llr_prior, str) and llr_prior == "overall":
+            raise ValueError('prior="overall": the models have rows of different shares, and LLRs one prior: state it')
+        if llr_prior is not None and "threshold" not in stated and threshold is None:
+            # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
+            costs = parse_options(stated).costs(2)
+            stated["threshold"] = grid.declared(bayes_threshold(costs, grid.scale, llr_prior, grid.classes))
+        of_posteriors = grid.scale.has_posteriors or llr_prior is not None
+        return cls(stated, threshold, llr_prior, of_posteriors)
+
+    @property
+    def keywords(self) -> dict[str, Any]:
+        """As methods of a sketch take it."""
+        return {**({} if self.threshold is None else {"threshold": self.threshold}), **self.stated}
+
+    @property
+    def decides(self) -> bool:
+        """Whether there is a threshold."""
+        return self.of_posteriors or "threshold" in self.stated or self.threshold is not None
+
+    @property
+    def usual(self) -> list[str]:
+        """The metrics where none are named."""
+        return [name for name in BATTERY if self.of_posteriors or name not in SCORING_RULES] if self.decides else []
+
+
+def columns(
+    sketch: DecidingCells, options: Mapping[str, Any], metrics: Sequence[str] | None, intervals: IntervalRequest | None
+) -> pl.DataFrame:
+    """A row per group: the metrics at its own prior and, where one is stated, those that it moves at that one beside them.
+
+    With intervals each has its limits, and `small` says which groups have few rows of a class.
+    """
+    named = named_metrics(metrics)
+    point = Point.of(sketch, options)
+    names = [*point.usual, *_RANKING] if named is None else list(named)
+    cells = [*CELLS] if named is None and point.decides else []
+    return columns_at(sketch, point, options.get("prior"), names, intervals, cells)
+
+
+def columns_at(
+    sketch: DecidingCells,
+    point: Point,
+    prior: Any,
+    names: Sequence[str],
+    intervals: IntervalRequest | None,
+    cells: Sequence[str] = (),
+) -> pl.DataFrame:
+    """Columns of these metrics, and then of these counts, where it decides at this point."""
+    moved = [name for name in names if is_moved_by_prior(name) and name != "cllr"] if prior is not None else []
+
+    def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
+        return evaluate(
+            sketch, names, keywords, own_threshold=point.threshold, llr_prior=point.llr_prior, request=intervals
+        )
+
+    table = evaluated([*names, *cells], point.stated)
+    small = [] if intervals is None else [_SMALL]
+    if moved:
+        other = (
+            evaluated(moved, {**point.stated, "prior": prior})
+            .drop(*sketch.keys, *_OF_GROUP, *small)
+            .rename(_at_prior(moved), strict=False)
+        )
+        check_keys(sketch.keys, other.columns)
+        table = pl.concat([table, other], how="horizontal")
+    there = {*table.columns} - {*sketch.keys}
+    shown = [
+        column
+        for name in [part for name in names for part in (CELLS if name == CONFUSION else (name,))]
+        for column in (*_of(name, there), *_of(f"{name}_at_prior", there))
+    ]
+    of_cells = [column for name in cells for column in _of(name, there)]
+    return table.select(*sketch.keys, "n", *shown, "class_prior", *small, *of_cells, "n_missing", "n_invalid")
+
+
+def _of(name: str, columns: Collection[str]) -> Iterator[str]:
+    """The columns of a metric: its value, or the bounds of it; not where it is attained."""
+    return (f"{name}{end}" for end in _ENDS if f"{name}{end}" in columns)
+
+
+def _at_prior(names: Sequence[str]) -> Mapping[str, str]:
+    return {f"{name}{end}": f"{name}_at_prior{end}" for name in names for end in (*_ENDS, "_threshold")}

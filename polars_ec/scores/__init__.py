@@ -1,0 +1,1 @@
+"""One row of a log: its class, score, decision and loss."""

@@ -1,0 +1,87 @@
+"""Expressions of the score alone, row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import reduce
+from operator import and_, or_
+from typing import Any, NamedTuple
+
+import polars as pl
+
+from polars_ec.arguments.classes import CheckedPrior, ClassNames
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import Options, as_expr
+from polars_ec.scores.read import Typed, checked_costs, class_names, n_score_classes, read_by_row, read_scores
+from polars_ec.scores.scores import ManyScores, RowCosts, Scores, decide, decision_faults
+from polars_ec.typing import IntoExpr
+
+
+class RowArguments(NamedTuple):
+    """What a call states beside the costs: `priors` are shares of the classes, of many classes one vector, of each stated prior."""
+
+    priors: Sequence[Any]
+    threshold: float | pl.Expr | None
+    costs: RowCosts | None
+
+
+def per_row(
+    name: str,
+    score: IntoExpr,
+    options: Options,
+    build: Callable[[Scores, CostMatrix, RowArguments], pl.Expr],
+    *more_priors: CheckedPrior,
+    classes: ClassNames | None = None,
+) -> pl.Expr:
+    """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
+
+    `build` gets the shares of each prior that is stated: that of the options, then `more_priors`. `classes` are those
+    that the scores must be of, where they are known.
+    """
+    all_priors = [options.prior, *more_priors]
+    for prior in all_priors:
+        prior.check_of_group()
+    columns = [as_expr(score, "score"), *options.columns.values()]
+    columns += [prior.expression for prior in more_priors if prior.expression is not None]
+
+    def resolved(inputs: list[Typed]) -> pl.Expr:
+        (expression, dtype), *rest = inputs
+        column = expression.meta.output_name()
+        option_inputs = dict(zip(options.columns, rest, strict=False))
+        n_classes = n_score_classes(dtype, options)
+        fitting = classes if classes is not None and len(classes.values) == n_classes else None
+        names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
+        of_priors = [*([option_inputs["prior"]] if "prior" in option_inputs else []), *rest[len(option_inputs) :]]
+        remaining = iter(dtype for _, dtype in of_priors)
+        dtypes = [None if prior.expression is None else next(remaining) for prior in all_priors]
+        priors = [
+            prior.per_row(names, dtype) if prior.stated else None
+            for prior, dtype in zip(all_priors, dtypes, strict=True)
+        ]
+        vectors = [prior.vector(names, dtype) for prior, dtype in zip(all_priors, dtypes, strict=True)]
+        costs = checked_costs(options, names, column)
+        scores = read_scores(column, expression, dtype, names, options, priors[0], vectors[0])
+        stated: Sequence[Any] = vectors if isinstance(scores, ManyScores) else priors
+        arguments = RowArguments([prior for prior in stated if prior is not None], *read_by_row(option_inputs, options))
+        built = build(scores, costs, arguments)
+        known = [prior[0].is_not_null() for prior in priors if prior is not None]
+        if isinstance(scores, ManyScores):
+            # What it gives of a wrong row is null by itself.
+            known = known or [pl.lit(value=True)]
+        else:
+            known.append(~scores.missing & ~reduce(or_, scores.defects.values()))
+        value = pl.when(reduce(and_, known)).then(built)
+        return value.alias(f"{column}_{name}")
+
+    return pl.pipe_with_dtype(columns, resolved)
+
+
+def decision_per_row(name: str, score: IntoExpr, options: Options) -> pl.Expr:
+    """The decision of each row by its score alone; null where the row lacks the threshold or the costs that it was to have."""
+
+    def decision(scores: Scores, costs: CostMatrix, by_row: RowArguments) -> pl.Expr:
+        faults = decision_faults(by_row.threshold, by_row.costs).values()
+        index = decide(scores, costs, by_row.threshold, by_row.costs).index
+        return pl.when(~reduce(or_, faults, pl.lit(False))).then(index)
+
+    return per_row(name, score, options, decision)

@@ -1,0 +1,500 @@
+"""Rows of some groups that were collected, counted by NumPy: what formulas of many classes ask for, groups x classes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from polars_ec.formulas.sums import GROUP
+from polars_ec.formulas.table_sums import Part, TableSums
+from polars_ec.numerics import Numbers, np
+from polars_ec.scores.scores import CELL, CELL_BITS, CLASS, DECISION, TOP, WEIGHT, shares_of
+
+_DENSE = 2**22
+"""Cells that are counted in a table of all of them, also where few are found."""
+
+
+@dataclass(frozen=True)
+class ConfusionCells:
+    """The cells of the confusion matrices that have rows, of all groups one after the other."""
+
+    group: Numbers
+    index: Numbers
+    decision: Numbers
+    amount: Numbers
+
+
+class ClassCounts:
+    """Groups x classes of each part; NaN for null."""
+
+    def __init__(
+        self,
+        cells: pl.Series,
+        n_classes: int,
+        n_decisions: int,
+        literal: tuple[float, ...] | None,
+        of_groups: Numbers | None,
+    ) -> None:
+        self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
+        lengths = cells.list.len().fill_null(0).to_numpy()
+        # By default a list without rows gives a row of null, or, where the engine collected it, none.
+        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False))
+        group = np.repeat(np.arange(self.n_groups), lengths)
+        index = rows[CLASS].fill_null(-2).to_numpy()
+        self.wrong = np.zeros(self.n_groups, dtype=bool)
+        self.wrong[group[index == -1]] = True
+        used = index >= 0
+        if not used.all():
+            rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
+        self._rows, self._group, self._index = rows, group, index.astype(np.int64)
+        self._weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
+        self._weigh(self._by_class(group, self._index, self._weight), literal, of_groups)
+
+    def _weigh(self, count: Numbers, literal: tuple[float, ...] | None, of_groups: Numbers | None) -> None:
+        self.count = count
+        self.size: Numbers = count.sum(axis=1)
+        self.is_stated = literal is not None or of_groups is not None
+        self._stated = of_groups if literal is None else np.array(literal)[None, :]
+        self.known = np.ones(self.n_groups, dtype=bool)
+        if of_groups is not None:
+            # Counts of a group without rows are 0, and so they are without a prior.
+            self.known = ~np.isnan(of_groups).any(axis=1) | (self.size == 0)
+
+    def of(self, part: Part) -> Numbers:
+        """Groups x classes, or x 1: an attribute or a method of the part's name."""
+        value = getattr(self, part.name)
+        array: Numbers = value(part) if callable(value) else value
+        return array.reshape(self.n_groups, part.width(self.n_classes))
+
+    def _by_class(self, group: Numbers, index: Numbers, amount: Numbers | None) -> Numbers:
+        code = group * self.n_classes + index
+        counted = np.bincount(code, amount, minlength=self.n_groups * self.n_classes)
+        return np.asarray(counted.reshape(self.n_groups, self.n_classes), dtype=float)
+
+    @cached_property
+    def cells(self) -> ConfusionCells:
+        decision = self._rows[DECISION].to_numpy().astype(np.int64)
+        code = (self._group * self.n_classes + self._index) * self.n_decisions + decision
+        n_cells = self.n_groups * self.n_classes * self.n_decisions
+        if n_cells <= max(4 * len(code), _DENSE):
+            amounts, numbers = np.bincount(code, self._weight, minlength=n_cells), np.bincount(code, minlength=n_cells)
+            found = np.flatnonzero(numbers)
+            amounts = amounts[found]
+        else:
+            found, at = np.unique(code, return_inverse=True)
+            amounts = np.bincount(at, self._weight, minlength=len(found))
+        of_class, of_decision = np.divmod(found, self.n_decisions)
+        return ConfusionCells(*np.divmod(of_class, self.n_classes), of_decision, amounts.astype(float))
+
+    # The parts.
+
+    @property
+    def right(self) -> Numbers:
+        return np.asarray(~self.wrong & np.isfinite(self.size) & self.known, dtype=float)
+
+    @cached_property
+    def share(self) -> Numbers:
+        shares: Numbers = self.count / self.size[:, None]
+        return shares
+
+    @cached_property
+    def prior(self) -> Numbers:
+        if self._stated is None:
+            return self.share
+        return np.broadcast_to(self._stated, (self.n_groups, self.n_classes))
+
+    def total(self, part: Part) -> Numbers:
+        assert part.loss is not None
+        return self._by_class(self._group, self._index, self._rows[part.loss].to_numpy())
+
+    @property
+    def hits(self) -> Numbers:
+        return self._of_cells(self.cells.decision == self.cells.index)
+
+    @property
+    def misses(self) -> Numbers:
+        return self._of_cells(self.cells.decision != self.cells.index)
+
+    def decided(self, part: Part) -> Numbers:
+        return self._of_cells(self.cells.decision == part.decision)
+
+    def _of_cells(self, mask: Numbers) -> Numbers:
+        return self._by_class(self.cells.group[mask], self.cells.index[mask], self.cells.amount[mask])
+
+    def mean_cost(self, part: Part) -> Numbers:
+        # Rates before costs: a count times a cost may be more than a float holds.
+        rate = self.cells.amount / self.count[self.cells.group, self.cells.index]
+        cost = self._by_class(
+            self.cells.group, self.cells.index, rate * np.asarray(part.costs)[self.cells.index, self.cells.decision]
+        )
+        return np.where(self.count == 0, np.nan, cost)
+
+    def constant_cost(self, part: Part) -> Numbers:
+        cheapest: Numbers = (self.prior @ np.asarray(part.costs)).min(axis=1)
+        return cheapest
+
+    @cached_property
+    def _cell_weight(self) -> Numbers:
+        """What a row of each cell weighs: P_i / N_i, and 1 where every row weighs the same."""
+        if not self.is_stated:
+            return np.ones_like(self.cells.amount)
+        prior = self.prior[self.cells.group, self.cells.index]
+        return np.where(prior == 0, 0.0, prior / self.count[self.cells.group, self.cells.index])
+
+    # Bins of the posterior of the decision.
+
+    def _row_weight(self) -> Numbers:
+        """What a row weighs in an expectation at the priors in use; NaN where there is no such expectation."""
+        weight = np.ones(len(self._index)) if self._weight is None else self._weight
+        if not self.is_stated:
+            return np.asarray(weight / self.size[self._group])
+        prior = self.prior[self._group, self._index]
+        lacking = ((self.prior != 0) & (self.count == 0) | np.isnan(self.prior)).any(axis=1)[self._group]
+        per_row = np.where(prior == 0, 0.0, prior / self.count[self._group, self._index])
+        return np.asarray(np.where(lacking, np.nan, weight * per_row))
+
+    def rows(self) -> pl.DataFrame:
+        """GROUP, `posterior`, whether it `holds`, and `mass`, of the rows of groups that have a value."""
+        right = self.right == 1
+        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        mass = self._row_weight()
+        right[self._group[np.isnan(mass)]] = False
+        if not self.is_stated:
+            mass = np.ones(len(self._index)) if self._weight is None else self._weight
+        columns = {GROUP: pl.Series(self._group, dtype=pl.get_index_type()), "posterior": self._rows[TOP]}
+        holds = self._rows[DECISION].to_numpy() == self._index
+        return pl.DataFrame({**columns, "holds": holds, "mass": mass}).filter(pl.Series(right[self._group]))
+
+    def _in_bins(self, part: Part, values: Numbers) -> Numbers:
+        assert part.bins is not None
+        edges = np.arange(1, part.bins) / part.bins
+        # The bins are closed on the right.
+        of_row = np.searchsorted(edges, self._rows[TOP].to_numpy(), side="left")
+        table = np.bincount(self._group * part.bins + of_row, values, minlength=self.n_groups * part.bins)
+        empty = (self.size == 0)[:, None]
+        return np.asarray(np.where(empty, np.nan, table.reshape(self.n_groups, part.bins)))
+
+    def bin_share(self, part: Part) -> Numbers:
+        return self._in_bins(part, self._row_weight())
+
+    def gap(self, part: Part) -> Numbers:
+        holds = self._rows[DECISION].to_numpy() == self._index
+        return self._in_bins(part, self._row_weight() * (self._rows[TOP].to_numpy() - holds))
+
+    def _of_others(self, sums: Numbers) -> Numbers:
+        """Probabilities of other classes; null where another class with prior above 0 has no rows."""
+        if not self.is_stated:
+            return np.asarray(sums / self.size[:, None])
+        lacking = (self.prior != 0) & (self.count == 0)
+        others = lacking.sum(axis=1, keepdims=True) - lacking
+        return np.where((others > 0) | np.isnan(self.prior).any(axis=1, keepdims=True), np.nan, sums)
+
+    @property
+    def alarms(self) -> Numbers:
+        return self._of_others(self._sum_alarms())
+
+    def _sum_alarms(self) -> Numbers:
+        mask = (self.cells.decision != self.cells.index) & (self.cells.decision < self.n_classes)
+        amount = self.cells.amount * self._cell_weight
+        return self._by_class(self.cells.group[mask], self.cells.decision[mask], amount[mask])
+
+    @property
+    def rejections(self) -> Numbers:
+        return self._of_others(self._sum_rejections())
+
+    def _sum_rejections(self) -> Numbers:
+        if self._weight is None and not self.is_stated:
+            # Of whole numbers what is left of all is exact.
+            mask = self.cells.decision < self.n_classes
+            decided = self._by_class(self.cells.group[mask], self.cells.decision[mask], self.cells.amount[mask])
+            return np.asarray(self.size[:, None] + self.hits - self.count - decided)
+        amount = self.cells.amount * self._cell_weight
+        sums = np.zeros((self.n_groups, self.n_classes))
+        for k in range(self.n_classes):
+            # Not what is left of a whole, for a difference of floats would lose digits.
+            mask = (self.cells.index != k) & (self.cells.decision != k)
+            sums[:, k] = np.bincount(self.cells.group[mask], amount[mask], minlength=self.n_groups)
+        return sums
+
+    def against_rest(self) -> Numbers:
+        """Groups x classes x 6: the amount of the rest and of the class, and of each what is decided for the rest and for the class.
+
+        Masses at the prior that is stated, else counts.
+        """
+        hits, misses, of_class = self.hits, self.misses, self.count
+        alarms, rejections = self._sum_alarms(), self._sum_rejections()
+        if self.is_stated:
+            of_class = self.prior
+            hits, misses = (np.where(of_class == 0, 0.0, of_class * (cell / self.count)) for cell in (hits, misses))
+            alarms, rejections = self._of_others(alarms), self._of_others(rejections)
+        return np.stack([_of_rest(of_class), of_class, rejections, alarms, misses, hits], axis=2)
+
+    @property
+    def rest(self) -> Numbers:
+        mass = np.where(self.count == 0, 0.0, self.prior) if self.is_stated else self.count
+        return self._of_others(_of_rest(mass))
+
+
+class SummedClassCounts(ClassCounts):
+    """Class counts of a struct of Arrays that hold sums already: of each class and decision, or of each class and its losses."""
+
+    def __init__(
+        self,
+        sums: pl.Series,
+        n_classes: int,
+        n_decisions: int,
+        literal: tuple[float, ...] | None,
+        of_groups: Numbers | None,
+    ) -> None:
+        self.n_groups, self.n_classes, self.n_decisions = len(sums), n_classes, n_decisions
+        self._sums = {
+            column.name: column.reshape((-1,)).to_numpy().reshape(len(sums), n_classes, -1)
+            for column in sums.struct.unnest()
+        }
+        self._weight = None
+        self.wrong = np.zeros(self.n_groups, dtype=bool)
+        first = next(iter(self._sums.values()))
+        self._weigh(first.sum(axis=2), literal, of_groups)
+
+    @cached_property
+    def cells(self) -> ConfusionCells:
+        amounts = self._sums[CELL]
+        group, index, decision = (place.ravel() for place in np.indices(amounts.shape))
+        return ConfusionCells(group, index, decision, amounts.ravel())
+
+    def total(self, part: Part) -> Numbers:
+        assert part.loss is not None
+        return self._sums[part.loss]
+
+
+def _unpacked(cells: pl.Series) -> pl.DataFrame:
+    """The columns of structs, of classes, or of classes and decisions in one integer."""
+    if isinstance(cells.dtype, pl.Struct):
+        return cells.struct.unnest()
+    if cells.dtype != pl.Int64:
+        return cells.alias(CLASS).to_frame()
+    numbers = cells.fill_null(-2 << CELL_BITS).to_numpy()
+    return pl.DataFrame({CLASS: numbers >> CELL_BITS, DECISION: numbers & (1 << CELL_BITS) - 1})
+
+
+def _of_rest(mass: Numbers) -> Numbers:
+    """The sum over the other classes, without a difference of floats."""
+    none = np.zeros((len(mass), 1))
+    before = np.cumsum(np.hstack([none, mass[:, :-1]]), axis=1)
+    after = np.cumsum(np.hstack([none, mass[:, :0:-1]]), axis=1)[:, ::-1]
+    return np.asarray(before + after)
+
+
+# Sums of a group of many classes: the rows' classes, decisions and losses collected, and counted by NumPy.
+
+_CELLS, _PRIOR, _KNOWN = "cells", "prior", "known"
+
+# How many numbers say how a class does against the rest.
+_AGAINST_REST = 6
+
+# Numbers of a table that are made at a time.
+_BLOCK = 2**22
+
+
+@dataclass(frozen=True)
+class GroupPrior:
+    """The prior of a group that a column states: one vector; and whether all rows have it."""
+
+    vector: pl.Expr
+    known: pl.Expr
+
+    @classmethod
+    def from_rows(cls, prior: pl.Expr) -> GroupPrior:
+        """Take the prior of the rows of a group."""
+        return cls(prior.first(), (prior.n_unique() == 1) & (prior.null_count() == 0))
+
+
+def collect(cells: pl.Expr) -> pl.Expr:
+    """The rows of a group, as a list."""
+    # The order does not matter to a sum, and only without it the engine streams.
+    return cells.implode(maintain_order=False)
+
+
+class CollectedSums(TableSums):
+    """Sums over the lists that `cells` gives of a group, of what is asked for, as `ClassCounts` reads them: rows of the log, or counts of them."""
+
+    def __init__(
+        self,
+        n_classes: int,
+        n_decisions: int,
+        cells: Callable[[Sequence[str]], pl.Expr],
+        prior: tuple[float, ...] | GroupPrior | None,
+    ) -> None:
+        super().__init__(n_decisions, n_classes)
+        self._cells, self._of_group = cells, prior
+
+    def totals(self, loss: str) -> pl.Expr:
+        """The sum of a row loss, times weight, over each class."""
+        return self.part(Part("total", loss=loss))
+
+    @property
+    def counts(self) -> pl.Expr:
+        """N_i of each class, as an Array."""
+        return self.packed(self.part(Part("count")))
+
+    @property
+    def shares(self) -> pl.Expr:
+        """N_i / N of each class, as an Array; null in a group without usable rows."""
+        return pl.when(self.size != 0).then(self.packed(self.part(Part("share"))))
+
+    def guarded(self, value: pl.Expr) -> pl.Expr:
+        """`value`, null where it cannot be had of the group."""
+        return self.aggregated(pl.when(self.part(Part("right", one=True)) == 1).then(value))
+
+    def table(self) -> pl.Expr:
+        parts = tuple(part for part, _ in self.parts)
+        kernel = _SumsKernel(parts, self.n_classes, self.n_decisions, self._literal)
+        return self._summed(kernel, parts, pl.Array(pl.Float64, kernel.width))
+
+    def collected(self, asked: Sequence[str], kernel: Callable[[pl.Series], pl.Series], dtype: pl.DataType) -> pl.Expr:
+        """What `kernel` makes of the groups: of a struct of `cells`, and, where a column states them, priors."""
+        columns: dict[str, pl.Expr] = {_CELLS: self._cells(asked)}
+        if isinstance(self._of_group, GroupPrior):
+            columns |= {_PRIOR: self._of_group.vector, _KNOWN: self._of_group.known}
+        packed = pl.struct([column.alias(name) for name, column in columns.items()])
+        return packed.map_batches(kernel, return_dtype=dtype, is_elementwise=True)
+
+    def guarded_by_group(self, values: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.Expr:
+        """GROUP and `value` of the rows of all groups: GROUP, `posterior`, whether it `holds`, and `mass`; null where it cannot be had."""
+        parts = _SumsKernel((), self.n_classes, self.n_decisions, self._literal)
+
+        def ordered_values(groups: pl.Series) -> pl.Series:
+            return in_order(values(parts.sums(groups).rows()), len(groups))
+
+        return self.collected([CLASS, DECISION, TOP], ordered_values, pl.Float64())
+
+    def confusion(self, dtype: type[pl.DataType]) -> pl.Expr:
+        """N_ij as a two-dimensional Array; null where it cannot be had of the group."""
+        parts = (Part("right", one=True), Part("cells"))
+        kernel = _ConfusionKernel(parts, self.n_classes, self.n_decisions, self._literal, dtype)
+        return self._summed(kernel, parts, pl.Array(pl.Array(dtype, self.n_decisions), self.n_classes))
+
+    def against_rest(self) -> pl.Expr:
+        """The six numbers of `ClassCounts.against_rest` for each class, as a two-dimensional Array."""
+        parts = (Part("cells"),)
+        kernel = _AgainstRestKernel(parts, self.n_classes, self.n_decisions, self._literal)
+        return self._summed(kernel, parts, pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
+
+    @property
+    def _literal(self) -> tuple[float, ...] | None:
+        return None if isinstance(self._of_group, GroupPrior) else self._of_group
+
+    def _summed(self, kernel: _SumsKernel, parts: Sequence[Part], dtype: pl.DataType) -> pl.Expr:
+        decided = any(part.name in _OF_DECISIONS for part in parts)
+        more = [part.loss for part in parts if part.loss is not None]
+        more += [TOP] if any(part.bins for part in parts) else []
+        return self.collected([CLASS, *([DECISION] if decided else []), *more], kernel, dtype)
+
+
+_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "cells", "gap")
+
+
+@dataclass(frozen=True, eq=False)
+class _SumsKernel:
+    segments: tuple[Part, ...]
+    n_classes: int
+    n_decisions: int
+    prior: tuple[float, ...] | None
+
+    @property
+    def width(self) -> int:
+        """How many numbers the Array of a group has."""
+        return sum(part.width(self.n_classes) for part in self.segments)
+
+    def __call__(self, groups: pl.Series) -> pl.Series:
+        size = max(_BLOCK // self._largest, 1)
+        tables = [self.of_groups(groups.slice(at, size)) for at in range(0, max(len(groups), 1), size)]
+        return pl.concat(tables)
+
+    @property
+    def _largest(self) -> int:
+        return max(self.width, self.n_classes)
+
+    def of_groups(self, groups: pl.Series) -> pl.Series:
+        if not len(groups):
+            return pl.Series([], dtype=pl.Array(pl.Float64, self.width))
+        with np.errstate(all="ignore"):
+            sums = self.sums(groups)
+            table = np.hstack([sums.of(part) for part in self.segments])
+        return pl.Series(table.ravel(), nan_to_null=True).reshape((len(groups), self.width))
+
+    def sums(self, groups: pl.Series) -> ClassCounts:
+        """Count the rows of the groups."""
+        columns = {column.name: column for column in groups.struct.unnest()}
+        prior = None
+        if _PRIOR in columns:
+            known = columns[_KNOWN].fill_null(False).to_numpy()
+            prior = np.where(known[:, None], shares_of(columns[_PRIOR], self.n_classes), np.nan)
+        cells = columns[_CELLS]
+        kind = SummedClassCounts if isinstance(cells.dtype, pl.Struct) else ClassCounts
+        return kind(cells, self.n_classes, self.n_decisions, self.prior, prior)
+
+
+@dataclass(frozen=True, eq=False)
+class _ConfusionKernel(_SumsKernel):
+    dtype: type[pl.DataType]
+
+    @property
+    def _largest(self) -> int:
+        return self.n_classes * self.n_decisions
+
+    def of_groups(self, groups: pl.Series) -> pl.Series:
+        shape = (len(groups), self.n_classes, self.n_decisions)
+        matrix = pl.Array(pl.Array(self.dtype, self.n_decisions), self.n_classes)
+        if not len(groups):
+            return pl.Series([], dtype=matrix)
+        sums = self.sums(groups)
+        table = np.zeros(shape)
+        table[sums.cells.group, sums.cells.index, sums.cells.decision] = sums.cells.amount
+        right = pl.Series(sums.of(Part("right", one=True))[:, 0] == 1)
+        return pl.select(pl.when(right).then(pl.Series(table.ravel()).cast(self.dtype).reshape(shape))).to_series()
+
+
+@dataclass(frozen=True, eq=False)
+class _AgainstRestKernel(_SumsKernel):
+    @property
+    def _largest(self) -> int:
+        return self.n_classes * _AGAINST_REST
+
+    def of_groups(self, groups: pl.Series) -> pl.Series:
+        shape = (len(groups), self.n_classes, _AGAINST_REST)
+        if not len(groups):
+            return pl.Series([], dtype=pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
+        with np.errstate(all="ignore"):
+            table = self.sums(groups).against_rest()
+        return pl.Series(table.ravel(), nan_to_null=True).reshape(shape)
+
+
+# Values of groups that take all rows of a group at once: worked out for all groups in one call, which does not stream.
+
+_ROWS = "__ec_rows"
+
+
+def of_all_groups(columns: Mapping[str, pl.Expr], values: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.Expr:
+    """A number per group; null where `values` has none.
+
+    `values` takes the rows, with these columns and GROUP, and gives GROUP and `value`. Were it called group by group, the engine
+    would begin one call within another, as deep as there are groups and metrics.
+    """
+    packed = pl.struct([column.alias(name) for name, column in columns.items()]).implode()
+
+    def of_lists(lists: pl.Series) -> pl.Series:
+        groups = lists.alias(_ROWS).to_frame().with_row_index(GROUP)
+        rows = groups.filter(pl.col(_ROWS).list.len() > 0).explode(_ROWS).unnest(_ROWS)
+        return in_order(values(rows), len(lists))
+
+    return packed.map_batches(of_lists, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def in_order(values: pl.DataFrame, n_groups: int) -> pl.Series:
+    """The `value` of each GROUP from 0 on; null for one that is not among the values."""
+    groups = pl.int_range(n_groups, dtype=pl.get_index_type(), eager=True).alias(GROUP).to_frame()
+    return groups.join(values, on=GROUP, how="left", maintain_order="left")["value"]

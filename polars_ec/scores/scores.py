@@ -1,0 +1,847 @@
+"""Scores of rows, and the decisions made by them.
+
+Scores of two classes, and of few, are expressions. Scores of more are read by one NumPy kernel, elementwise over the rows, so that it
+streams: its plan is one node, whatever the number of classes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, reduce
+from operator import add, or_
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.scales import TOLERANCE, ScoreScale
+from polars_ec.numerics import Numbers, np
+
+VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
+"""Stated shares; or a column of them, one vector a row; or none."""
+
+CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
+CELL, CELL_BITS = "cell", 32
+"""Class and decision in one integer: lists of integers, of many groups, are collected in a tenth of the time of those of structs."""
+LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
+POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
+_VECTORS = (POSTERIORS, LOG_POSTERIORS)
+# Small ones, for a class and a decision a row are collected in every group.
+_SMALL = 2**15
+
+# Numbers that are worked on at a time: a few megabytes, so that they stay near the processor, in blocks that matrix
+# products are good at.
+_BLOCK, _LEAST_ROWS = 2**18, 512
+
+
+def rows_at_a_time(n_classes: int) -> int:
+    """How many rows of K numbers are worked on at a time."""
+    return max(_BLOCK // n_classes, _LEAST_ROWS)
+
+
+@dataclass(frozen=True, eq=False)
+class RowKernel:
+    """What is asked of vectors of K scores: any of the names above, `costs` for decisions.
+
+    The rows come as a struct of `score`, and, where there are any, `label` (an index, -1 for a wrong one), `weight`, by which
+    losses are multiplied, and `prior`. Where a row is missing or wrong, all is null but `class`, which is -1 for a wrong one, and `faults`.
+    """
+
+    n_classes: int
+    scale: ScoreScale
+    outputs: tuple[str, ...]
+    costs: CostMatrix | None = None
+    prior: tuple[float, ...] | None = field(default=None, repr=False)
+
+    def of(self, **columns: pl.Expr) -> pl.Expr:
+        """The struct of what is asked, row by row."""
+        return pl.struct([column.alias(name) for name, column in columns.items()]).map_batches(
+            self, return_dtype=self.dtype, is_elementwise=True
+        )
+
+    @property
+    def dtype(self) -> pl.Struct:
+        vector = pl.Array(pl.Float64, self.n_classes)
+        index = pl.Int16 if max(self.n_classes, self.costs.n_decisions if self.costs else 0) < _SMALL else pl.Int32
+        others = {
+            CLASS: index,
+            DECISION: index,
+            FAULT: pl.Int8,
+            CELL: pl.Int64,
+            POSTERIORS: vector,
+            LOG_POSTERIORS: vector,
+        }
+        return pl.Struct({name: others.get(name, pl.Float64) for name in self.outputs})
+
+    def __call__(self, packed: pl.Series) -> pl.Series:
+        columns = {column.name: column for column in packed.struct.unnest()}
+        x, missing, wrong_length = matrix_of(columns["score"], self.n_classes)
+        n, prior = len(x), None
+        faults = wrong_length.astype(np.int8)
+        index = np.zeros(n, dtype=np.int64)
+        labelled_wrong = np.zeros(n, dtype=bool)
+        if "label" in columns:
+            label = columns["label"]
+            missing = missing | label.is_null().to_numpy()
+            index = label.fill_null(0).to_numpy().astype(np.int64)
+            labelled_wrong = index < 0
+            index = np.maximum(index, 0)
+        amount = None
+        if WEIGHT in columns:
+            weight = columns[WEIGHT]
+            missing = missing | weight.is_null().to_numpy()
+            amount = weight.fill_null(0.0).to_numpy()
+            labelled_wrong = labelled_wrong | ~((amount >= 0) & np.isfinite(amount))
+        if "prior" in columns:
+            prior = shares_of(columns["prior"], self.n_classes)
+        elif self.prior is not None:
+            prior = np.array(self.prior)[None, :]
+        computed: dict[str, list[Numbers]] = {name: [] for name in self.outputs if name not in (CLASS, FAULT)}
+        with np.errstate(all="ignore"):
+            for rows in self._blocks(n):
+                here = prior if prior is None or len(prior) == 1 else prior[rows]
+                values, wrong = self._values(x[rows], index[rows], here)
+                if amount is not None:
+                    values = self._weighted(values, amount[rows])
+                faults[rows] |= wrong
+                for name, blocks in computed.items():
+                    blocks.append(values[name])
+        right = ~missing & (faults == 0) & ~labelled_wrong
+        present = pl.Series(~missing) if missing.any() else None
+        usable = None if right.all() else pl.Series(right)
+        result = {}
+        for name in self.outputs:
+            kept = present
+            if name == CLASS:
+                column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
+            elif name == CELL:
+                decision = np.concatenate(computed[CELL]) if computed[CELL] else np.empty(0, dtype=np.int64)
+                column = pl.Series(np.where(right, (index << CELL_BITS) + decision, -(1 << CELL_BITS)))
+            elif name == FAULT:
+                column = pl.Series(faults)
+            else:
+                empty = np.empty((0, self.n_classes) if name in _VECTORS else 0)
+                column = pl.Series(
+                    np.concatenate(computed[name]) if computed[name] else empty, dtype=self._dtype_of(name)
+                )
+                kept = usable
+            if kept is not None:
+                column = pl.select(pl.when(kept).then(column)).to_series()
+            result[name] = column.alias(name)
+        return pl.DataFrame(list(result.values())).to_struct(packed.name)
+
+    def _dtype_of(self, name: str) -> Any:
+        return dict(self.dtype)[name]
+
+    def _blocks(self, n: int) -> Iterator[slice]:
+        size = rows_at_a_time(self.n_classes)
+        for start in range(0, n, size):
+            yield slice(start, min(start + size, n))
+
+    def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
+        """What is asked of a block of rows, and the bits of what is wrong with them."""
+        at, logs, log_norm = np.arange(len(x)), None, None
+        if self.scale.is_share:
+            q = x
+            # One comparison of all rows where all are right.
+            wrong = np.zeros(len(x), np.int8)
+            if len(x) and not (x.min() >= 0 and x.max() <= 1):
+                wrong += 2 * (~((x >= 0) & (x <= 1)).all(axis=1)).astype(np.int8)
+        elif self.scale.has_posteriors:
+            logs, q = x, np.exp(x)
+            wrong = np.asarray(2 * (~(x <= TOLERANCE).all(axis=1)), np.int8)
+        else:
+            wrong = np.asarray(2 * (~(x < np.inf).all(axis=1)) | 4 * (x.max(axis=1) == -np.inf), np.int8)
+            joint = x if prior is None else x + np.log(prior)
+            log_norm = _log_sum_exp(joint)
+            wrong |= 8 * (~(log_norm > -np.inf)).astype(np.int8)
+            logs = joint - log_norm[:, None]
+            q = np.exp(logs)
+        if self.scale.has_posteriors:
+            wrong |= 4 * (~_sums_to_one(q)).astype(np.int8)
+        values: dict[str, Numbers] = {}
+        for name in {DECISION, CELL}.intersection(self.outputs):
+            values[name] = self._decider.decide(q)
+        if LOG_LOSS in self.outputs:
+            if log_norm is not None:
+                values[LOG_LOSS] = log_norm - joint[at, index]
+            else:
+                values[LOG_LOSS] = -np.log(q[at, index]) if logs is None else -logs[at, index]
+        if BRIER in self.outputs:
+            error = q.copy()
+            error[at, index] -= 1
+            values[BRIER] = np.einsum("ij,ij->i", error, error) / self.n_classes
+        if TOP in self.outputs:
+            values[TOP] = q.max(axis=1)
+        if POSTERIORS in self.outputs:
+            values[POSTERIORS] = q
+        if LOG_POSTERIORS in self.outputs:
+            values[LOG_POSTERIORS] = np.log(q) if logs is None else logs
+        return values, wrong
+
+    def _weighted(self, values: dict[str, Numbers], amount: Numbers) -> dict[str, Numbers]:
+        """Losses times weight; a row of weight 0 counts as no row, also when its loss is infinite."""
+        losses = {
+            n: np.where(amount == 0, 0.0, value * amount) for n, value in values.items() if n in (LOG_LOSS, BRIER)
+        }
+        return {**values, **losses, WEIGHT: amount}
+
+    @cached_property
+    def _decider(self) -> Decider:
+        assert self.costs is not None
+        return Decider(self.costs)
+
+
+class Decider:
+    """Argmin over j of sum_i c_ij q_i, lowest index on ties, of many rows.
+
+    The product of matrices sums in an order of its own, so that rounding could break a tie. Rows in which another decision is
+    as good but for rounding are summed once more, class by class, as an expression sums them.
+    """
+
+    def __init__(self, costs: CostMatrix) -> None:
+        matrix = np.array(costs.values)
+        # Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax.
+        reduced = matrix - matrix.max(axis=1, keepdims=True)
+        self._diagonal: Numbers | None = None
+        square = costs.n_classes == costs.n_decisions
+        if square and not (reduced - np.diag(np.diag(reduced))).any():
+            self._diagonal = np.diag(reduced).copy()
+        # Of equal columns the first is taken.
+        _, first = np.unique(reduced, axis=1, return_index=True)
+        self._columns = np.sort(first)
+        self._costs = np.ascontiguousarray(reduced[:, self._columns])
+        self._tolerance = 8 * len(matrix) * np.finfo(float).eps * float(np.abs(reduced).max())
+
+    def decide(self, q: Numbers) -> Numbers:
+        if self._diagonal is not None:
+            weighed = q if (self._diagonal == -1).all() else q * -self._diagonal
+            return np.asarray(weighed.argmax(axis=1), dtype=np.int32)
+        expected = q @ self._costs
+        decided = expected.argmin(axis=1)
+        near = expected <= (expected[np.arange(len(q)), decided] + self._tolerance)[:, None]
+        if np.count_nonzero(near) > len(q):
+            tied = near.sum(axis=1) > 1
+            decided[tied] = self._in_order(q[tied]).argmin(axis=1)
+        return np.asarray(self._columns[decided], dtype=np.int32)
+
+    def _in_order(self, q: Numbers) -> Numbers:
+        total = np.zeros((len(q), self._costs.shape[1]))
+        for posterior, row in zip(q.T, self._costs, strict=True):
+            total += posterior[:, None] * row
+        return total
+
+
+def matrix_of(score: pl.Series, n_classes: int) -> tuple[Numbers, Numbers, Numbers]:
+    """Rows x classes; which rows have a null; which are of another length, and 0 here."""
+    n = len(score)
+    if isinstance(score.dtype, pl.Struct):
+        table = score.struct.unnest()
+        missing = table.select(pl.any_horizontal(pl.all().is_null())).to_series().to_numpy()
+        return table.fill_null(0.0).to_numpy(order="c"), missing, np.zeros(n, dtype=bool)
+    missing, wrong_length = score.is_null().to_numpy(), np.zeros(n, dtype=bool)
+    if isinstance(score.dtype, pl.List):
+        wrong_length = (score.list.len() != n_classes).fill_null(False).to_numpy()
+        if wrong_length.any() or missing.any():
+            holds_null = score.list.eval(pl.element().is_null()).list.any().fill_null(False).to_numpy()
+            missing = missing | holds_null
+            zeros = pl.lit([0.0] * n_classes, dtype=score.dtype)
+            score = pl.select(pl.when(pl.Series(~(missing | wrong_length))).then(score).otherwise(zeros)).to_series()
+        score = score.list.to_array(n_classes)
+    # Parts of a null vector are null as well.
+    numbers = score.reshape((-1,)) if n else pl.Series([], dtype=pl.Float64)
+    if numbers.null_count():
+        missing = missing | numbers.is_null().to_numpy().reshape(n, n_classes).any(axis=1)
+        numbers = numbers.fill_null(0.0)
+    return numbers.to_numpy().reshape(n, n_classes), missing, wrong_length
+
+
+def _log_sum_exp(rows: Numbers) -> Numbers:
+    top = rows.max(axis=1)
+    return np.where(top == -np.inf, -np.inf, top + np.log(np.exp(rows - top[:, None]).sum(axis=1)))
+
+
+def _sums_to_one(shares: Numbers) -> Numbers:
+    """Which rows sum to 1 but for the tolerance; where rounding would tell, they are summed class by class, as an expression does."""
+    off = np.abs(np.einsum("ij->i", shares) - 1)
+    near = np.abs(off - TOLERANCE) <= 4 * shares.shape[1] * np.finfo(float).eps
+    if near.any():
+        off[near] = np.abs(np.cumsum(shares[near], axis=1)[:, -1] - 1)
+    return np.asarray(off <= TOLERANCE)
+
+
+def shares_of(prior: pl.Series, n_classes: int) -> Numbers:
+    """Rows x classes; NaN where the vector is not a prior."""
+    shares, missing, wrong_length = matrix_of(prior, n_classes)
+    right = ((shares >= 0) & (shares <= 1)).all(axis=1) & _sums_to_one(shares)
+    shares = shares.copy()
+    shares[~right | missing | wrong_length] = np.nan
+    return shares
+
+
+def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
+    """The class of each label: 0..K-1, -1 where it is none, null where it is."""
+    index = np.full(len(label), -1, dtype=np.int32)
+    for i, value in enumerate(classes):
+        index[(label == value).fill_null(False).to_numpy()] = i
+    found = pl.Series(index)
+    return pl.select(pl.when(label.is_not_null()).then(found)).to_series() if label.null_count() else found
+
+
+def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:
+    """What the decision of each row costs, from a struct of its class and decision; null where it has no class."""
+
+    def lookup(rows: pl.Series) -> pl.Series:
+        table = rows.struct.unnest()
+        known = (table[CLASS].fill_null(-1) >= 0).to_numpy() & table[DECISION].is_not_null().to_numpy()
+        places = [np.where(known, table[name].fill_null(0).to_numpy(), 0) for name in (CLASS, DECISION)]
+        found = pl.Series(np.asarray(costs)[places[0], places[1]])
+        return pl.select(pl.when(pl.Series(known)).then(found)).to_series()
+
+    return cells.map_batches(lookup, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def shifted(score: pl.Expr, scale: ScoreScale, n_classes: int, from_: VectorPrior, to: VectorPrior) -> pl.Expr:
+    """Posteriors, or their logarithms, of the same evidence at another prior; null where there are none."""
+    literal = {name: prior for name, prior in (("from", from_), ("to", to)) if isinstance(prior, tuple)}
+    columns = {name: prior for name, prior in (("from", from_), ("to", to)) if isinstance(prior, pl.Expr)}
+    dtype = pl.Array(pl.Float64, n_classes)
+
+    def shift(packed: pl.Series) -> pl.Series:
+        table = packed.struct.unnest()
+        kernel = RowKernel(n_classes, scale, (scale.name, FAULT))
+        blocks = []
+        for rows in table.iter_slices(rows_at_a_time(n_classes)):
+            read = kernel(rows.select("score").to_struct("")).struct.unnest()
+            x = matrix_of(read[scale.name], n_classes)[0]
+            old, new = (
+                np.array(literal[name])[None, :] if name in literal else shares_of(rows[name], n_classes)
+                for name in ("from", "to")
+            )
+            with np.errstate(all="ignore"):
+                if not scale.is_share:
+                    # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
+                    joint = x + (np.log(new) - np.log(old))
+                    moved = joint - _log_sum_exp(joint)[:, None]
+                else:
+                    joint = x * (new / old)
+                    moved = joint / joint.sum(axis=1, keepdims=True)
+            # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.
+            right = ~np.isnan(moved).any(axis=1) & (old > 0).all(axis=1)
+            right &= (read[FAULT].fill_null(-1) == 0).to_numpy()
+            blocks.append(pl.select(pl.when(pl.Series(right)).then(pl.Series(moved, dtype=dtype))).to_series())
+        return pl.concat(blocks) if blocks else pl.Series([], dtype=dtype)
+
+    packed = pl.struct([score.alias("score"), *(column.alias(name) for name, column in columns.items())])
+    return packed.map_batches(shift, return_dtype=dtype, is_elementwise=True)
+
+
+# Scores of every type as row expressions: what is missing, what is wrong, posteriors and losses of the true class.
+
+NEEDS_PRIOR = "score_type={!r} needs prior=: the prior of a group is not known while its rows are read. Pass {}, or a column that holds {}"
+
+
+class Scores:
+    """What metrics ask of scores. `in_class` is one Boolean expression per class: the row's true class."""
+
+    @property
+    def missing(self) -> pl.Expr:
+        raise NotImplementedError
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        raise NotImplementedError
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        raise NotImplementedError
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        """`build` of the posteriors, each computed once."""
+        return bind(self.posteriors, build)
+
+    @property
+    def top_posterior(self) -> pl.Expr:
+        """The largest posterior."""
+        return self.of_posteriors(pl.max_horizontal)
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        """The negative natural logarithm of the posterior of the true class."""
+        raise NotImplementedError
+
+    def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        """The mean square of the errors of the posteriors."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class BinaryScores(Scores):
+    """One number a row: a posterior of class 1, log-odds, (with the prior stated) an LLR, or a raw score, which has an order only."""
+
+    score: pl.Expr
+    scale: ScoreScale
+    prior: list[pl.Expr] | None = None
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.score.is_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        if self.scale.needs_prior and self.prior is not None:
+            return {"LLR is NaN, or its prior is not a share": self.log_odds.is_nan().fill_null(True)}
+        return {self.scale.faults[0]: self.scale.is_wrong(self.score)}
+
+    @cached_property
+    def prior_log_odds(self) -> pl.Expr:
+        """ln(P_1/P_0) of the stated prior."""
+        if self.prior is None:
+            raise ValueError(
+                NEEDS_PRIOR.format(self.scale.name, "a number", "it, such as pl.col(label).mean().over(group)")
+            )
+        return self.prior[1].log() - self.prior[0].log()
+
+    @cached_property
+    def log_odds(self) -> pl.Expr:
+        log_odds = self.scale.log_odds(self.score)
+        return log_odds + self.prior_log_odds if self.scale.needs_prior else log_odds
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        if self.scale.is_share:
+            return [1 - self.scale.share(self.score), self.scale.share(self.score)]
+        return [sigmoid(-self.log_odds), sigmoid(self.log_odds)]
+
+    def true_and_other(self, in_class: Sequence[pl.Expr]) -> tuple[pl.Expr, pl.Expr]:
+        """Posterior of the true class and of the other one, each without loss of small values."""
+        if self.scale.is_share:
+            q0, q1 = self.posteriors
+            return pl.when(in_class[1]).then(q1).otherwise(q0), pl.when(in_class[1]).then(q0).otherwise(q1)
+        against = self._log_odds_against(in_class)
+        return sigmoid(-against), sigmoid(against)
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        if self.scale.is_share:
+            # One logarithm a row.
+            true, other = self.true_and_other(in_class)
+            return log_loss_of_posterior(true, other, true.log())
+        against = self._log_odds_against(in_class)
+        return pl.max_horizontal(against, pl.lit(0.0)) + (-against.abs()).exp().log1p()
+
+    def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        _, other = self.true_and_other(in_class)
+        return other * other
+
+    def _log_odds_against(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        return pl.when(in_class[1]).then(-self.log_odds).otherwise(self.log_odds)
+
+
+@dataclass(frozen=True)
+class VectorScores(Scores):
+    """K numbers a row: posteriors, their logs, or (with the prior stated) log-likelihoods."""
+
+    elements: list[pl.Expr]
+    wrong_length: pl.Expr | None
+    null_element: pl.Expr
+    scale: ScoreScale
+    prior: list[pl.Expr] | None
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.elements)
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.null_element
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        wrong_length, *kinds = self.scale.faults
+        if self.scale.needs_prior:
+            masks = [
+                reduce(or_, [~(x < math.inf) for x in self.elements]),
+                pl.max_horizontal(self.elements) == -math.inf,
+            ]
+            if self.prior is not None:
+                masks.append(~(self._log_norm > -math.inf).fill_null(False))
+        else:
+            wrong = [~x.is_between(0, 1) if self.scale.is_share else ~(x <= TOLERANCE) for x in self.elements]
+            masks = [reduce(or_, wrong), ~((self._total - 1).abs() <= TOLERANCE)]
+        found = {} if self.wrong_length is None else {wrong_length: self.wrong_length}
+        return found | dict(zip(kinds, masks, strict=False))
+
+    @property
+    def _total(self) -> pl.Expr:
+        return reduce(add, self.posteriors)
+
+    @cached_property
+    def _joint(self) -> list[pl.Expr]:
+        if self.prior is None:
+            raise ValueError(NEEDS_PRIOR.format(self.scale.name, 'one share per class, "uniform"', "them"))
+        return [x + p.log() for x, p in zip(self.elements, self.prior, strict=True)]
+
+    @cached_property
+    def _log_norm(self) -> pl.Expr:
+        return log_sum_exp(self._joint)
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        if self.scale.is_share:
+            return self.elements
+        if self.scale.has_posteriors:
+            return [x.exp() for x in self.elements]
+        return [(x - self._log_norm).exp() for x in self._joint]
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        if self.scale.has_posteriors:
+            return super().of_posteriors(build)
+        return bind([*self._joint, self._log_norm], lambda x: bind([(x_k - x[-1]).exp() for x_k in x[:-1]], build))
+
+    def of_log_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        """`build` of the logarithms of the posteriors."""
+        if self.scale.is_share:
+            return build([x.log() for x in self.elements])
+        if self.scale.has_posteriors:
+            return build(self.elements)
+        return log_softmax(self._joint, build)
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        if self.scale.is_share:
+            return -_of_true_class(self.elements, in_class).log()
+        if self.scale.has_posteriors:
+            return -_of_true_class(self.elements, in_class)
+        return self._log_norm - _of_true_class(self._joint, in_class)
+
+    def brier(self, in_class: Sequence[pl.Expr]) -> pl.Expr:
+        def mean_square(posteriors: list[pl.Expr]) -> pl.Expr:
+            errors = [q - y.cast(pl.Float64) for q, y in zip(posteriors, in_class, strict=True)]
+            return reduce(add, [error * error for error in errors]) / len(errors)
+
+        return self.of_posteriors(mean_square)
+
+
+@dataclass(frozen=True)
+class DecidedScores(Scores):
+    """Decisions already taken: an index a row. Posteriors and losses cannot be had from them."""
+
+    index: pl.Expr
+    names: Sequence[Any]
+    n_decisions: int
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.index.is_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        whole = self.index.is_between(0, self.n_decisions - 1) & (self.index == self.index.floor())
+        known = f"0..{self.n_decisions - 1}" if isinstance(self.names, range) else ", ".join(map(str, self.names))
+        more = " (with more classes pass classes= or costs=)" if known == "0..1" else ""
+        return {f"decision is none of {known}{more}": ~whole}
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        raise ValueError("score_type='decision' holds no posteriors: this metric needs them")
+
+    def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:  # noqa: ARG002
+        raise ValueError("score_type='decision' holds no posteriors: a scoring rule needs them")
+
+    brier = log_loss
+
+
+def log_loss_of_posterior(true: pl.Expr, other: pl.Expr, log_true: pl.Expr) -> pl.Expr:
+    """The log loss by the posteriors of the true class and of the other one, of which one is 1 minus the other, and a logarithm.
+
+    1 - q is rounded where q is the other class's posterior: `other - (1 - true)` is exactly what the rounding lost, to first
+    order what the logarithm misses, and 0 where nothing was rounded.
+    """
+    return other - (1 - true) - log_true
+
+
+def bind(values: Sequence[pl.Expr], build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+    """`build` of the row's values, each computed once and used by name.
+
+    Polars copies an expression wherever it is used: K posteriors, each with a norm of K terms, in K x M costs, would make
+    plans of a million nodes.
+    """
+    names = [f"v{i}" for i in range(len(values))]
+    bound = pl.struct([value.alias(name) for value, name in zip(values, names, strict=True)])
+    return bound.struct.with_fields(bound=build([pl.field(name) for name in names])).struct.field("bound")
+
+
+def log_sum_exp(values: Sequence[pl.Expr]) -> pl.Expr:
+    """Natural logarithm of the sum of the exponentials; -inf where all values are."""
+
+    def from_top(x: list[pl.Expr]) -> pl.Expr:
+        top = x[-1]
+        total = reduce(add, [(x_k - top).exp() for x_k in x[:-1]]).log()
+        return pl.when(top == -math.inf).then(-math.inf).otherwise(top + total)
+
+    return bind([*values, pl.max_horizontal(values)], from_top)
+
+
+def log_softmax(values: Sequence[pl.Expr], build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+    """`build` of log posteriors, from their values up to a summand that is the same for all classes."""
+    return bind([*values, log_sum_exp(values)], lambda x: build([x_k - x[-1] for x_k in x[:-1]]))
+
+
+def _of_true_class(values: Sequence[pl.Expr], in_class: Sequence[pl.Expr]) -> pl.Expr:
+    chosen = values[-1]
+    for value, mask in zip(values[-2::-1], in_class[-2::-1], strict=True):
+        chosen = pl.when(mask).then(value).otherwise(chosen)
+    return chosen
+
+
+def sigmoid(x: pl.Expr) -> pl.Expr:
+    """1/(1 + exp(-x)), accurate in both tails."""
+    small = (-x.abs()).exp()
+    return pl.when(x >= 0).then(1 / (1 + small)).otherwise(small / (1 + small))
+
+
+def affine_log_odds(log_odds: pl.Expr, alpha: pl.Expr, beta: pl.Expr) -> pl.Expr:
+    """Alpha times the log-odds plus beta; with alpha = 0, beta also for infinite ones."""
+    return pl.when(alpha == 0).then(beta + pl.when(log_odds.is_not_null()).then(0.0)).otherwise(alpha * log_odds + beta)
+
+
+# Vectors of many classes: what `VectorScores` says by an expression per class, said by the kernel.
+
+MANY = 4
+"""More classes or decisions than these are read by the kernel, whose plan and time are the smaller ones.
+
+Those of so few are nearly as fast by masks, which hold nothing of a row.
+"""
+
+
+@dataclass(frozen=True)
+class ManyScores(Scores):
+    """K numbers a row in one column, in class order: posteriors, their logs, or (with the prior stated) log-likelihoods.
+
+    What it gives of a row that is missing or wrong is null. It has no losses by masks, one per class: see `Rows.loss`.
+    """
+
+    vector: pl.Expr
+    n_classes: int
+    scale: ScoreScale
+    prior: VectorPrior
+    may_differ: bool
+    """Whether vectors may have other lengths than K."""
+
+    def ask(
+        self,
+        outputs: Sequence[str],
+        costs: CostMatrix | None = None,
+        label: pl.Expr | None = None,
+        weight: pl.Expr | None = None,
+    ) -> pl.Expr:
+        """The struct of what is asked of each row; `label` is an index, -1 for a wrong one."""
+        columns = {"score": self.vector, "label": label, "weight": weight}
+        literal: tuple[float, ...] | None = None
+        if self.scale.needs_prior:
+            # Which rows are wrong no prior changes.
+            if self.prior is None and not set(outputs) <= {CLASS, FAULT, WEIGHT}:
+                raise ValueError(NEEDS_PRIOR.format(self.scale.name, 'one share per class, "uniform"', "them"))
+            if isinstance(self.prior, pl.Expr):
+                columns["prior"] = self.prior
+            else:
+                literal = self.prior
+        kernel = RowKernel(self.n_classes, self.scale, tuple(outputs), costs, literal)
+        return kernel.of(**{name: column for name, column in columns.items() if column is not None})
+
+    def one(self, outputs: str, costs: CostMatrix | None = None, label: pl.Expr | None = None) -> pl.Expr:
+        """What is asked of each row."""
+        return self.ask([outputs], costs, label).struct.field(outputs)
+
+    @property
+    def missing(self) -> pl.Expr:
+        return self.one(FAULT).is_null()
+
+    @property
+    def defects(self) -> dict[str, pl.Expr]:
+        faults, kinds = self.one(FAULT), list(enumerate(self.scale.faults))
+        return {kind: (faults // 2**bit) % 2 == 1 for bit, kind in (kinds if self.may_differ else kinds[1:])}
+
+    @property
+    def posterior_vector(self) -> pl.Expr:
+        """The posteriors, as one Array."""
+        return self.one(POSTERIORS)
+
+    @property
+    def posteriors(self) -> list[pl.Expr]:
+        return [self.posterior_vector.arr.get(k) for k in range(self.n_classes)]
+
+    def of_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        return self._of_vector(POSTERIORS, build)
+
+    def of_log_posteriors(self, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        """`build` of the logarithms of the posteriors."""
+        return self._of_vector(LOG_POSTERIORS, build)
+
+    def _of_vector(self, which: str, build: Callable[[list[pl.Expr]], pl.Expr]) -> pl.Expr:
+        if build in (pl.concat_arr, pl.concat_list):
+            return self.one(which) if build is pl.concat_arr else self.one(which).arr.to_list()
+        bound = self.ask([which]).struct
+        elements = [pl.field(which).arr.get(k) for k in range(self.n_classes)]
+        return bound.with_fields(bound=build(elements)).struct.field("bound")
+
+    @property
+    def top_posterior(self) -> pl.Expr:
+        """The largest posterior."""
+        return self.one(TOP)
+
+    def cheapest(self, costs: CostMatrix) -> pl.Expr:
+        """The Bayes decision for the costs."""
+        return self.one(DECISION, costs)
+
+    def moved(self, from_: VectorPrior, to: VectorPrior) -> pl.Expr:
+        """Posteriors, or their logarithms, at another prior."""
+        return shifted(self.vector, self.scale, self.n_classes, from_, to)
+
+
+# Decisions for rows: by threshold, or by Bayes' rule for the costs.
+
+
+@dataclass(frozen=True)
+class Decisions:
+    """The decision of each row: its index, or (two decisions) whether it is decision 1."""
+
+    n_decisions: int
+    positive: pl.Expr | None = None
+    number: pl.Expr | None = None
+
+    def among(self, chosen: Collection[int]) -> pl.Expr:
+        """Whether the row's decision is one of `chosen`; null where there is none."""
+        others = [j for j in range(self.n_decisions) if j not in chosen]
+        if len(others) < len(chosen):
+            return ~reduce(or_, map(self._is, others)) if others else ~self._is(0) | self._is(0)
+        # Of one decision no other is left to choose.
+        return reduce(or_, map(self._is, sorted(chosen))) if chosen else ~self._is(0) & self._is(0)
+
+    @property
+    def index(self) -> pl.Expr:
+        """Int32 index of the decision; null where there is none."""
+        if self.positive is not None:
+            return self.positive.cast(pl.Int32)
+        assert self.number is not None
+        # NaN is no decision.
+        return self.number.cast(pl.Int32, strict=False)
+
+    def _is(self, j: int) -> pl.Expr:
+        if self.positive is not None:
+            return self.positive if j == 1 else ~self.positive
+        assert self.number is not None
+        return self.number == j
+
+
+@dataclass(frozen=True)
+class RowCosts:
+    """What an error costs each row: a miss, where the row is of the positive class, and a false alarm, where it is not."""
+
+    fn: pl.Expr
+    fp: pl.Expr
+
+    def of_error(self, i: int) -> pl.Expr:
+        """Cost of an error in class i."""
+        return self.fn if i == 1 else self.fp
+
+    def favour_positive(self, scores: Scores) -> pl.Expr:
+        """Whether deciding 1 is cheaper, if the posteriors are right."""
+        if isinstance(scores, BinaryScores):
+            if scores.scale.is_share:
+                return scores.scale.share(scores.score) > self._threshold
+            return scores.score > self._log_odds - (scores.prior_log_odds if scores.scale.needs_prior else 0.0)
+        return scores.of_posteriors(lambda q: self.fn * q[1] > self.fp * q[0])
+
+    @property
+    def _threshold(self) -> pl.Expr:
+        """`CostMatrix.bayes_threshold` row by row."""
+        total, half = self.fp + self.fn, self.fp / 2 + self.fn / 2
+        share = pl.when(total.is_finite()).then(self.fp / total).otherwise(self.fp / 2 / half)
+        return pl.when(total == 0).then(1.0).otherwise(share)
+
+    @property
+    def _log_odds(self) -> pl.Expr:
+        """`CostMatrix.bayes_log_odds` row by row."""
+        ratio = self.fp / self.fn
+        sound = (ratio > 0) & ratio.is_finite()
+        logarithm = pl.when(sound).then(ratio.log()).otherwise(self.fp.log() - self.fn.log())
+        return pl.when(self.fn == 0).then(math.inf).otherwise(logarithm)
+
+
+def decision_faults(threshold: float | pl.Expr | None, costs: RowCosts | None) -> dict[str, pl.Expr]:
+    """What can be wrong with a threshold and costs that rows have of their own: a mask for each kind, never null."""
+    faults = {}
+    if isinstance(threshold, pl.Expr):
+        faults["threshold is null or NaN"] = ~threshold.is_not_nan().fill_null(False)
+    if costs is not None:
+        for name, cost in (("cost_fn", costs.fn), ("cost_fp", costs.fp)):
+            sound = (cost >= 0) & cost.is_finite()
+            faults[f"{name} is null, NaN, negative or infinite"] = ~sound.fill_null(False)
+    return faults
+
+
+def decide(
+    scores: Scores, costs: CostMatrix, threshold: float | pl.Expr | None, row_costs: RowCosts | None = None
+) -> Decisions:
+    """Threshold decisions where a threshold is given, Bayes decisions for the costs elsewhere.
+
+    Where there are `row_costs`, `costs` only have their shape.
+    """
+    if isinstance(scores, DecidedScores):
+        if threshold is not None:
+            raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
+        return Decisions(costs.n_decisions, number=scores.index)
+    if threshold is not None:
+        if not isinstance(scores, BinaryScores):
+            raise ValueError("threshold= is for one score a row: vectors are decided by costs=")
+        if (costs.n_classes, costs.n_decisions) != (2, 2):
+            raise ValueError(f"threshold= makes 2 decisions, and costs= has {costs.n_decisions}")
+        return Decisions(2, positive=scores.score > threshold)
+    if row_costs is not None:
+        return Decisions(2, positive=row_costs.favour_positive(scores))
+    if isinstance(scores, BinaryScores) and (costs.n_classes, costs.n_decisions) == (2, 2):
+        bayes = _bayes_threshold(scores, costs)
+        if bayes is not None:
+            return Decisions(2, positive=scores.score > bayes)
+        below = _reversed_threshold(scores, costs)
+        if below is not None:
+            return Decisions(2, positive=below)
+    if isinstance(scores, ManyScores):
+        return Decisions(costs.n_decisions, number=scores.cheapest(costs))
+    cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
+    return Decisions(costs.n_decisions, number=cheapest)
+
+
+def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is not a matter of a threshold."""
+    try:
+        threshold = scores.scale.bayes_threshold(costs)
+    except ValueError:
+        return None
+    return pl.lit(threshold) - scores.prior_log_odds if scores.scale.needs_prior else pl.lit(threshold)
+
+
+def _reversed_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Whether class 1 is decided where being right costs more than an error: below the threshold of the other decisions."""
+    (c00, c01), (c10, c11) = costs.values
+    if c00 <= c01 or c11 < c10:
+        return None
+    other = CostMatrix([[c01, c00], [c11, c10]])
+    if scores.scale.is_share:
+        return scores.scale.share(scores.score) < other.bayes_threshold()
+    return scores.log_odds < other.bayes_log_odds()
+
+
+def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:
+    """Argmin over j of sum_i c_ij q_i, lowest index on ties.
+
+    Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax, where
+    rounding cannot break a tie.
+    """
+    reduced = [[c - max(row) for c in row] for row in costs.values]
+    expected = []
+    for j in range(costs.n_decisions):
+        terms = [q * row[j] for q, row in zip(posteriors, reduced, strict=True) if row[j] != 0]
+        expected.append(reduce(add, terms) if terms else posteriors[0] * 0.0)
+    return pl.concat_arr(expected).arr.arg_min().cast(pl.Int32)

@@ -1,0 +1,246 @@
+"""A log as cells: what every question to a sketch is answered from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self, TypeVar
+
+import polars as pl
+
+from polars_ec.arguments.classes import UNKNOWN
+from polars_ec.exceptions import SketchError
+from polars_ec.output.words import as_html, as_line, groups_by, numbers
+from polars_ec.scores.folds import FOLD
+from polars_ec.scores.read import expand, join_groups
+from polars_ec.sketches.grid import AMOUNTS, BUCKET, RESERVED, WEIGHTS, Grid, check_same
+from polars_ec.typing import IntoExpr
+
+SCORE, TARGET = "score", "target"
+"""Group columns of a sketch of several models, and of a sketch of each class against the rest."""
+
+OF_CLUSTERS = ("buckets", "cluster", "hash")
+"""What is said about the coarse cells of a sketch, if it has some."""
+
+_MOST_ROWS = 2**63 - 1
+# What names of columns begin with while metrics are computed.
+_OWN = "__ec_"
+
+_SIZE, _BLOCK = "__ec_size", "__ec_block"
+# Numbers that are made of a block, about.
+_MOST_OF_BLOCK = 2**22
+
+C = TypeVar("C", bound="Cells")
+
+
+@dataclass(frozen=True, repr=False)
+class Cells:
+    """Rows counted per group, class and bin of the score, and losses summed; the attributes are those of a `Sketch`."""
+
+    frame: pl.DataFrame
+    grid: Grid
+    weighted: bool = False
+    sums: pl.DataFrame | None = None
+    coarse: pl.DataFrame | None = None
+    buckets: int | None = None
+    cluster: str | None = None
+    hash: str | None = None
+
+    def __post_init__(self) -> None:
+        if (self.sums is not None) != self.grid.has_sums:
+            raise SketchError(
+                "a sketch has sums= beside its cells where scores are binned and are no raw scores, and only there"
+            )
+        if len({getattr(self, name) is None for name in ("coarse", *OF_CLUSTERS)}) > 1:
+            raise SketchError("coarse=, buckets=, cluster= and hash= of a sketch go together")
+        check_rows(self.frame)
+
+    @property
+    def keys(self) -> list[str]:
+        return [name for name in self.frame.columns if name not in self.grid.columns]
+
+    @property
+    def keys_beside_fold(self) -> list[str]:
+        """Names of the group columns that are not a fold of cross-validation."""
+        return [name for name in self.keys if name != FOLD]
+
+    def weighed(self) -> pl.DataFrame:
+        """The cells with their `weight`, which is their rows where these have no weights."""
+        return self.frame if self.weighted else self.frame.with_columns(weight=_rows_used())
+
+    def __repr__(self) -> str:
+        return as_line(type(self).__name__, self._facts())
+
+    def _repr_html_(self) -> str:
+        return as_html(type(self).__name__, self._facts())
+
+    def _facts(self) -> dict[str, str]:
+        label, n = pl.col("class"), pl.col("n")
+        counted = {"used": label >= 0, "missing": label.is_null(), "invalid": label == -1}
+        counts = self.frame.select(n.filter(mask).sum().alias(name) for name, mask in counted.items()).row(
+            0, named=True
+        )
+        rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "invalid") if counts[x])
+        n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
+        resolution = self.grid.resolution
+        bins = "every score" if resolution is None else f"{resolution} bin{'s' if resolution > 1 else ''} per nat"
+        return {
+            "rows": rows,
+            "groups": groups_by(n_groups, self.keys),
+            "scores": f"{self.grid.score_type}, {bins}",
+            **({} if self.cluster is None else {"clusters": f"{self.cluster} in {self.buckets} buckets"}),
+            "thresholds": numbers(self.grid.thresholds),
+        }
+
+    def group_by(self, *by: IntoExpr) -> Self:
+        """The sketch rolled up to these keys: names of group columns, or expressions of them.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"s": ["a", "b"], "p": [0.9, 0.2], "y": [True, False]})
+        >>> log.ec.sketch("p", "y", by="s").group_by().evaluate("auc_roc")["auc_roc"].to_list()
+        [1.0]
+        """
+        keys, own = expand(self.frame.select(self.keys).lazy(), by, "by"), self.keys
+        of_coarse = set() if self.coarse is None else {BUCKET, *self.grid.coarse.columns}
+        check_keys([key.meta.output_name() for key in keys], {*self.grid.columns, *RESERVED, *of_coarse})
+        return self.on_tables(lambda table: add_up(table.select(*keys, pl.exclude(own))))
+
+    def on_tables(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Self:
+        """The sketch with all its tables changed alike: something of their group columns."""
+        sums, coarse = (None if table is None else change(table) for table in (self.sums, self.coarse))
+        return replace(self, frame=change(self.frame), sums=sums, coarse=coarse)
+
+    def filter(self, *predicates: pl.Expr) -> Self:
+        """The groups for which predicates on the group columns hold."""
+        keys = self.keys
+        used = {name for predicate in predicates for name in predicate.meta.root_names()}
+        if not used <= set(keys):
+            raise SketchError(
+                f"filter(): {sorted(used - set(keys))[0]!r} is not a group column of the sketch, which has {keys}: a filter "
+                "on anything else would change what the cells mean"
+            )
+        return self.on_tables(lambda table: table.filter(*predicates))
+
+
+def of_each_model(cells: C) -> Iterator[tuple[dict[str, Any], C]]:
+    """The cells of each model and target, whose group columns have the values beside them."""
+    within = [key for key in (SCORE, TARGET) if key in cells.keys]
+    if not within:
+        yield {}, cells
+        return
+    for values in cells.frame.select(within).unique(maintain_order=True).rows():
+        chosen = dict(zip(within, values, strict=True))
+        yield chosen, cells.filter(*(pl.col(key).eq_missing(pl.lit(value)) for key, value in chosen.items()))
+
+
+def in_blocks(cells: C, within: Sequence[str], times: int = 1, least: int = 0) -> Iterator[C]:
+    """The cells of groups with these keys; of each are made so many `times` its cells, and at least `least` numbers."""
+    tables = [table for table in (cells.frame, cells.sums, cells.coarse) if table is not None]
+    groups = cells.frame.select(within).unique(maintain_order=True)
+    if not within or groups.height < 2:
+        yield cells
+        return
+    sizes = pl.concat(table.select(within) for table in tables).group_by(within).len(_SIZE)
+    size = (join_groups(groups, sizes, within)[_SIZE].cast(pl.Int64) * times).clip(least)
+    groups = groups.with_columns((size.cum_sum() // _MOST_OF_BLOCK).alias(_BLOCK))
+    if groups[_BLOCK].n_unique() == 1:
+        yield cells
+        return
+    parts = [
+        join_groups(table, groups, within).partition_by(_BLOCK, as_dict=True, include_key=False) for table in tables
+    ]
+    by_table = dict(zip(map(id, tables), parts, strict=True))
+    for block in groups[_BLOCK].unique(maintain_order=True):
+
+        def of_block(table: pl.DataFrame, block: int = block) -> pl.DataFrame:
+            return by_table[id(table)].pop((block,), table.clear())
+
+        yield cells.on_tables(of_block)
+
+
+def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
+    """SketchError if a group column has the name of a column of the result."""
+    clash = [name for name in keys if name in columns or name.startswith(_OWN)]
+    if clash:
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
+
+
+def add_up(table: pl.DataFrame) -> pl.DataFrame:
+    """One row per group and cell of a table of cells, or of sums, sorted."""
+    if "n" in table.columns:
+        check_rows(table)
+    amounts = [name for name in AMOUNTS if name in table.columns]
+    cell = [name for name in table.columns if name not in amounts]
+    summed = table.lazy().group_by(cell).agg(pl.col(amounts).sum())
+    return summed.sort(cell, nulls_last=True).collect(engine="streaming")
+
+
+def check_rows(frame: pl.DataFrame) -> None:
+    """Sums of integers wrap silently: no result may count more rows than an integer of 64 bits holds."""
+    rows = frame["n"].cast(pl.Int128).sum()
+    if rows > _MOST_ROWS:
+        raise SketchError(f"the cells count {rows} rows, more than the {_MOST_ROWS} that a 64-bit integer holds")
+
+
+def add_cells(sketches: Sequence[Cells]) -> Cells:
+    """The cells of several logs together; SketchError names in what they differ."""
+    first, *others = sketches
+    for other in others:
+        check_same("score_type", first.grid.score_type, other.grid.score_type)
+        check_same("resolution", first.grid.resolution, other.grid.resolution)
+        check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        if not first.grid.classes.goes_with(other.grid.classes):
+            check_same("classes", list(first.grid.classes.values), list(other.grid.classes.values))
+        check_same("group columns", first.keys, other.keys)
+        schema, other_schema = first.frame.select(first.keys).schema, other.frame.select(first.keys).schema
+        check_same("types of the group columns", dict(schema), dict(other_schema))
+        _check_same_buckets(first, other)
+    weighted = any(part.weighted for part in sketches)
+    # Files of earlier versions have no squares of weights: then the sum has none.
+    squared = all("weight2" in part.frame.columns for part in sketches if part.weighted)
+    weights = ([*WEIGHTS] if squared else ["weight"]) if weighted else []
+    sums = [part.sums for part in sketches if part.sums is not None]
+    coarse = [part.coarse for part in sketches if part.coarse is not None]
+    # Whoever named the classes named them for all.
+    named = [part.grid for part in sketches if part.grid.classes.known and part.grid.classes != UNKNOWN]
+    grid = (named or [first.grid])[0]
+    return Cells(
+        _added([part.frame for part in sketches], weights),
+        grid,
+        weighted,
+        add_up(pl.concat(sums)) if sums else None,
+        _added(coarse, weights) if coarse else None,
+        first.buckets,
+        first.cluster,
+        _common_hash(sketches),
+    )
+
+
+def _check_same_buckets(one: Cells, other: Cells) -> None:
+    for cells in (one, other):
+        if cells.coarse is None and (one.coarse is not None or other.coarse is not None):
+            raise SketchError(
+                "one of the sketches has cells of clusters, and another one has none: make both with cluster=, or both without"
+            )
+    check_same("cluster", one.cluster, other.cluster)
+    check_same("buckets", one.buckets, other.buckets)
+
+
+def _common_hash(parts: Sequence[Cells]) -> str | None:
+    """The hash that dealt out the clusters of all of them; where there are none any hash will do."""
+    first, *others = [part for part in parts if part.coarse is not None and part.coarse.height] or parts[:1]
+    for other in others:
+        check_same("hash of the clusters", first.hash, other.hash)
+    return first.hash
+
+
+def _rows_used() -> pl.Expr:
+    """The weight of rows without weights: 1 each, but 0 for invalid and missing ones."""
+    return pl.when(pl.col("class") >= 0).then("n").otherwise(0).cast(pl.Float64)
+
+
+def _added(tables: Sequence[pl.DataFrame], weights: Sequence[str]) -> pl.DataFrame:
+    own = [{name: pl.col(name) if name in t.columns else _rows_used() for name in weights} for t in tables]
+    return add_up(pl.concat(t.select(pl.exclude(WEIGHTS), **w) for t, w in zip(tables, own, strict=True)))

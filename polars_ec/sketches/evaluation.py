@@ -1,0 +1,650 @@
+"""Metrics from cells, exact where sums or declared thresholds give them, else with bounds; and their confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, reduce
+from typing import Any
+
+import polars as pl
+
+from polars_ec.arguments.classes import CheckedPrior, parse_prior
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import Request
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
+from polars_ec.formulas.decisions import CELLS
+from polars_ec.formulas.losses import SCORING_RULES, expected_loss
+from polars_ec.formulas.ranking import RANKING_METRICS, prepare
+from polars_ec.formulas.ranking import evaluate as evaluate_ranks
+from polars_ec.formulas.sums import GROUP, ratio, row_weight
+from polars_ec.inference.bootstrap import (
+    BinnedClusters,
+    Resampled,
+    bootstrap_limits,
+    if_calibrated,
+    resampled_values,
+    variance_of_gaps,
+)
+from polars_ec.inference.confidence import (
+    FEW_OF_A_CLASS,
+    Clusters,
+    Formula,
+    Limits,
+    Moments,
+    Scale,
+    effective_rows,
+    extended,
+    has_rows,
+    limits,
+    scale_of,
+    slopes_of,
+    with_pseudocounts,
+)
+from polars_ec.inference.estimator import Estimator
+from polars_ec.numerics import Floats, Integers, floats, np, quiet
+from polars_ec.sketches.arguments import EvaluationArguments, battery, check_metrics, parse_arguments
+from polars_ec.sketches.binned_losses import llr_losses
+from polars_ec.sketches.cells import Cells, check_keys
+from polars_ec.sketches.grid import BUCKET, Grid
+from polars_ec.sketches.moments import UsableCells, cells_by_bucket, check_squares, usable_cells, usable_rows
+from polars_ec.sketches.ranking import Ranking, limits_of_ranks
+from polars_ec.sketches.sums import (
+    ENDS,
+    LOSS_OF,
+    SHIFT,
+    End,
+    GroupSums,
+    decision_column,
+    decision_columns,
+    edge_columns,
+    is_exact,
+    is_overall,
+    join_losses,
+    loss_column,
+    loss_columns,
+    number_sums,
+    ordered_cells,
+    overall_prior,
+    placed,
+    posterior,
+    posterior_bounds,
+    prior_columns,
+    ranking_prior,
+    stated_shares,
+    tabulate,
+    with_group,
+)
+
+# Intervals: values come from the fine cells, and variances too unless rows are in clusters.
+
+_ALL = slice(None)
+
+
+@dataclass(frozen=True)
+class Intervals:
+    """What intervals of the metrics of cells are made of: `numbered` and `table` are what `tabulate` makes of these."""
+
+    cells: Cells
+    keys: list[str]
+    numbered: pl.DataFrame
+    table: pl.DataFrame
+    arguments: EvaluationArguments
+    request: Request
+
+    @cached_property
+    def fine(self) -> UsableCells:
+        """The cells that values are computed from."""
+        return usable_cells(self.cells, self.numbered, self.table.height)
+
+    @cached_property
+    def by_bucket(self) -> UsableCells | None:
+        """The cells of clusters, if rows are in clusters."""
+        return cells_by_bucket(self.cells, self.table, self.keys)
+
+    def small(self) -> pl.Series:
+        """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
+        return pl.Series("small", ~(self._rows.min(axis=-1) >= FEW_OF_A_CLASS))
+
+    def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
+        """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""
+        exact = is_exact(self.cells.grid, threshold)
+        corners = [(ENDS[0], ENDS[0])] if exact else [(of_1, of_0) for of_1 in ENDS for of_0 in ENDS]
+        lows, highs = zip(*(self._at(names, threshold, *corner) for corner in corners), strict=True)
+        low, high = reduce(np.fmin, lows), reduce(np.fmax, highs)
+        return {name: (low[:, m], high[:, m]) for m, name in enumerate(names)}
+
+    def _at(self, names: Sequence[str], threshold: float, of_1: End, of_0: End) -> Limits:
+        prior, arguments = prior_columns(self.arguments), self.arguments.formula
+        of_groups = partial(
+            self.formula,
+            decision_columns(threshold, of_1, of_0),
+            [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names],
+        )
+        moments = self._decided(threshold, of_1, of_0)
+        clusters = self._clusters(threshold, moments)
+        scales = [scale_of(name, arguments.costs) for name in names]
+        return Estimator(of_groups, moments, clusters, with_pseudocounts).interval(scales, self.request)
+
+    def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
+        decided = self.sums(decision_columns(threshold, of_1, of_0))
+        if not self.cells.weighted:
+            return Moments.one_hot(decided, decided)
+        return Moments.one_hot(decided, self.fine.decided(threshold, of_1, of_0, self.fine.weight2))
+
+    def _clusters(self, threshold: float, moments: Moments) -> Clusters | None:
+        return None if self.by_bucket is None else self.by_bucket.decided_clusters(threshold, moments.linear)
+
+    def near_kink(self, threshold: float) -> pl.Series:
+        """Whether NEC at the group's own shares is beside the kink of what normalises it."""
+        moments = self._decided(threshold, ENDS[0], ENDS[0])
+        costs = np.array(self.arguments.formula.costs.values)
+
+        def constant(decided: Floats) -> Floats:
+            of_class = decided.sum(axis=-1)
+            with np.errstate(all="ignore"):
+                return np.asarray(of_class @ costs / of_class.sum(axis=-1, keepdims=True))
+
+        return pl.Series(Estimator(lambda _: constant, moments, self._clusters(threshold, moments)).near_kink())
+
+    def of_loss(self, name: str, bounds: Limits) -> Limits:
+        """The limits of a metric that is a mean loss, and known to lie between these bounds."""
+        loss = LOSS_OF[name]
+        shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
+        columns = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
+        value = loss_column(name, prior_columns(self.arguments), "" if shift is None else "_low")
+        return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
+
+    # Infinite losses have no limits.
+    @quiet
+    def of_mean_loss(
+        self,
+        value: pl.Expr,
+        columns: Sequence[list[list[str]]],
+        losses: Callable[[UsableCells], Floats],
+        bounds: Limits,
+        scale: Scale,
+    ) -> Limits:
+        """The limits of an expression on the first of these columns: of the sums of a loss, or of the bounds of them.
+
+        Each row of a cell has about as much of it as `losses` say.
+        """
+        totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
+        of_groups = partial(self.formula, columns[0], [value])
+        formula = of_groups(_ALL)
+        cells = self.fine if self.by_bucket is None else self.by_bucket
+        loss = cells.with_sums(losses(cells), totals[..., 1])
+        features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
+        source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
+        variance = source.variance(slopes_of(formula, totals)[..., 0])
+        known = has_rows(self._rows, several=True) & np.isfinite(cells.total(cells.weight * loss)).all(axis=-1)
+        if self.request.is_resampled:
+            estimates = np.where(known[:, None], formula(totals[None])[0], np.nan)
+            ends = bootstrap_limits(of_groups, *_resampled(cells, loss), estimates, self.request)
+            low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
+            return low, high
+        low, high = (limits(bound, variance, scale, self.request.level)[end] for end, bound in enumerate(bounds))
+        return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+    @cached_property
+    def amounts(self) -> tuple[Floats, Floats]:
+        """Sums over the rows of w and of w^2, (groups, classes)."""
+        return self.fine.total(self.fine.weight), self.fine.total(self.fine.weight2)
+
+    @cached_property
+    def _rows(self) -> Floats:
+        """(groups, classes): how many rows of equal weight say as much."""
+        return effective_rows(*self.amounts)
+
+    def sums(self, columns: list[list[str]]) -> Floats:
+        """(groups, classes, features): columns of the table."""
+        flat = [pl.col(name).cast(pl.Float64) for of_class in columns for name in of_class]
+        return self.table.select(flat).to_numpy().reshape(-1, 2, 2).astype(np.float64)
+
+    def formula(
+        self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice | Integers = _ALL
+    ) -> Formula:
+        """The expressions as functions of these columns of the table, of some groups; what else they read of it stays."""
+        priors = prior_columns(self.arguments)
+        return formula_of(self.table.select(priors)[groups] if priors else pl.DataFrame(), columns, expressions)
+
+
+def _resampled(cells: UsableCells, loss: Floats) -> Resampled:
+    bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
+    squares = [(cells.weight2 * loss, cells.weight2 * loss**2)]
+    return resampled_values(
+        *(cells.group, cells.label, [loss], cells.weight, squares, cells.weight2), (cells.n_groups, 2), bucket
+    )
+
+
+def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:
+    """Expressions as functions of the sums of each class, which are these columns; `others` are the columns that stay."""
+    flat = [name for of_class in columns for name in of_class]
+
+    def values(sums: Floats) -> Floats:
+        n_variants, n_groups = sums.shape[:2]
+        moved = pl.DataFrame(sums.reshape(n_variants * n_groups, len(flat)), schema=flat, orient="row")
+        if others.width:
+            moved = moved.hstack(pl.concat([others] * n_variants))
+        found = moved.select(e.cast(pl.Float64).alias(f"{i}") for i, e in enumerate(expressions))
+        return found.to_numpy().reshape(n_variants, n_groups, len(expressions)).astype(np.float64)
+
+    return values
+
+
+# Pointwise intervals of curves: at each point those of its metrics, as if it were the only one.
+
+# Numbers of the sums of buckets at points that are made at a time.
+_BLOCK = 2**22
+_COLUMNS = [edge_columns(i) for i in range(2)]
+
+
+# Squares of weights may be more than a float holds: then there are no limits.
+@quiet
+def with_bands(
+    points: pl.DataFrame, formulas: Mapping[str, pl.Expr], cells: Cells, costs: CostMatrix, request: Request
+) -> dict[str, pl.Series]:
+    """`NAME_ci_low` and `NAME_ci_high` of the formulas at each of the points, which `at_every_edge` made of the cells."""
+    check_squares(cells.frame, cells.weighted)
+    buckets = None if cells.coarse is None else _Buckets(cells, points)
+    scales = [scale_of(name, costs) for name in formulas]
+    others = points.select(name for name in points.columns if name.startswith("__ec_prior"))
+    ends: list[Limits] = []
+    for rows in _blocks(points, cells.buckets or 1):
+        part = points[rows]
+        moments = Moments.one_hot(_sums(part, squared=False), _sums(part, squared=cells.weighted))
+        clusters = None if buckets is None else buckets.at(part[GROUP].to_numpy(), moments.linear[:, :, 1])
+        of_groups = partial(_formula_at, others[rows], [*formulas.values()])
+        ends.append(Estimator(of_groups, moments, clusters, with_pseudocounts).interval(scales, request))
+    return {
+        f"{name}_ci_{end}": pl.Series(np.concatenate([of[e][:, m] for of in ends] or [np.zeros(0)]), nan_to_null=True)
+        for m, name in enumerate(formulas)
+        for e, end in enumerate(("low", "high"))
+    }
+
+
+def _formula_at(others: pl.DataFrame, formulas: Sequence[pl.Expr], points: slice | Integers) -> Formula:
+    return formula_of(others[points] if others.width else others, _COLUMNS, formulas)
+
+
+def _blocks(points: pl.DataFrame, n_buckets: int) -> Iterator[slice]:
+    size = max(_BLOCK // (16 * n_buckets), 1)
+    return (slice(start, start + size) for start in range(0, points.height, size))
+
+
+def _sums(points: pl.DataFrame, *, squared: bool) -> Floats:
+    """Sums of weights at each point, or of their squares: (points, classes, decisions)."""
+    columns = [pl.col(name).cast(pl.Float64) for i in range(2) for name in edge_columns(i, squared=squared)]
+    return points.select(columns).to_numpy().reshape(-1, 2, 2).astype(np.float64)
+
+
+class _Buckets:
+    """The rows of each bucket from the highest score down, of each group and class."""
+
+    def __init__(self, cells: Cells, points: pl.DataFrame) -> None:
+        assert cells.coarse is not None
+        assert cells.buckets is not None
+        self._number = cells.buckets
+        groups = points.select(GROUP, *cells.keys).unique(GROUP)
+        used = usable_rows(with_group(cells.coarse, groups, cells.keys), cells.weighted).drop_nulls(GROUP)
+        ordered = used.sort(GROUP, "class", "bin", "above", descending=[False, False, True, True])
+        self._of = {
+            (int(group), int(label)): self._running(part)
+            for (group, label), part in ordered.partition_by([GROUP, "class"], as_dict=True).items()
+        }
+
+    def _running(self, part: pl.DataFrame) -> tuple[Floats, Floats]:
+        """The weight above each edge of the cells; and that of each bucket, then of rows in none, and of the squares of their weights."""
+        cell = part.select("bin", "above").select(pl.struct(pl.all()).rle_id().alias("cell"))["cell"].to_numpy()
+        bucket = part[BUCKET].fill_null(self._number).to_numpy().astype(np.int64)
+        sums = np.zeros((int(cell[-1]) + 2, self._number + 2))
+        np.add.at(sums, (cell.astype(np.int64) + 1, bucket), part["weight"].to_numpy())
+        alone = bucket == self._number
+        np.add.at(sums, (cell[alone].astype(np.int64) + 1, self._number + 1), part["weight2"].to_numpy()[alone])
+        running = np.cumsum(sums, axis=0)
+        return running[:, :-1].sum(axis=1), running
+
+    def at(self, group: Integers, positive: Floats) -> Clusters:
+        """The sums at points of these groups, of which so much weight of each class is above, (points, classes)."""
+        # Where a point lies within a coarse cell, as many of its rows are above it, in every bucket, as there are of all.
+        of_points = np.zeros((len(group), 2, 2, self._number + 2))
+        first = np.flatnonzero(np.diff(group, prepend=-1))
+        for start, end in zip(first, [*first[1:], len(group)], strict=True):
+            for label in range(2):
+                found = self._of.get((int(group[start]), label))
+                if found is None:
+                    continue
+                edges, running = found
+                x = np.minimum(positive[start:end, label], edges[-1])
+                at = np.clip(np.searchsorted(edges, x, side="right") - 1, 0, len(edges) - 2)
+                share = ((x - edges[at]) / (edges[at + 1] - edges[at]))[:, None]
+                above = running[at] + share * (running[at + 1] - running[at])
+                of_points[start:end, label, 1] = above
+                of_points[start:end, label, 0] = running[-1] - above
+        linear = np.moveaxis(of_points[..., : self._number], -1, 1)
+        singletons = Moments.one_hot(of_points[..., self._number], of_points[..., self._number + 1])
+        return Clusters(linear, linear.sum(axis=(2, 3)), np.ones(2), singletons if singletons.weight.any() else None)
+
+
+@quiet
+def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: int, request: Request) -> Limits:
+    """The limits of the share of positives in each row.
+
+    `rows` has sums of weights, `w0` and `w1`, and of their squares, `v0` and `v1`; `by_bucket`, of rows in clusters, the same of each
+    bucket, with the number of the `row`.
+    """
+    clusters = None
+    if by_bucket is not None:
+        place = by_bucket["row"].to_numpy().astype(np.int64), by_bucket[BUCKET].fill_null(n_buckets).to_numpy()
+        linear = np.zeros((rows.height, n_buckets + 1, 1, 2))
+        linear[place] = by_bucket.select("w0", "w1").to_numpy()[:, None]
+        alone, singletons = by_bucket.filter(pl.col(BUCKET).is_null()), None
+        if alone.height:
+            square = np.zeros((rows.height, 1, 2))
+            square[alone["row"].to_numpy()] = alone.select("v0", "v1").to_numpy()[:, None]
+            singletons = Moments.one_hot(linear[:, -1], square)
+        clusters = Clusters(linear[:, :-1], linear[:, :-1].sum(axis=(2, 3)), np.ones(2), singletons)
+    low, high = Estimator(lambda _: _share, _shares(rows), clusters, with_pseudocounts).interval(["logit"], request)
+    return low[:, 0], high[:, 0]
+
+
+def _shares(rows: pl.DataFrame) -> Moments:
+    linear, square = (rows.select(f"{x}0", f"{x}1").to_numpy().astype(np.float64)[:, None] for x in "wv")
+    return Moments.one_hot(linear, square)
+
+
+def _share(sums: Floats) -> Floats:
+    with np.errstate(all="ignore"):
+        return np.asarray(sums[..., 1] / sums.sum(axis=-1))
+
+
+# What chance alone makes of the calibration error of calibrated posteriors, from cells.
+
+
+def error_if_calibrated(intervals: Intervals) -> Limits:
+    """The mean of the calibration error, and what it is below at the level of the intervals, at the groups' own shares."""
+    fine, request, number = intervals.fine, intervals.request, intervals.arguments.ece.number
+    p = _posterior(fine)
+    noise = _summed(fine.group * number + _bins(fine, p, number), fine.weight2 * p * (1 - p), (fine.n_groups, number))
+    size = fine.total(fine.weight).sum(axis=-1)
+    clusters = None if intervals.by_bucket is None else _clusters(intervals.by_bucket, number)
+    return if_calibrated(variance_of_gaps(size, noise, clusters), request.level, request.seed)
+
+
+def _clusters(cells: UsableCells, number: int) -> BinnedClusters:
+    p, n_buckets = _posterior(cells), cells.buckets + 1
+    at = (cells.group * n_buckets + cells.bucket) * number + _bins(cells, p, number)
+    rows, gaps, noise = (
+        _summed(at, values, (cells.n_groups, n_buckets, number))
+        for values in (cells.weight, cells.weight * (p - cells.label), cells.weight2 * p * (1 - p))
+    )
+    # The last are the rows that are in no bucket.
+    return BinnedClusters(rows[:, :-1], gaps[:, :-1], noise[:, -1], rows[:, -1].sum(axis=-1))
+
+
+def _posterior(cells: UsableCells) -> Floats:
+    values: Floats = cells.of_each(lambda distinct: distinct.select(p=posterior(cells.grid))["p"])
+    return values
+
+
+def _bins(cells: UsableCells, p: Floats, number: int) -> Integers:
+    grid, found = cells.grid, np.zeros(len(p), dtype=np.int64)
+    for k, edge in enumerate(grid.scale.posterior_edges(number), start=1):
+        certain, possible = cells.placed(grid.declared(edge))
+        found += certain | (possible & (p > k / number))
+    return found
+
+
+def _summed(at: Integers, values: Floats, shape: tuple[int, ...]) -> Floats:
+    return np.bincount(at, values, int(np.prod(shape))).astype(np.float64).reshape(shape)
+
+
+# The columns of an evaluation with the limits of each metric beside it.
+
+_COUNTS = (*CELLS, "confusion")
+
+
+# Squares of weights may be more than a float holds: then there are no limits.
+@quiet
+def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -> pl.DataFrame:
+    """What `evaluate` shows, with `small`, and with the limits of each metric after its value and the bounds of this."""
+    added = {"class_prior": [intervals.small()]}
+    for name, (low, high) in _all_limits(shown, names, intervals).items():
+        after, least, most = _bounds(shown, name)
+        added[after] = _columns(name, low, high, least, most)
+    if "nec" in names and not intervals.arguments.prior.stated:
+        kinked = intervals.near_kink(intervals.arguments.thresholds["nec"]).alias("nec_kinked")
+        after = _bounds(shown, "nec")[0]
+        added[after].append(
+            pl.select(pl.when(added[after][0].is_not_null()).then(kinked).alias("nec_kinked")).to_series()
+        )
+    if "ece" in names and intervals.arguments.ece.norm == 1 and not intervals.arguments.prior.stated:
+        known = np.isfinite(floats(shown["ece"]))
+        added["ece_error"] = [
+            pl.Series(f"ece_if_calibrated{end}", np.where(known, values, np.nan), nan_to_null=True)
+            for end, values in zip(("", "_high"), error_if_calibrated(intervals), strict=True)
+        ]
+    check_keys(intervals.keys, [column.name for of_name in added.values() for column in of_name])
+    columns = [x for name in shown.columns for x in (shown[name], *added.get(name, ()))]
+    return pl.DataFrame(columns)
+
+
+@quiet
+def with_limits_of_loss(
+    shown: pl.DataFrame, name: str, intervals: Intervals, losses: Callable[[pl.DataFrame, Grid], pl.Series]
+) -> pl.DataFrame:
+    """The result with the limits of one mean loss, of which the table has the bounds of its sums, `low` and `high`: without `small`."""
+    after, *bounds = _bounds(shown, name)
+    group = GroupSums(prior_columns(intervals.arguments))
+    value = expected_loss(group, [group.total(i, "low") for i in range(2)])
+    ends = [loss_columns(end) for end in ("low", "high")]
+    low, high = intervals.of_mean_loss(
+        value,
+        ends,
+        lambda cells: cells.of_each(lambda distinct: losses(distinct, cells.grid)),
+        (bounds[0], bounds[1]),
+        "log",
+    )
+    added = _columns(name, low, high, *bounds)
+    return pl.DataFrame([x for column in shown.columns for x in (shown[column], *(added if column == after else ()))])
+
+
+def _all_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -> dict[str, Limits]:
+    decided: dict[float, list[str]] = {}
+    by_name: dict[str, Limits] = {}
+    for name in dict.fromkeys(names):
+        if name in LOSS_OF:
+            by_name[name] = intervals.of_loss(name, _bounds(shown, name)[1:])
+        elif name in intervals.arguments.thresholds and name not in _COUNTS:
+            decided.setdefault(intervals.arguments.thresholds[name], []).append(name)
+    for threshold, of_threshold in decided.items():
+        by_name |= intervals.of_decisions(of_threshold, threshold)
+    ranked = [name for name in dict.fromkeys(names) if name in RANKING_METRICS]
+    return by_name | (_of_ranks(shown, ranked, intervals) if ranked else {})
+
+
+def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -> dict[str, Limits]:
+    table, arguments, request = intervals.table, intervals.arguments, intervals.request
+    groups = table.select(GROUP)
+    values = groups.hstack(shown.select(column for name in names for column in (name, f"{name}_error")))
+    cells = intervals.fine if intervals.by_bucket is None else intervals.by_bucket
+    frame = cells.frame if intervals.cells.weighted else cells.frame.drop("weight2")
+    prior = ranking_prior(table, arguments)
+    of_ranks = limits_of_ranks(Ranking(frame, cells.grid, names, arguments.ranking, prior), values, request)
+    joined = groups.join(of_ranks, on=GROUP, how="left", maintain_order="left")
+    return {name: (floats(joined[f"{name}_ci_low"]), floats(joined[f"{name}_ci_high"])) for name in names}
+
+
+def _columns(name: str, low: Floats, high: Floats, least: Floats, most: Floats) -> list[pl.Series]:
+    """The limits as columns, so wide that they hold whatever the value may be."""
+    low, high = extended(low, high, least)[0], extended(low, high, most)[1]
+    known = np.isfinite(least) & np.isfinite(most) & ~np.isnan(low + high)
+    return [
+        pl.Series(f"{name}_ci_{end}", np.where(known, values, np.nan), nan_to_null=True)
+        for end, values in (("low", low), ("high", high))
+    ]
+
+
+def _bounds(shown: pl.DataFrame, name: str) -> tuple[str, Floats, Floats]:
+    """The last column of a metric that its limits come after, and what it lies between; NaN where it is null."""
+    if f"{name}_low" in shown.columns:
+        return f"{name}_high", floats(shown[f"{name}_low"]), floats(shown[f"{name}_high"])
+    value = floats(shown[name])
+    if f"{name}_error" not in shown.columns:
+        return name, value, value
+    error = floats(shown[f"{name}_error"])
+    return f"{name}_error", value - error, value + error
+
+
+# Values: exact where sums or declared thresholds give them, else with bounds.
+
+
+def evaluate(
+    cells: Cells,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any],
+    *,
+    keys: list[str] | None = None,
+    own_threshold: float | None = None,
+    llr_prior: Any = None,
+    request: Request | None = None,
+) -> pl.DataFrame:
+    """Evaluate metrics per group of `keys`, at `own_threshold` unless one or costs are stated; `llr_prior` makes posteriors of LLRs."""
+    grid, keys = cells.grid, cells.keys if keys is None else keys
+    names = list(metrics) or list(battery(grid, keywords))
+    if grid.scale.needs_prior and is_overall(keywords.get("prior")):
+        # Thresholds of LLRs hang on one prior, known before the groups are.
+        keywords = {**keywords, "prior": overall_prior(cells) or "overall"}
+    made_at = keywords.get("prior") if llr_prior is None else llr_prior
+    check_metrics(names, grid, made_at)
+    arguments = parse_arguments(names, grid, keywords, own_threshold)
+    numbered, table = tabulate(cells, keys, arguments)
+    sums = None
+    if any(name in SCORING_RULES or name in ("cllr", "ece") for name in names):
+        sums = number_sums(cells, numbered, table, keys)
+        table = join_losses(table, sums)
+    if grid.scale.needs_prior and any(name in SCORING_RULES for name in names):
+        assert sums is not None
+        table = _join_llr_losses(table, numbered, sums, keys, grid, parse_prior(made_at))
+    joined: dict[str, list[str]] = {}
+    if any(name in RANKING_METRICS for name in names):
+        table, joined = _join_ranks(table, ordered_cells(numbered, grid, cells.weighted), names, arguments)
+    if "ece" in names:
+        assert sums is not None
+        table, joined["ece"] = _join_ece(table, numbered, sums, arguments, grid), ["ece", "ece_error"]
+    columns: dict[str, pl.Expr] = {}
+    for name in names:
+        if name in joined:
+            columns |= {column: pl.col(column) for column in joined[name]}
+        else:
+            columns |= _formula_columns(name, arguments, grid, cells.weighted)
+    # Weights may add up to more than a float holds.
+    right = (pl.col("n_invalid") == 0) & GroupSums(None).size.is_finite()
+    guarded = {
+        name: pl.when(right).then(column) for name, column in {"class_prior": pl.col("class_prior"), **columns}.items()
+    }
+    check_keys(keys, guarded)
+    shown = table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
+    if request is None:
+        return shown
+    return with_limits(shown, names, Intervals(cells, keys, numbered, table, arguments, request))
+
+
+def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
+    prior = prior_columns(arguments)
+    if name == "confusion":
+        of_cells = replace(arguments, thresholds=dict.fromkeys(CELLS, arguments.thresholds[name]))
+        return {
+            column: expression
+            for cell in CELLS
+            for column, expression in _formula_columns(cell, of_cells, grid, weighted).items()
+        }
+    if name in SCORING_RULES and grid.scale.needs_prior:
+        low, high = (loss_column(name, prior, f"_{end}") for end in ("low", "high"))
+        # Where both are infinite the value is known.
+        error = pl.when(low == high).then(0.0).otherwise((high - low) / 2)
+        return {name: (low + high) / 2, f"{name}_error": error}
+    if name in LOSS_OF:
+        return {name: loss_column(name, prior)}
+    threshold = arguments.thresholds[name]
+    dtype = pl.Int64 if name in CELLS and not weighted else pl.Float64
+    corners = [
+        decision_column(name, prior, arguments.formula, threshold, of_1, of_0).cast(dtype)
+        for of_1 in ENDS
+        for of_0 in ENDS
+    ]
+    if is_exact(grid, threshold):
+        return {name: corners[0]}
+    # Every metric of decisions is monotone in either count, so it is extreme at the corners of what they can be.
+    if name == "mcc":
+        # At a corner where all decisions are the same it is not defined, but near there it is as near to 0 as one likes.
+        known = pl.any_horizontal([corner.is_not_null() for corner in corners])
+        corners = [pl.when(known).then(corner.fill_null(0.0)) for corner in corners]
+    return {f"{name}_low": pl.min_horizontal(corners), f"{name}_high": pl.max_horizontal(corners)}
+
+
+def _join_llr_losses(
+    table: pl.DataFrame, numbered: pl.DataFrame, sums: pl.DataFrame, keys: list[str], grid: Grid, prior: CheckedPrior
+) -> pl.DataFrame:
+    shares = stated_shares(table, keys, prior, grid.classes)
+    shift = shares[1].log() - shares[0].log()
+    bounds = llr_losses(numbered, sums, table.select(GROUP, shift=shift), grid)
+    named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
+    joined = table.with_columns(shift.alias(SHIFT)).join(named, on=GROUP, how="left", maintain_order="left")
+    names = [name for name in named.columns if name != GROUP]
+    # A group without such rows adds nothing, but one without a prior, or of LLRs that contradict it, has no losses.
+    known = pl.lit(shift).is_not_null() & ~pl.any_horizontal(
+        [pl.col(name).is_nan().fill_null(value=False) for name in names]
+    )
+    return joined.with_columns(pl.when(known).then(pl.col(name).fill_null(0.0)) for name in names)
+
+
+def _join_ranks(
+    table: pl.DataFrame, ordered: pl.DataFrame, names: Sequence[str], arguments: EvaluationArguments
+) -> tuple[pl.DataFrame, dict[str, list[str]]]:
+    ranked, columns = prepare(ordered, ranking_prior(table, arguments)), {}
+    for name in names:
+        if name in RANKING_METRICS:
+            values = evaluate_ranks(ranked, name, arguments.ranking)
+            named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
+            table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
+            columns[name] = list(named.values())
+    return table, columns
+
+
+def _join_ece(
+    table: pl.DataFrame, numbered: pl.DataFrame, sums: pl.DataFrame, arguments: EvaluationArguments, grid: Grid
+) -> pl.DataFrame:
+    bins = arguments.ece
+    edges = [grid.declared(edge) for edge in grid.scale.posterior_edges(bins.number)]
+    exact = all(is_exact(grid, edge) for edge in edges)
+    if bins.norm == 2 and not exact:
+        raise SketchError(
+            f"ece with norm=2 has no bound where an edge of a bin may be inside a cell: sketch with thresholds=[k / "
+            f"{bins.number} for k in range(1, {bins.number})], as log-odds for log-odds, or exact=True"
+        )
+    group = GroupSums(prior_columns(arguments))
+    stated = arguments.prior.stated
+    even = ratio(pl.lit(1.0), group.size)
+    weights = table.select(GROUP, **{f"r{i}": row_weight(group, i) if stated else even for i in range(2)})
+    rows = _with_exact_posteriors(sums, numbered) if exact else _with_posteriors_of_bins(numbered, grid)
+    values = calibration_error_of_cells(rows, weights, [placed(grid, edge) for edge in edges], bins)
+    return table.join(values, on=GROUP, how="left", maintain_order="left")
+
+
+def _with_exact_posteriors(sums: pl.DataFrame, numbered: pl.DataFrame) -> pl.DataFrame:
+    if "weight" not in sums.columns:
+        weights = numbered.group_by(GROUP, "class", "above").agg(pl.col("weight").sum())
+        sums = sums.join(weights, on=[GROUP, "class", "above"], how="left")
+    return sums.with_columns(least=0.0, most=0.0, off=0.0)
+
+
+def _with_posteriors_of_bins(numbered: pl.DataFrame, grid: Grid) -> pl.DataFrame:
+    """Rows as the calibration error takes them, of cells that know no more of their posteriors than the bin."""
+    used = numbered.filter(pl.col("class") >= 0)
+    middle, (least, most), weight = posterior(grid), posterior_bounds(grid), pl.col("weight")
+    return used.with_columns(posterior=middle, least=least, most=most).with_columns(
+        posterior=pl.col("posterior") * weight,
+        off=weight * pl.max_horizontal(pl.col("most") - pl.col("posterior"), pl.col("posterior") - pl.col("least")),
+    )

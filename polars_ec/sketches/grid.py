@@ -1,0 +1,252 @@
+"""The grid of a sketch: which bin a score is in, as a Polars expression, where the bins' edges are, and the columns."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeAlias
+
+import polars as pl
+
+from polars_ec.arguments.classes import UNKNOWN, ClassNames
+from polars_ec.arguments.keywords import parse_number
+from polars_ec.arguments.scales import POSTERIOR, SCALES, ScoreScale
+from polars_ec.exceptions import SketchError
+from polars_ec.numerics import Floats, np
+from polars_ec.scores.scores import sigmoid
+from polars_ec.typing import RankingScoreType
+
+SketchScoreType: TypeAlias = RankingScoreType
+SUMS = ("log_loss", "brier", "posterior")
+"""Sums over rows of weight times the row's value, which a sketch of bins has beside its cells."""
+WEIGHTS = ("weight", "weight2")
+"""Sums of the weights of the rows of a cell and of their squares, where rows have weights."""
+AMOUNTS = ("n", *WEIGHTS, *SUMS)
+"""What adds up where rows are taken together; the other columns say which rows."""
+RESERVED = frozenset({"table", *AMOUNTS})
+"""Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
+EXACT = "score_value"
+"""The column of an exact sketch that says which score a cell is of; `score` says which model."""
+BUCKET = "bucket"
+"""The column of coarse cells that says in which bucket the cluster of the rows is; null for rows without one."""
+
+# Bins are equal up to this many nats on either side, and open-ended beyond.
+RANGE = 64
+# No finite double has a logarithm outside -746..746.
+RAW_RANGE = 746
+_FINEST = 4096
+_COARSE = 8
+_LARGEST = 1.7976931348623157e308
+_ULP = 2.0**-52
+_TINY = 5e-324
+
+
+def checked_resolution(resolution: Any) -> int:
+    """The number of bins per nat, if it is one."""
+    if isinstance(resolution, bool) or not hasattr(resolution, "__index__") or not 1 <= resolution <= _FINEST:
+        raise ValueError(f"resolution={resolution!r} is not a whole number of bins per nat from 1 to {_FINEST}")
+    return int(resolution)
+
+
+def check_same(what: str, one: object, other: object) -> None:
+    """SketchError if sketches of such a difference are to be added up."""
+    if one != other:
+        raise SketchError(f"sketches of different {what} cannot be added up: {one} and {other}")
+
+
+def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
+    """Sort the thresholds, each once; 0 stands for -0 too."""
+    if isinstance(thresholds, str) or not hasattr(thresholds, "__iter__"):
+        raise ValueError(f"thresholds={thresholds!r} is not a sequence of numbers: pass [{thresholds!r}]")
+    return tuple(sorted({parse_number(threshold, "thresholds") + 0.0 for threshold in thresholds}))
+
+
+@dataclass(frozen=True)
+class Grid:
+    """How scores become cells: `resolution` bins per nat, None for a cell per distinct score; ascending `thresholds` are edges of cells."""
+
+    score_type: str
+    resolution: int | None
+    thresholds: tuple[float, ...] = ()
+    classes: ClassNames = field(default=UNKNOWN, compare=False)
+
+    @property
+    def scale(self) -> ScoreScale:
+        """What the scores are."""
+        return SCALES[self.score_type]
+
+    @property
+    def cell_columns(self) -> list[str]:
+        """The columns of a sketch that say which cell a row is, lowest scores first when sorted."""
+        return [EXACT] if self.resolution is None else ["bin", "above"]
+
+    def declared(self, computed: float) -> float:
+        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is."""
+        if self.resolution is None:
+            return computed
+        near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]
+        return min(near, key=lambda t: abs(t - computed), default=computed)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the cells beside the group columns; `WEIGHTS` only where rows have weights."""
+        return ("class", *self.cell_columns, "n", *WEIGHTS)
+
+    @property
+    def coarse(self) -> Grid:
+        """The grid of the cells that are counted by bucket: fine enough for a variance."""
+        return replace(self, resolution=min(_COARSE, self.resolution or _COARSE))
+
+    @property
+    def has_sums(self) -> bool:
+        """True if sums are kept beside the cells: where no loss of a row follows from its cell, and there are losses."""
+        return self.resolution is not None and not self.scale.has_order_only
+
+    @property
+    def infinite_bins(self) -> tuple[int, int]:
+        """The bins of the scores -inf and inf, in log-odds or as they are: the outermost ones."""
+        if self.scale.has_order_only:
+            outermost = 2 * RAW_RANGE * self._stated_resolution + 2
+            return -outermost, outermost
+        edge = RANGE * self._stated_resolution
+        return -edge - 2, edge + 1
+
+    @property
+    def _stated_resolution(self) -> int:
+        if self.resolution is None:
+            raise ValueError("an exact sketch has no bins")
+        return self.resolution
+
+    def bin(self, score: pl.Expr, position: pl.Expr) -> pl.Expr:
+        """Int32 bin of a score that is not wrong, by its position."""
+        resolution = self._stated_resolution
+        lowest, highest = self.infinite_bins
+        steps = (position * resolution).floor()
+        if self.scale.has_order_only:
+            size = steps + (RAW_RANGE * resolution + 1)
+            finite = pl.when(score > 0).then(size).when(score < 0).then(-size).when(score == 0).then(0.0)
+            return pl.when(score.is_infinite()).then(score.sign() * highest).otherwise(finite).cast(pl.Int32)
+        inner = pl.when(position == -math.inf).then(float(lowest)).otherwise(steps.clip(lowest + 1, highest - 1))
+        return pl.when(position == math.inf).then(float(highest)).otherwise(inner).cast(pl.Int32)
+
+    @property
+    def is_cut_by_coarse(self) -> bool:
+        """True if an edge of the coarse grid may lie inside of a bin, so that its bins do not follow from these."""
+        return self.resolution is None or self.resolution % self.coarse._stated_resolution != 0
+
+    def coarse_bin(self, bin_: pl.Expr) -> pl.Expr:
+        """The bin of the coarse grid that a bin lies in."""
+        resolution, coarse = self._stated_resolution, self.coarse
+        if self.scale.has_order_only:
+            inner = (bin_.abs() - 1) // (resolution // coarse._stated_resolution) + 1
+            inner = pl.when(bin_ > 0).then(inner).when(bin_ < 0).then(-inner).otherwise(0)
+        else:
+            inner = bin_ // (resolution // coarse._stated_resolution)
+        (lowest, highest), (low, high) = self.infinite_bins, coarse.infinite_bins
+        return pl.when(bin_ == lowest).then(low).when(bin_ == highest).then(high).otherwise(inner)
+
+    def is_point(self) -> pl.Expr:
+        """True if all rows of a cell have the same score, so that their order is known: they are ties."""
+        if self.resolution is None:
+            return pl.lit(value=True)
+        if self.scale.has_order_only:
+            return pl.col("bin").is_in([0, *self.infinite_bins])
+        return pl.col("bin").is_in(self.infinite_bins)
+
+    def bin_edges(self) -> tuple[pl.Expr, pl.Expr]:
+        """The begin and the end of the bin of a cell, in log-odds; infinite for the outermost ones."""
+        resolution = self._stated_resolution
+        bins = pl.col("bin").cast(pl.Float64)
+        lowest, highest = self.infinite_bins
+        below = pl.when(bins <= lowest + 1).then(-math.inf).when(bins == highest).then(math.inf)
+        above = pl.when(bins >= highest - 1).then(math.inf).when(bins == lowest).then(-math.inf)
+        return below.otherwise(bins / resolution), above.otherwise((bins + 1) / resolution)
+
+    def lower_edge(self) -> pl.Expr:
+        """A threshold, on the scale of the score, that the scores of a cell are above and those of lower cells are not; -inf for the lowest bin."""
+        resolution = self._stated_resolution
+        bins = pl.col("bin").cast(pl.Float64)
+        scale, of_edge = self.scale, self._raw_edge if self.scale.has_order_only else self._log_odds_edge
+        edge = of_edge(bins, resolution)
+        if scale.is_share:
+            edge = scale.of_share(sigmoid(edge))
+        below = edge - edge.abs() * _ULP - _TINY
+        if scale.is_share:
+            # Below 1 and at 0 there are the neighbours of the bins that hold nothing but 1 and 0.
+            zero, one = self.infinite_bins
+            below_one = scale.of_share(pl.lit(1 - _ULP / 2))
+            below = pl.when(bins == zero + 1).then(0.0).when(bins == one).then(below_one).otherwise(below)
+        declared = pl.col("above").replace_strict(
+            range(len(self.thresholds) + 1), [-math.inf, *self.thresholds], return_dtype=pl.Float64
+        )
+        return pl.max_horizontal(below, declared)
+
+    def _log_odds_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
+        lowest, highest = self.infinite_bins
+        edge = pl.when(bins == highest).then(_LARGEST).otherwise(bins / resolution)
+        return pl.when(bins == lowest + 1).then(-_LARGEST).when(bins == lowest).then(-math.inf).otherwise(edge)
+
+    def _raw_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
+        offset = RAW_RANGE * resolution + 1
+        _, infinite = self.infinite_bins
+        up = ((bins - offset) / resolution).exp()
+        # A negative bin holds its far edge.
+        down = -((-bins - offset + 1) / resolution).exp()
+        edge = pl.when(bins > 0).then(up).when(bins < 0).then(down).otherwise(0.0)
+        return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)
+
+
+# The bins of posteriors by NumPy, whose logarithm takes a ninth of the engine's time. It may be off by one unit in the last place: that is
+# nothing to a loss, but next to an edge it is another bin. There the engine's logarithm decides, which is that of every SQL engine.
+
+# Rows that stay in the processor's cache from one step to the next.
+_ROWS = 2**15
+# Two logarithms that are off by a unit each, of numbers up to 64, are well within, in nats.
+_NEAR = 1e-12
+
+
+class PosteriorBins:
+    """Logarithms and bins of posteriors, some at a time: what it gives holds until it is asked again."""
+
+    def __init__(self, grid: Grid) -> None:
+        self._grid = grid
+        self._resolution = float(grid.resolution or 0)
+        # The same memory for each batch: new memory takes longer to get than to fill.
+        self._logs: Floats = np.empty((2, 0))
+        self._bins: np.ndarray[Any, np.dtype[np.int32]] = np.empty(0, dtype=np.int32)
+        self._work: Floats = np.empty((2, _ROWS))
+
+    def of(self, posterior: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
+        """`grid.logs` of posteriors without nulls, and their `grid.bin`."""
+        q = posterior.to_numpy()
+        if len(q) > len(self._bins):
+            self._logs, self._bins = np.empty((2, len(q))), np.empty(len(q), dtype=np.int32)
+        with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and what is infinite less itself
+            for start in range(0, len(q), _ROWS):
+                end = min(start + _ROWS, len(q))
+                self._fill(q[start:end], self._logs[:, start:end], self._bins[start:end])
+        log_0, log_1 = self._logs[:, : len(q)]
+        return pl.Series(log_0), pl.Series(log_1), pl.Series(self._bins[: len(q)])
+
+    def _fill(self, q: Floats, logs: Floats, bins: np.ndarray[Any, np.dtype[np.int32]]) -> None:
+        log_0, log_1 = logs
+        steps, work = self._work[:, : len(q)]
+        np.log(np.subtract(1, q, out=log_0), out=log_0)
+        np.log(q, out=log_1)
+        np.multiply(np.subtract(log_1, log_0, out=steps), self._resolution, out=steps)
+        to_edge = np.abs(np.subtract(steps, np.rint(steps, out=work), out=work), out=work)
+        near = to_edge < self._resolution * _NEAR
+        if near.any():
+            log_0[near], log_1[near] = _by_the_engine(q[near])
+            steps[near] = (log_1[near] - log_0[near]) * self._resolution
+        lowest, highest = self._grid.infinite_bins
+        bins[:] = np.clip(np.floor(steps, out=work), lowest + 1, highest - 1, out=work)
+        if not -np.inf < steps.min() <= steps.max() < np.inf:
+            bins[steps == -np.inf] = lowest
+            bins[steps == np.inf] = highest
+
+
+def _by_the_engine(q: Floats) -> list[Floats]:
+    logs = POSTERIOR.share_logs(pl.lit(pl.Series(q)))
+    return [log.to_numpy() for log in pl.select(log.alias(str(i)) for i, log in enumerate(logs))]

@@ -1,0 +1,380 @@
+"""From a log to cells in one pass of the streaming engine: the arguments, checked, and the rows, a batch at a time.
+
+It is a select to a step, because the engine computes a step's columns once, and what expressions repeat as often as they do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, get_args
+
+import polars as pl
+
+from polars_ec.arguments.classes import EMPIRICAL, UNKNOWN
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.inputs import ahead, batches
+from polars_ec.arguments.keywords import Options, parse_options
+from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
+from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
+from polars_ec.scores.read import Rows, check_names, class_index, expand, resolve_columns
+from polars_ec.scores.scores import BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior
+from polars_ec.sketches.arguments import OperatingPoint, check_prior, parse_operating_point
+from polars_ec.sketches.cells import SCORE, TARGET, Cells
+from polars_ec.sketches.counting import CELL, COARSE, GROUP, SLOT, STAND_IN, CellCodes, Counting, KeyCode
+from polars_ec.sketches.grid import (
+    BUCKET,
+    EXACT,
+    RESERVED,
+    SUMS,
+    WEIGHTS,
+    Grid,
+    PosteriorBins,
+    checked_resolution,
+    sorted_thresholds,
+)
+from polars_ec.typing import IntoExpr, Reduction
+
+_BATCH = 500_000
+_OF_MODELS = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
+_LOGS = ["__log_0", "__log_1"]
+_POSITION, _BIN = "__position", "__bin"
+
+
+@dataclass(frozen=True)
+class FoldKey:
+    """The key whose values are assigned to folds, for cross-validation, and the number of folds."""
+
+    folds: int | None = None
+    key: IntoExpr | None = None
+    stratified: bool = False
+
+    def fold(self, rows: Rows, keys: list[pl.Expr]) -> pl.Expr | None:
+        """The column `fold`, if there are folds."""
+        if self.folds is None and self.key is None:
+            return None
+        return fold_of(self.folds, self.key, [*keys, class_index(rows.labels)] if self.stratified else [])
+
+
+@dataclass(frozen=True)
+class ClusterKey:
+    """The key of correlated rows, whose values are assigned to buckets by a hash, for intervals."""
+
+    key: IntoExpr | None = None
+    buckets: int = BUCKETS
+
+    def bucket(self, log: pl.LazyFrame) -> pl.Expr | None:
+        """The bucket of each row, named as its key is, if there are clusters."""
+        number = buckets_of_clusters(self.key, self.buckets)
+        if self.key is None or number is None:
+            return None
+        key, *others = expand(log, self.key, "cluster")
+        if others:
+            raise ValueError(f"cluster={self.key!r} is of several columns: pass one, such as pl.concat_str(...)")
+        assigned = bucket(key, number).alias(key.meta.output_name())
+        log.select(assigned).collect_schema()
+        return assigned
+
+
+def make_cells(
+    lazy: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    options: Mapping[str, Any],
+    *,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    resolution: int = 64,
+    thresholds: Sequence[float | CostMatrix] = (),
+    exact: bool = False,
+    few_rows: int | None = None,
+    reduction: Reduction = "one_vs_rest",
+    folds: FoldKey,
+    clusters: ClusterKey = ClusterKey(),
+) -> tuple[Cells, OperatingPoint]:
+    """Reduce a log to cells, exact ones if it has no more than `few_rows`; and the operating point of the keywords."""
+    if reduction not in get_args(Reduction):
+        raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
+    stated_scale = scale_of(options)
+    of_vectors = stated_scale is not None and stated_scale.is_vector
+    scale = POSTERIOR if of_vectors else parse_sketch_score_type(score_type_of(options))
+    check_prior(options.get("prior"), stated_scale or scale)
+    stated_resolution = checked_resolution(resolution)
+    models = _rows_by_model(lazy, score, label, _reading(options, stated_scale or scale))
+    rows = next(iter(models.values()))
+    keys = expand(lazy, by, "by")
+    # What a vector becomes has other classes than the log, which have no names.
+    names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
+    point, numbers = parse_operating_point(thresholds, scale, options, names)
+    grid = Grid(scale.name, None if exact else stated_resolution, sorted_thresholds(numbers), names)
+    assigned = clusters.bucket(lazy)
+    of_coarse = [] if assigned is None else [BUCKET, *grid.coarse.columns]
+    of_few = [] if few_rows is None else [EXACT]
+    of_models = {*_OF_MODELS, *(f"{name}_{m}" for name in _OF_MODELS for m in range(len(models)))}
+    own = {*of_models, *_LOGS, _POSITION, _BIN, CELL, COARSE, SLOT, GROUP, SCORE, TARGET}
+    check_names(keys, {*grid.columns, *of_coarse, *of_few, *RESERVED, *own}, "a sketch")
+    fold = folds.fold(rows, keys)
+    if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
+        raise ValueError("by= has a column 'fold', which folds= adds: rename it with .alias()")
+    columns = _LogColumns.of(lazy, keys, fold, assigned, models, reduction)
+    if assigned is None:
+        return _count(columns, grid, few_rows, {}), point
+    cluster = {"buckets": int(clusters.buckets), "cluster": assigned.meta.output_name(), "hash": MURMUR3}
+    return _count(columns, grid, few_rows, cluster), point
+
+
+def _rows_by_model(
+    lazy: pl.LazyFrame, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, reading: Options
+) -> dict[str, Rows]:
+    scores = expand(lazy, score, "score")
+    if not scores:
+        raise ValueError("score= names no column")
+    models = {model.meta.output_name(): resolve_columns(lazy, model, label, reading) for model in scores}
+    (first, one), *others = models.items()
+    for name, other in others:
+        of_as_many = len(one.labels.in_class) == len(other.labels.in_class)
+        same = of_as_many and one.class_names.goes_with(other.class_names)
+        if not same or type(one.scores) is not type(other.scores):
+            raise TypeError(
+                f"score= holds {first!r} and {name!r}, which are not both one number a row, nor vectors of the same classes: "
+                "sketch them one by one"
+            )
+    return models
+
+
+def _reading(options: Mapping[str, Any], scale: ScoreScale) -> Options:
+    """The options to read rows by: no decision is taken, and no prior turns LLRs and raw scores into anything."""
+    checked = parse_options({**options, "score_type": scale.without_prior.name})
+    prior = checked.prior if checked.scale.needs_prior else EMPIRICAL
+    return replace(checked, prior=prior, stated_costs=None, cost_fn=1.0, cost_fp=1.0, threshold=None)
+
+
+def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapping[str, Any]) -> Cells:
+    first, others = list[pl.DataFrame](), batches(columns.log, columns.size)
+    if few_rows is not None:
+        first = _beginning(others, few_rows)
+        if sum(batch.height for batch in first) <= few_rows:
+            grid = replace(grid, resolution=None)
+    counting = Counting(columns.codes, grid, columns.weights, SUMS if grid.has_sums else (), cluster.get("buckets"))
+    coarse_grid = grid.coarse if cluster and grid.is_cut_by_coarse else None
+    batch_cells = _BatchCells(columns.models, columns.kept, grid, coarse_grid)
+    frames = chain([columns.log.clear()], (batch.lazy() for batch in chain(first, others)))
+    # One batch is counted while the next is put into cells.
+    for counted in ahead(chain.from_iterable(map(batch_cells.of, frames))):
+        counting.add(counted)
+    cells, sums, coarse = counting.tables()
+    # Names in place of numbers.
+    names, named, amounts, codes = columns.names, columns.named, ["n", *columns.weights], CellCodes(grid)
+    if grid.resolution is not None:
+        cells = cells.with_columns(**codes.decoded(pl.col(CELL)))
+    cells = cells.with_columns(named).select(*names, "class", *grid.cell_columns, *amounts)
+    if sums is not None:
+        sums = sums.with_columns(*named, **codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
+    if coarse is not None:
+        of_number = CellCodes(grid.coarse).all_decoded()
+        coarse = coarse.hstack(of_number[coarse[COARSE]]).with_columns(named)
+        coarse = coarse.select(*names, BUCKET, *of_number.columns, *amounts)
+    return Cells(cells, grid, bool(columns.weights), sums, coarse, **cluster)
+
+
+@dataclass(frozen=True)
+class _LogColumns:
+    """The rows of all models side by side, to be cut apart in each batch, so that the log is read once."""
+
+    log: pl.LazyFrame
+    models: Mapping[str, Rows]
+    codes: list[KeyCode]
+    has_buckets: bool
+
+    @classmethod
+    def of(
+        cls,
+        frame: pl.LazyFrame,
+        keys: list[pl.Expr],
+        fold: pl.Expr | None,
+        bucket: pl.Expr | None,
+        models: Mapping[str, Rows],
+        reduction: Reduction,
+    ) -> _LogColumns:
+        grouped = [*keys, *([] if fold is None else [fold])]
+        codes = {name: KeyCode.of(name, dtype) for name, dtype in frame.select(grouped).collect_schema().items()}
+        encoded = [code.encoded(key) for code, key in zip(codes.values(), grouped, strict=True)]
+        buckets = [] if bucket is None else [bucket.alias(BUCKET)]
+        scores = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
+        log = frame.select(*encoded, *buckets, *(column for columns in scores for column in columns))
+        tall = _is_one_vs_rest(next(iter(models.values())), reduction)
+        codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
+        by = [key.meta.output_name() for key in keys]
+        several, folds = [SCORE] if len(models) > 1 else [], [] if fold is None else [FOLD]
+        names = [*by, *several, *folds, *([TARGET] if tall else [])]
+        return cls(log, models, [codes[name] for name in names], bucket is not None)
+
+    @property
+    def rows(self) -> Rows:
+        """The rows of the first model: all have the same labels and weights."""
+        return next(iter(self.models.values()))
+
+    @property
+    def names(self) -> list[str]:
+        return [code.name for code in self.codes]
+
+    @property
+    def kept(self) -> list[str]:
+        """The columns of a row that stay beside its cell and its weight."""
+        return [*self.names, *([BUCKET] if self.has_buckets else [])]
+
+    @property
+    def weights(self) -> list[str]:
+        return [] if self.rows.weight is None else [*WEIGHTS]
+
+    @property
+    def size(self) -> int:
+        """The number of rows of a batch."""
+        return max(_BATCH // (len(self.rows.labels.in_class) if TARGET in self.names else 1), 1)
+
+    @property
+    def named(self) -> list[pl.Expr]:
+        """The columns of models, if there are several, and of targets in a tall log, with names in place of numbers."""
+        names_of: dict[str, pl.Series] = {}
+        if TARGET in self.names:
+            known = self.rows.labels.names
+            # "not 1" and 1 have no type in common but text.
+            classes = [str(value) for value in known.values] if known.rest else known.values
+            names_of[TARGET] = pl.Series(classes, strict=False)
+        if SCORE in self.names:
+            names_of[SCORE] = pl.Series([*self.models])
+        return [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
+
+
+@dataclass(frozen=True)
+class _BatchCells:
+    """From rows of the log to their cells, and with buckets to coarse cells where those do not follow from the fine ones."""
+
+    models: Mapping[str, Rows]
+    kept: list[str]
+    grid: Grid
+    coarse: Grid | None
+
+    @cached_property
+    def _codes(self) -> CellCodes:
+        return CellCodes(self.grid)
+
+    @cached_property
+    def _bins(self) -> tuple[PosteriorBins | None, PosteriorBins | None]:
+        fine, coarse = (
+            PosteriorBins(made) if made is not None and made.scale.is_share and made.resolution is not None else None
+            for made in (self.grid, self.coarse)
+        )
+        return fine, coarse
+
+    def of(self, batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The cells of one model after the other."""
+        bins, coarse_bins = self._bins
+        for m, model in enumerate(self.models.values()):
+            of_model, own = _rows_of_model(batch, m, model, self.kept), self.kept
+            if self.coarse is not None:
+                of_model, own = _with_coarse_cells(of_model, self.coarse, coarse_bins), [*self.kept, COARSE]
+            cells = _cells_of_rows(of_model, model, own, self._codes, bins)
+            # Few batches have such rows, and those that have none need no look at each row.
+            if self.grid.resolution is not None and cells.select(self._codes.has_unusable(pl.col(CELL))).item():
+                cells = cells.with_columns(self._codes.of_unusable(pl.col(CELL)))
+            yield cells
+
+
+def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFrame]:
+    first, rows = list[pl.DataFrame](), 0
+    while rows <= few_rows and (part := next(parts, None)) is not None:
+        first.append(part)
+        rows += part.height
+    return first
+
+
+def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> pl.LazyFrame:
+    own = [_SCORE, _INDEX, *([] if model.weight is None else [_WEIGHT])]
+    of_row = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in names if name != TARGET]
+    made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
+    return _one_row_per_class(made, len(model.labels.in_class)) if TARGET in names else made
+
+
+def _cells_of_rows(
+    rows: pl.LazyFrame, model: Rows, names: list[str], cell_codes: CellCodes, bins: PosteriorBins | None
+) -> pl.DataFrame:
+    grid = cell_codes.grid
+    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
+    values = {} if weight is None else {"weight": weight, "weight2": weight * weight}
+    if grid.resolution is None:
+        kept = pl.when(index >= 0).then(score).alias(EXACT)
+        return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
+    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
+    if grid.has_sums:
+        values |= _losses(grid, score, index == 1, weight)
+    return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")
+
+
+def _with_coarse_cells(rows: pl.LazyFrame, grid: Grid, bins: PosteriorBins | None) -> pl.LazyFrame:
+    codes = CellCodes(grid)
+    cell = codes.of_unusable(codes.encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_BIN)))
+    return _with_bins(rows, grid, bins).with_columns(cell.alias(COARSE)).drop(_BIN)
+
+
+def _with_bins(rows: pl.LazyFrame, grid: Grid, bins: PosteriorBins | None) -> pl.LazyFrame:
+    """Rows with their bin, and beside posteriors with the logarithms that it follows from."""
+    if bins is not None:
+        collected = rows.collect(engine="streaming")
+        columns = zip([*_LOGS, _BIN], bins.of(grid.scale.share(collected[_SCORE])), strict=True)
+        return collected.lazy().with_columns(column.alias(name) for name, column in columns)
+    score = pl.col(_SCORE)
+    placed = rows.with_columns(grid.scale.position(score).alias(_POSITION))
+    return placed.with_columns(grid.bin(score, pl.col(_POSITION)).alias(_BIN))
+
+
+def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:
+    in_class = [~positive, positive]
+    scores = BinaryScores(score, grid.scale.without_prior)
+    if grid.scale.is_share:
+        true, other = scores.true_and_other(in_class)
+        log_0, log_1 = map(pl.col, _LOGS)
+        log_loss = log_loss_of_posterior(true, other, pl.when(positive).then(log_1).otherwise(log_0))
+    else:
+        log_loss = scores.log_loss(in_class)
+    values = {"log_loss": log_loss, "brier": scores.brier(in_class), "posterior": scores.posteriors[1]}
+    if weight is not None:
+        values = {name: value * weight for name, value in values.items()}
+        # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.
+        values["log_loss"] = pl.when(weight == 0).then(0.0).otherwise(values["log_loss"])
+    return values
+
+
+def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
+    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores | ManyScores)
+
+
+def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
+    """Score, class (-1: invalid, null: missing) and weight of a row, for the m-th model; one against the rest, a list of K scores."""
+    scores, index, stand_in = rows.scores, class_index(rows.labels), pl.lit(STAND_IN)
+    if reduction == "top_label":
+        score = scores.top_posterior.clip(upper_bound=1)
+        if isinstance(scores, BinaryScores):
+            if not scores.scale.is_share:
+                raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
+            score = scores.scale.of_share(score)
+        top = decide(scores, CostMatrix.zero_one(len(rows.labels.in_class)), None).index
+        index = (top == index).cast(pl.Int16)
+    elif isinstance(scores, BinaryScores):
+        score = scores.score
+    else:
+        score = scores.of_posteriors(lambda posteriors: pl.concat_list(q.clip(upper_bound=1) for q in posteriors))
+        stand_in = pl.lit([STAND_IN] * len(rows.labels.in_class), dtype=pl.List(pl.Float64))
+    read = {_SCORE: pl.when(rows.usable).then(score).otherwise(stand_in), _INDEX: rows.class_or_invalid(index)}
+    if rows.weight is not None:
+        read[_WEIGHT] = pl.when(rows.usable).then(rows.weight).otherwise(0.0)
+    return [column.alias(f"{name}_{m}") for name, column in read.items()]
+
+
+def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
+    index = pl.col(_INDEX)
+    targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
+    tall = rows.with_columns(targets.alias(TARGET)).explode(_SCORE, TARGET)
+    in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
+    return tall.with_columns(in_target.alias(_INDEX))

@@ -1,0 +1,637 @@
+"""Curves over the thresholds of a sketch, and the thresholds and costs that follow from them.
+
+A curve is a tidy table, a row per group and operating point, highest threshold first. Operating points are the edges of cells, where
+the counts are exact: every point is a point of the exact curve.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, TypedDict, Unpack
+
+import polars as pl
+
+from polars_ec.arguments.classes import Prior
+from polars_ec.arguments.costs import CostMatrix, Costs
+from polars_ec.arguments.keywords import did_you_mean, parse_interval, parse_number
+from polars_ec.arguments.signatures import checked_keywords
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.ranking import checked_share, enough, hulls
+from polars_ec.formulas.sums import GROUP
+from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
+from polars_ec.sketches.cells import TARGET, Cells, check_keys
+from polars_ec.sketches.evaluation import evaluate, with_bands
+from polars_ec.sketches.grid import Grid
+from polars_ec.sketches.sums import at_every_edge, is_exact, prepared_cells
+from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
+
+# Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
+_LARGEST_HALF_LOG_ODDS = 700.0
+_ENDS = ("low", "high")
+_DEFAULTS: Mapping[str, Any] = MappingProxyType({})
+
+
+def cost_curve(
+    cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any] = _DEFAULTS, interval: float | None = None
+) -> pl.DataFrame:
+    """Metrics of decisions at every operating point: what `Sketch.cost_curve` gives."""
+    request = parse_interval({"interval": interval})
+    for name in metrics:
+        if not isinstance(name, str) or name not in DECISIONS:
+            hint = did_you_mean(str(name), DECISIONS)
+            raise SketchError(f"{name!r} is not a metric of decisions: {hint}They are {', '.join(DECISIONS)}")
+    table, formulas = at_every_edge(cells, metrics, keywords)
+    limited = [name for name in formulas if name not in CELLS] if request is not None else []
+    check_keys(cells.keys, ["threshold", *formulas, *(f"{name}_ci_{end}" for name in limited for end in _ENDS)])
+    shown = table.select(*cells.keys, "threshold", **formulas)
+    if request is None or not limited:
+        return shown
+    costs = parse_formula_arguments(metrics, keywords).formula.costs
+    bands = with_bands(table, {name: formulas[name] for name in limited}, cells, costs, request)
+    order = [x for name in formulas for x in (name, *(f"{name}_ci_{end}" for end in _ENDS if name in limited))]
+    return shown.with_columns(**bands).select(*cells.keys, "threshold", *order)
+
+
+def roc(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
+    """The ROC curve: `threshold`, `fpr`, `tpr`, from (0, 0) to (1, 1).
+
+    With `interval`, such as 0.95, each has limits, as `evaluate` has them at a declared threshold: `fpr_ci_low`, `fpr_ci_high`,
+    `tpr_ci_low`, `tpr_ci_high`. They are of each point for itself: that a band holds the whole curve is less likely.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.roc().rows()
+    [(inf, 0.0, 0.0), (0.7, 0.0, 0.5), (0.4, 0.5, 0.5), (0.1, 0.5, 1.0), (-inf, 1.0, 1.0)]
+    """
+    check_keys(cells.keys, ["tpr"])
+    curve = cost_curve(cells, ["fpr", "recall"], interval=interval)
+    return curve.rename({name: name.replace("recall", "tpr") for name in curve.columns[len(cells.keys) :]})
+
+
+def roc_hull(cells: Cells) -> pl.DataFrame:
+    """Corners of the convex hull of the ROC curve: `fpr`, `tpr`, from (0, 0) to (1, 1); what the best calibration attains.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.roc_hull().rows()
+    [(0.0, 0.0), (0.0, 0.5), (0.5, 1.0), (1.0, 1.0)]
+    """
+    prepared, groups = prepared_cells(cells)
+    corners = hulls(prepared, outer=False)
+    check_keys(cells.keys, corners.columns)
+    return groups.join(corners, on=GROUP, maintain_order="left_right").drop(GROUP)
+
+
+def det(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
+    """The DET curve: `threshold`, `fpr`, `fnr`, and both on the scale of the normal distribution, `fpr_probit`, `fnr_probit`.
+
+    With `interval`, such as 0.95, each has limits, `NAME_ci_low` and `NAME_ci_high`, of each point for itself, as `roc` has them.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.det().row(2)
+    (0.4, 0.5, 0.5, 0.0, 0.0)
+    """
+    check_keys(
+        cells.keys, ["fpr_probit", "fnr_probit", *(f"{x}_probit_ci_{end}" for x in ("fpr", "fnr") for end in _ENDS)]
+    )
+    points = cost_curve(cells, ["fpr", "fnr"], interval=interval)
+    rates = [name for name in points.columns[len(cells.keys) :] if name != "threshold"]
+    return points.with_columns(_probit(points[name]).alias(f"{name[:3]}_probit{name[3:]}") for name in rates)
+
+
+def _probit(rates: pl.Series) -> pl.Series:
+    # Imported here, for nothing else needs it.
+    from statistics import NormalDist
+
+    inverse = NormalDist().inv_cdf
+    values = [
+        None if rate is None else inverse(rate) if 0 < rate < 1 else math.copysign(math.inf, rate - 0.5)
+        for rate in rates
+    ]
+    return pl.Series(values, dtype=pl.Float64)
+
+
+def pr(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
+    """The precision-recall curve: `threshold`, `recall`, `precision`; with `prior`, calibrated.
+
+    Precision is null where nothing is decided positive. With `interval`, such as 0.95, each has limits, `NAME_ci_low` and
+    `NAME_ci_high`, of each point for itself.
+
+    References
+    ----------
+    Siblini et al., "Master your metrics with calibration", Eq. 5, for calibrated precision.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.pr(prior=0.2).select(pl.all().round(3)).rows()
+    [(inf, 0.0, None), (0.7, 0.5, 1.0), (0.4, 0.5, 0.2), (0.1, 1.0, 0.333), (-inf, 1.0, 0.2)]
+    """
+    return cost_curve(cells, ["recall", "precision"], {"prior": prior}, interval)
+
+
+def prg(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:
+    """The precision-recall-gain curve: `threshold`, `recall_gain`, `precision_gain`; with `prior`, calibrated.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.prg().rows()[1:4]
+    [(0.7, 0.0, 1.0), (0.4, 0.0, 0.0), (0.1, 1.0, 0.5)]
+    """
+    return cost_curve(cells, ["recall_gain", "precision_gain"], {"prior": prior})
+
+
+def tippett(cells: Cells) -> pl.DataFrame:
+    """Tippett curves: the share of each class above each threshold; `threshold`, `positives_above`, `negatives_above`.
+
+    `threshold` is an LLR in a sketch of LLRs, else log-odds, which are LLRs plus the log-odds of the prior that the posteriors
+    were made with. Shares are of scores strictly above it; those of positives are the recall, those of negatives the
+    false-positive rate. At 0 the curves of LLRs show which share of each class the LLRs speak against.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"llr": [2.0, -1.0, 1.5, -2.0], "y": [1, 1, 0, 0]})
+    >>> log.ec.sketch("llr", "y", score_type="llr", exact=True).tippett().rows()[1:4]
+    [(1.5, 0.5, 0.0), (-1.0, 0.5, 0.5), (-2.0, 1.0, 0.5)]
+    """
+    if cells.grid.scale.has_order_only:
+        raise SketchError("Tippett curves are of LLRs or log-odds, and the sketch is of raw scores: roc() takes them")
+    check_keys(cells.keys, ["positives_above", "negatives_above"])
+    above = {"recall": "positives_above", "fpr": "negatives_above"}
+    curve = cost_curve(cells, [*above]).rename(above)
+    scale = cells.grid.scale
+    return curve.with_columns(threshold=scale.log_odds(pl.col("threshold").clip(*scale.bounds)))
+
+
+def bayes_error(cells: Cells, prior_log_odds: Sequence[float]) -> pl.DataFrame:
+    """The Bayes error plot of LLRs: actual and minimum DCF at each prior, normalised by the naive system.
+
+    Parameters
+    ----------
+    cells
+        Of LLRs.
+    prior_log_odds
+        Log-odds of the effective priors, finite. Thresholds -x for these x, declared when sketching, make the actual DCF exact.
+
+    Returns
+    -------
+    The group columns, `prior_log_odds`, `dcf` (or `dcf_low` and `dcf_high`, where a threshold was not declared), `min_dcf`
+    and `min_dcf_error`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"llr": [2.0, -1.0, 1.5, -2.0], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("llr", "y", score_type="llr", thresholds=[0.0])
+    >>> sketch.bayes_error([0.0]).select("prior_log_odds", "dcf", "min_dcf").rows()
+    [(0.0, 1.0, 0.5)]
+    """
+    if not hasattr(prior_log_odds, "__iter__") or not len(prior_log_odds):
+        raise ValueError(f"prior_log_odds={prior_log_odds!r} is not a sequence of numbers: pass [0.0], for example")
+    points = [parse_number(x, "prior_log_odds") for x in prior_log_odds]
+    if any(math.isinf(x) for x in points):
+        raise ValueError(f"prior_log_odds={list(prior_log_odds)}: at an infinite one there is one class only")
+    check_keys(cells.keys, ["prior_log_odds", "dcf", "dcf_low", "dcf_high"])
+    thresholds = [cells.grid.declared(-x) for x in points]
+    exact = all(is_exact(cells.grid, threshold) for threshold in thresholds)
+    tables = []
+    for x, threshold in zip(points, thresholds, strict=True):
+        # Costs at even priors, which make the same cost as these priors at even costs: no share is rounded to 0 or 1.
+        half = min(max(x / 2, -_LARGEST_HALF_LOG_ODDS), _LARGEST_HALF_LOG_ODDS)
+        costs = CostMatrix.binary(cost_fn=math.exp(half), cost_fp=math.exp(-half))
+        at = evaluate(cells, ["dcf", "min_dcf"], {"prior": 0.5, "costs": costs, "threshold": threshold})
+        if not exact and "dcf" in at.columns:
+            at = at.with_columns(dcf_low="dcf", dcf_high="dcf")
+        actual = ["dcf"] if exact else ["dcf_low", "dcf_high"]
+        tables.append(
+            at.select(*cells.keys, pl.lit(float(x)).alias("prior_log_odds"), *actual, "min_dcf", "min_dcf_error")
+        )
+    return pl.concat(tables).sort(*cells.keys, "prior_log_odds", nulls_last=True)
+
+
+def bayes_risk(cells: Cells) -> pl.DataFrame:
+    """Risk of posteriors at every operating point t, under costs [[0, 1/(1-t)], [1/t, 0]]: `t`, `bayes_risk`.
+
+    Its integral over t is the cross-entropy; weighted by the density Beta(2, 2) it is 3 times the Brier score.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> curve = sketch.bayes_risk()
+    >>> curve.select(pl.all().round(3)).rows()[1:4]
+    [(0.7, 0.357), (0.4, 1.042), (0.1, 0.278)]
+    """
+    return joint_errors(cells).select(*cells.keys, "t", bayes_risk=risk_at("t"))
+
+
+def risk_at(t: str) -> pl.Expr:
+    """The risk at t, of `missed` positives and false alarms, `alarmed`, as shares of all rows."""
+    parts = (("missed", pl.col(t)), ("alarmed", 1 - pl.col(t)))
+    missed, alarmed = (pl.when(pl.col(x) > 0).then(pl.col(x) / cost).otherwise(0.0) for x, cost in parts)
+    return missed + alarmed
+
+
+def joint_errors(cells: Cells) -> pl.DataFrame:
+    """The points `t` of `bayes_risk`, and the shares of all rows that are `missed` positives and false alarms, `alarmed`."""
+    if not cells.grid.scale.has_posteriors:
+        raise SketchError(f"bayes_risk is of posteriors, and the sketch is of {cells.grid.score_type} scores")
+    check_keys(cells.keys, ["t", "bayes_risk", "missed", "alarmed"])
+    missed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 0], [1, 0]]})
+    alarmed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 1], [0, 0]]})
+    both = missed.rename({"expected_cost": "missed"}).with_columns(alarmed=alarmed["expected_cost"])
+    # Below the lowest score all is positive, down to t = 0.
+    last = both.group_by(cells.keys, maintain_order=True).last() if cells.keys else both.tail(1)
+    ends = last.select(both.columns).with_columns(threshold=pl.lit(-math.inf))
+    points = pl.concat([both, ends]).sort(
+        *cells.keys, "threshold", descending=[*[False] * len(cells.keys), True], nulls_last=True
+    )
+    t, scale = pl.col("threshold"), cells.grid.scale
+    t = scale.share(t) if scale.is_share else 1 / (1 + (-t).exp())
+    return points.select(*cells.keys, t.clip(0, 1).alias("t"), "missed", "alarmed")
+
+
+# Thresholds that a log chooses: the best one of a metric, and the costs that somebody has chosen with it.
+
+
+def best_threshold(cells: Cells, metric: str, keywords: Mapping[str, Any]) -> pl.DataFrame:
+    """The threshold of the best value of a metric, per group: see `Sketch.best_threshold`."""
+    curve = cost_curve(cells, [metric], keywords)
+    value = pl.col(metric)
+    best = value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
+    columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}
+    if not cells.keys:
+        return curve.select(**columns)
+    return curve.group_by(cells.keys, maintain_order=True).agg(**columns)
+
+
+def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
+    """The costs for which the best threshold attains this sensitivity."""
+    target = checked_share(sensitivity, "sensitivity")
+    check_keys(cells.keys, ["threshold", "cost_fn", "alpha", "sensitivity", "tpr", "fpr"])
+    prepared, groups = prepared_cells(cells)
+    tpr, fpr = pl.col("tpr"), pl.col("fpr")
+    hull = hulls(prepared, outer=False).with_columns(alpha=(tpr.diff() / fpr.diff()).over(GROUP))
+    # The slope that leads to the first corner of at least this sensitivity: for a smaller alpha that corner is the best.
+    corner = hull.filter(tpr >= enough(target, pl.lit(not cells.weighted))).group_by(GROUP, maintain_order=True).first()
+    at = prepared.select(
+        GROUP,
+        "threshold",
+        tpr=pl.col("tp") / pl.col("n1"),
+        fpr=pl.col("fp") / pl.col("n0"),
+        odds=pl.col("p0") / pl.col("p1"),
+    )
+    found = (
+        corner.join(at, on=[GROUP, "tpr", "fpr"], how="left", maintain_order="left")
+        .group_by(GROUP, maintain_order=True)
+        .first()
+    )
+    columns = found.select(
+        GROUP, "threshold", cost_fn=pl.col("odds") / pl.col("alpha"), alpha="alpha", sensitivity="tpr"
+    )
+    return groups.join(columns, on=GROUP, how="left", maintain_order="left").drop(GROUP)
+
+
+def cost_of_threshold(grid: Grid) -> pl.Expr:
+    """The cost of a miss, that of a false alarm being 1, whose Bayes threshold is the column `threshold`."""
+    t, scale = pl.col("threshold"), grid.scale
+    if scale.is_share:
+        t = scale.share(
+            t.clip(*scale.bounds)
+        )  # a threshold below all posteriors is that of a miss that costs infinitely more
+        return (1 - t) / t
+    if scale.has_posteriors:
+        return (-t).exp()
+    raise SketchError(
+        f"a threshold on {grid.score_type} scores is the Bayes threshold of no costs: sketch posteriors or log-odds"
+    )
+
+
+# Means over the targets of a sketch: of each class against the rest.
+
+_ROWS = ("n", "n_missing", "n_invalid")
+
+
+def check_targets(cells: Cells, metrics: tuple[str, ...], keywords: Collection[str] = ()) -> None:
+    """SketchError for a sketch that is not of one class against the rest, and for what has no mean."""
+    if TARGET not in cells.keys:
+        raise SketchError(
+            f"mean_over_targets() is of sketches of each class against the rest, which have a group column {TARGET!r}: sketch "
+            "vectors of K scores; this one has evaluate()"
+        )
+    if not metrics:
+        raise SketchError("mean_over_targets() takes names of metrics, such as 'f1' or 'auc_roc', and there is none")
+    if "interval" in keywords:
+        raise SketchError(
+            "mean_over_targets() has no intervals, for every row is one of each target, and their errors are correlated: "
+            "evaluate(interval=) has those of each"
+        )
+    for name in metrics:
+        if name in (*CELLS, "confusion"):
+            raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has it of each")
+
+
+def average_over_targets(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """Average the result of `evaluate` over targets: counts as they are, and the mean of each metric, null where one is null."""
+    by = [name for name in keys if name != TARGET]
+    skipped = (*keys, *_ROWS, "class_prior")
+    metrics = [name for name in table.columns if name not in skipped and not name.endswith("_threshold")]
+    means = [pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name) for name in metrics]
+    # Every row of the log is one of each target.
+    columns = [*(pl.col(name).first() for name in _ROWS), *means]
+    return table.group_by(by, maintain_order=True).agg(columns) if by else table.select(columns)
+
+
+# Cells that know where they decide: metrics at one operating point, and at all of them.
+
+
+class EvaluationKeywords(TypedDict, total=False):
+    """The keywords of `evaluate`."""
+
+    costs: Costs | None
+    cost_fn: float | None
+    cost_fp: float | None
+    threshold: float | None
+    prior: Prior
+    beta: float
+    p_t: float | None
+    sensitivity: float
+    specificity: float
+    method: EerMethod
+    bins: int
+    norm: EceNorm
+
+
+@dataclass(frozen=True, repr=False)
+class DecidingCells(Cells):
+    """Cells, and the operating point that they were made for; the attributes are those of a `Sketch`."""
+
+    costs: CostMatrix = field(default_factory=CostMatrix.binary)
+    threshold: float | None = None
+
+    @property
+    def operating_point(self) -> OperatingPoint:
+        """The point for which no other is stated."""
+        return OperatingPoint(self.costs, self.threshold)
+
+    def _at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
+        return self.operating_point.stands_in(keywords, self.grid.classes)[0]
+
+    def _facts(self) -> dict[str, str]:
+        return {**super()._facts(), "decisions": self.operating_point.words()}
+
+    @checked_keywords
+    def evaluate(
+        self,
+        *metrics: str,
+        costs: Costs | None = None,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
+        threshold: float | None = None,
+        prior: Prior = None,
+        beta: float = 1.0,
+        p_t: float | None = None,
+        sensitivity: float = 0.95,
+        specificity: float = 0.95,
+        method: EerMethod | IntervalMethod = "hull",
+        bins: int = 15,
+        norm: EceNorm = 1,
+        interval: float | None = None,
+        replicates: int = 1000,
+        seed: int = 0,
+    ) -> pl.DataFrame:
+        """Metrics of every group, one row per group, sorted: the function of its name says what each of them is.
+
+        Sums are exact. A metric of decisions is exact at a declared threshold; at any other it comes as two columns, `NAME_low` and
+        `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
+        threshold attains it, `NAME_threshold`. So does `ece`, whose error is 0 where the edges k / bins of its bins are declared
+        thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere. Of LLRs scoring
+        rules need `prior`, which makes posteriors of them, and come with `NAME_error`: a cell knows the bin of its LLRs only.
+
+        Parameters
+        ----------
+        *metrics
+            Names; default: the battery of `report` and `auc_roc`.
+        costs, cost_fn, cost_fp, threshold
+            Where to decide; default: what the sketch was made for.
+        prior
+            Class priors: a number, a sequence, "uniform", "overall" (the shares in all groups together, of each `score` and
+            `target` for itself; null if a row of them is wrong), or an expression over a table with a row per group: the
+            keys, `n` and `class_prior`. Default: the group's own.
+        beta
+            Of fbeta: a miss weighs beta^2 times a false alarm.
+        p_t
+            Of net_benefit: the posterior above which to act, from 0 to below 1.
+        sensitivity
+            Of specificity_at_sensitivity: the least one, above 0 and up to 1.
+        specificity
+            Of sensitivity_at_specificity: the least one, above 0 and up to 1.
+        method
+            Of eer: "hull" or "linear". Or of intervals: "influence", from what each row or cluster adds to the value; "bootstrap" or
+            "bca", from rows or clusters that are drawn anew (eer is of the hull then), which cover too rarely in small groups: with 5
+            positives 74 % (recall) and 72 % (AUC), where 95 % were asked for. Without it "hull" and "influence".
+        bins, norm
+            Of ece: how many bins; 1 for the mean absolute gap, 2 for the root mean square.
+        interval
+            The level of intervals, such as 0.95: of clusters in a sketch that was made with `cluster=`, else of independent rows.
+            Default None: no intervals.
+        replicates
+            Of "bootstrap" and "bca": how many times rows or clusters are drawn anew.
+        seed
+            Of what is drawn at random: the same cells and seed give the same limits.
+
+        Returns
+        -------
+        The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, then the metrics; each null where the expression
+        of its name is. With `interval` also `small` (a class has fewer than 10 rows: limits mean little); and after each metric, but
+        counts and `ece`, `NAME_ci_low` and `NAME_ci_high`, which hold what bins leave open. They are null where a class is absent, rows
+        are wrong or the value is infinite; of mean losses also where a class has one row; of clusters where fewer than 5 buckets
+        have rows; of draws where all of them agree, as at rates of 0 and 1, and where more of them lack a class than lie beyond a limit. `nec_kinked`, at the groups' own shares: two constant decisions are about equally cheap, so that the limits of
+        `nec` may cover too rarely. `ece` has `ece_if_calibrated` and `ece_if_calibrated_high` instead: the mean of what chance alone
+        makes of calibrated posteriors, and what it is below at this level.
+
+        Raises
+        ------
+        ValueError
+            A metric or keyword that there is not; a metric that the sketch cannot give, and what to do instead.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+        >>> log.ec.sketch("p", "y", cost_fn=4).evaluate("nec", "auc_roc", cost_fn=4).select("nec", "auc_roc")
+        shape: (1, 2)
+        ┌─────┬─────────┐
+        │ nec ┆ auc_roc │
+        │ --- ┆ ---     │
+        │ f64 ┆ f64     │
+        ╞═════╪═════════╡
+        │ 0.5 ┆ 0.75    │
+        └─────┴─────────┘
+        """
+        eer, way = parse_method(method)
+        request = parse_interval({"interval": interval, "method": way, "replicates": replicates, "seed": seed})
+        keywords, own_threshold = self.operating_point.stands_in(
+            {
+                "costs": costs,
+                "cost_fn": cost_fn,
+                "cost_fp": cost_fp,
+                "threshold": threshold,
+                "prior": prior,
+                "beta": beta,
+                "p_t": p_t,
+                "sensitivity": sensitivity,
+                "specificity": specificity,
+                "method": eer,
+                "bins": bins,
+                "norm": norm,
+            },
+            self.grid.classes,
+        )
+        return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
+
+    def mean_over_targets(self, *metrics: str, **keywords: Unpack[EvaluationKeywords]) -> pl.DataFrame:
+        """The plain mean of metrics over the targets of a sketch of each class against the rest: one row per group.
+
+        It is an average over K detectors, each of which decides for itself whether a row is of its class, at its own threshold: a
+        row may be detected as several classes, or as none. So it is not the cost of one system that decides for one of K
+        classes, and may rank such systems otherwise than their cost does; that is `nec` of the vectors with K x K costs.
+
+        Parameters
+        ----------
+        *metrics
+            Names, as for `evaluate`; counts have no mean.
+        **keywords
+            As for `evaluate`: the same for every target.
+
+        Returns
+        -------
+        The group columns without `target`, `n`, `n_missing`, `n_invalid`, and the mean of each column that `evaluate` gives for
+        the metrics: also of `NAME_low`, `NAME_high` and `NAME_error`, which bound the mean; no thresholds. Each is null where
+        that of one target is.
+
+        Raises
+        ------
+        SketchError
+            A sketch without targets; counts, or no metric; `interval`: every row is one of each target, so that the intervals of the
+            targets say nothing of that of their mean.
+
+        References
+        ----------
+        Ferrer, "Analysis and comparison of classification metrics", section 4.7.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame(
+        ...     {"p": [[0.7, 0.2, 0.1], [0.3, 0.4, 0.3], [0.1, 0.2, 0.7], [0.6, 0.3, 0.1]], "y": [0, 1, 2, 1]},
+        ...     schema_overrides={"p": pl.Array(pl.Float64, 3)},
+        ... )
+        >>> sketch = log.ec.sketch("p", "y", exact=True)
+        >>> sketch.evaluate("recall", "auc_roc").select("target", "recall", "auc_roc").rows()
+        [(0, 1.0, 1.0), (1, 0.0, 1.0), (2, 1.0, 1.0)]
+        >>> sketch.mean_over_targets("recall", "auc_roc").select("recall", "auc_roc").rows()
+        [(0.6666666666666666, 1.0)]
+        """
+        check_targets(self, metrics, keywords)
+        return average_over_targets(self.evaluate(*metrics, **keywords), self.keys)
+
+    @checked_keywords
+    def cost_curve(
+        self,
+        *metrics: str,
+        costs: Costs | None = None,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
+        prior: Prior = None,
+        beta: float = 1.0,
+        p_t: float | None = None,
+        interval: float | None = None,
+    ) -> pl.DataFrame:
+        """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
+
+        With `interval` also `NAME_ci_low` and `NAME_ci_high` of each, but counts: of each point for itself, as `evaluate` has them
+        at a declared threshold. So the best of many points has no interval here.
+
+        Parameters
+        ----------
+        *metrics
+            Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
+        costs, cost_fn, cost_fp, prior, beta, p_t, interval
+            As for `evaluate`.
+
+        Raises
+        ------
+        SketchError
+            Another metric.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+        >>> sketch = log.ec.sketch("p", "y", exact=True)
+        >>> sketch.cost_curve("nec", cost_fn=2).rows()
+        [(inf, 2.0), (0.7, 1.0), (0.4, 1.5), (0.1, 0.5), (-inf, 1.0)]
+        """
+        keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
+        return cost_curve(self, metrics, self._at_own_point(keywords), interval)
+
+    @checked_keywords
+    def best_threshold(
+        self,
+        metric: str,
+        *,
+        costs: Costs | None = None,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
+        prior: Prior = None,
+        beta: float = 1.0,
+        p_t: float | None = None,
+    ) -> pl.DataFrame:
+        """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
+
+        So it has no interval: the value is the best of many, above what the same threshold would give elsewhere. Evaluate it there.
+
+        Parameters
+        ----------
+        metric
+            A metric of decisions.
+        costs, cost_fn, cost_fp, prior, beta, p_t
+            As for `evaluate`.
+
+        Returns
+        -------
+        The group columns, `threshold` (decide positive above it; the highest on ties) and the metric there, null where it is
+        not defined anywhere.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+        >>> sketch = log.ec.sketch("p", "y", exact=True)
+        >>> sketch.best_threshold("f1").rows()
+        [(0.1, 0.8)]
+        """
+        keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
+        return best_threshold(self, metric, self._at_own_point(keywords))

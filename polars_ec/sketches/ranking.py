@@ -1,0 +1,551 @@
+"""Ranking metrics from cells in the order of their scores: variances by influence or the jackknife, and confidence intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import polars as pl
+
+from polars_ec.arguments.keywords import Request
+from polars_ec.formulas.ranking import RankingArguments, evaluate, evaluate_all, prepare
+from polars_ec.formulas.ranking_influence import (
+    OPERATING_POINTS,
+    SHARE_VARIANCE,
+    SMOOTH_METRICS,
+    influence,
+    influence_on_share,
+)
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.bootstrap import DenseSums, Units, bootstrap
+from polars_ec.inference.confidence import (
+    PARTS,
+    Clusters,
+    Limits,
+    Moments,
+    Singletons,
+    Variance,
+    effective_clusters,
+    forward,
+    in_one_cluster,
+    inverse,
+    jackknife,
+    random_parts,
+    scale_of,
+)
+from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
+from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
+from polars_ec.sketches.grid import Grid
+from polars_ec.sketches.sums import ordered_cells
+
+CELL = "__ec_ordered"
+"""The number of a cell among all, group by group, from the highest down."""
+
+# Cells to a nat of the log-odds of the share of either class that is above.
+_RESOLUTION = 8
+# Cells whose parts are left out at a time.
+_BLOCK = 2**15
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """Cells of the rows of each bucket: number of the cell, class, bucket (-1: no key), sum of w and of w^2."""
+
+    cell: Integers
+    label: Integers
+    bucket: Integers
+    weight: Floats
+    weight2: Floats
+
+    def only(self, which: Bools | Integers | slice) -> Clustered:
+        return Clustered(
+            self.cell[which], self.label[which], self.bucket[which], self.weight[which], self.weight2[which]
+        )
+
+    @property
+    def in_buckets(self) -> Clustered:
+        return self.only(self.bucket >= 0)
+
+    @property
+    def alone(self) -> Clustered:
+        """The rows without a key."""
+        return self.only(self.bucket < 0)
+
+
+@dataclass(frozen=True)
+class RankedCells:
+    """`frame`: as `prepare` takes it, with CELL and the sums of squares `v1`, `v0`; `clustered`: None of independent rows."""
+
+    frame: pl.DataFrame
+    group_ids: pl.Series
+    group: Integers
+    clustered: Clustered | None
+
+    @classmethod
+    def of(cls, cells: pl.DataFrame, grid: Grid) -> RankedCells:
+        """Order cells with GROUP, `class`, the grid's columns, `weight`, with weights `weight2`, and with clusters `bucket`."""
+        weighted = "weight2" in cells.columns
+        used = cells.filter(pl.col("class") >= 0, pl.col("weight") > 0)
+        if not weighted:
+            used = used.with_columns(weight2=pl.col("weight"))
+        frame = ordered_cells(used, grid, weighted).with_row_index(CELL)
+        clustered = None
+        if "bucket" in cells.columns:
+            keys = [GROUP, *grid.cell_columns]
+            placed = used.join(frame.select(*keys, CELL), on=keys, how="left", nulls_equal=True)
+            clustered = Clustered(
+                placed[CELL].to_numpy().astype(np.int64),
+                placed["class"].to_numpy().astype(np.int64),
+                placed["bucket"].fill_null(-1).to_numpy().astype(np.int64),
+                placed["weight"].to_numpy(),
+                placed["weight2"].to_numpy(),
+            )
+        return cls(frame, *_groups(frame), clustered)
+
+    @property
+    def size(self) -> int:
+        """The number of groups."""
+        return len(self.group_ids)
+
+    @property
+    def weights(self) -> tuple[Floats, Floats]:
+        """(cells, classes): sums of w, and of w^2."""
+        weight, weight2 = (self.frame.select(f"{x}0", f"{x}1").to_numpy() for x in "wv")
+        return weight, weight2
+
+    def total(self, values: Floats) -> Floats:
+        """(groups, classes): sums of the values of cells and classes."""
+        return np.stack([summed(self.group, values[:, i], self.size) for i in range(2)], axis=-1)
+
+    def blocks(self) -> Iterator[RankedCells]:
+        """Some groups after the others, so that what is made of their cells stays small."""
+        starts = np.append(np.searchsorted(self.group, np.arange(self.size)), len(self.group))
+        order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
+        clustered = None if self.clustered is None or order is None else self.clustered.only(order)
+        first = 0
+        while first < self.size:
+            last = max(int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1, first + 1)
+            cells = slice(int(starts[first]), int(starts[last]))
+            inside = None
+            if clustered is not None:
+                ends = np.searchsorted(clustered.cell, [cells.start, cells.stop])
+                inside = clustered.only(slice(*ends))
+                inside = replace(inside, cell=inside.cell - cells.start)
+            yield RankedCells(self.frame[cells], self.group_ids[first:last], self.group[cells] - first, inside)
+            first = last
+
+    def coarser(self) -> RankedCells:
+        """Join neighbours: 8 cells to a nat of the log-odds of either class's share above them, so that only order counts."""
+        starts = [pl.col(GROUP) != pl.col(GROUP).shift()]
+        for w in ("w1", "w0"):
+            weight = pl.col(w)
+            share = ((weight.cum_sum() - weight / 2) / weight.sum()).over(GROUP)
+            place = ((share.log() - (-share).log1p()) * _RESOLUTION).floor()
+            starts.append(place != place.shift())
+        run = pl.any_horizontal(starts).fill_null(value=True).cum_sum().alias(CELL)
+        weights = ("w1", "w0", "v1", "v0")
+        frame = (
+            self.frame.drop(CELL)
+            .group_by(run, maintain_order=True)
+            .agg(
+                pl.col(GROUP).first(),
+                pl.col(weights).sum(),
+                pl.col("point").all() & (pl.len() == 1),
+                pl.col("whole").first(),
+            )
+            .with_columns(threshold=pl.lit(None, dtype=pl.Float64))
+        )
+        return RankedCells(frame, *_groups(frame), None)
+
+    def rows(self) -> Floats:
+        """(groups, classes): the effective sample size (Kish)."""
+        weight, weight2 = map(self.total, self.weights)
+        return np.asarray(weight**2 / weight2)
+
+    def part_weights(self, seed: int) -> Floats:
+        """(parts, cells, classes): the weight in each part: of buckets, and of independent rows at random."""
+        shape = (PARTS, self.frame.height, 2)
+        if self.clustered is None:
+            return random_parts(*self.weights, self._starts, seed)
+        with_key, alone = self.clustered.in_buckets, self.clustered.alone
+        index = ((with_key.bucket % PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
+        parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
+        if len(alone.cell):
+            place = alone.cell * 2 + alone.label
+            sums = [summed(place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
+            parts = parts + random_parts(sums[0], sums[1], self._starts, seed)
+        return parts
+
+    @property
+    def _starts(self) -> Integers:
+        return np.searchsorted(self.group, np.arange(self.size))
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """Ranking metrics of cells with GROUP, `class`, the grid's columns, `weight`, `weight2` if weighted and, for rows in clusters, `bucket`."""
+
+    cells: pl.DataFrame
+    grid: Grid
+    metrics: Sequence[str]
+    arguments: RankingArguments
+    prior: pl.DataFrame | None
+
+    @cached_property
+    def ranked(self) -> RankedCells:
+        """The cells in order."""
+        return RankedCells.of(self.cells, self.grid)
+
+    @cached_property
+    def coarse(self) -> RankedCells:
+        """As few cells as order needs; those of clusters are few as they come."""
+        return self.ranked.coarser() if self.ranked.clustered is None else self.ranked
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """(groups, parts): the weight in each part, and each metric without it, NaN where undefined; `whole` is of all rows."""
+
+    weight: Floats
+    values: dict[str, Floats]
+    whole: dict[str, Floats]
+
+    def variance(self, name: str) -> Variance:
+        """The variance of the metric, NaN if undefined without some part, with the degrees of freedom that parts of unequal weight have."""
+        variance = jackknife(self._of_parts(name))
+        df = np.minimum(variance.df, effective_clusters(self.weight) - 1)
+        return Variance(variance.variance, df).only(self._known(name))
+
+    def bias(self, name: str) -> Floats:
+        """The jackknife estimate of the bias of the metric."""
+        number = (self.weight > 0).sum(axis=-1)
+        mean = np.nansum(self._of_parts(name), axis=-1) / number
+        bias = (number - 1) * (mean - self.whole[name])
+        return np.where(self._known(name), bias, np.nan)
+
+    def _of_parts(self, name: str) -> Floats:
+        return np.where(self.weight > 0, self.values[name], np.nan)
+
+    def _known(self, name: str) -> Bools:
+        return np.asarray((np.isfinite(self.values[name]) | (self.weight <= 0)).all(axis=-1))
+
+
+def replicates_of(ranking: Ranking, metrics: Sequence[str], seed: int) -> Replicates:
+    """Compute these metrics without each of the parts."""
+    weights = [np.empty((0, PARTS))]
+    values = {name: [np.empty((0, PARTS))] for name in metrics}
+    whole = {name: [np.empty(0)] for name in metrics}
+    for block in ranking.coarse.blocks() if metrics else ():
+        of_block = _replicates_of_block(ranking, block, metrics, seed)
+        weights.append(of_block.weight)
+        for name in metrics:
+            values[name].append(of_block.values[name])
+            whole[name].append(of_block.whole[name])
+    joined = [{name: np.concatenate(parts) for name, parts in found.items()} for found in (values, whole)]
+    return Replicates(np.concatenate(weights), *joined)
+
+
+def _replicates_of_block(ranking: Ranking, ranked: RankedCells, metrics: Sequence[str], seed: int) -> Replicates:
+    """Each group without each of the parts is a group of its own; after these the groups themselves."""
+    in_parts = ranked.part_weights(seed)
+    total = in_parts.sum(axis=0)
+    rest = np.concatenate([np.clip(total - in_parts, 0, None), total[None]])
+    number = (np.arange(PARTS + 1)[:, None] * ranked.size + ranked.group).ravel()
+    # Where rows of a cell lie is no matter of the variance.
+    tiled = pl.DataFrame({GROUP: number, "w1": rest[:, :, 1].ravel(), "w0": rest[:, :, 0].ravel()}).with_columns(
+        point=pl.lit(value=True), whole=pl.lit(ranked.frame["whole"].all()), threshold=pl.lit(None, dtype=pl.Float64)
+    )
+    prepared = prepare(tiled, _repeated(ranking.prior, ranked.group_ids, PARTS + 1, pl.Int64()))
+    values, whole = {}, {}
+    for name, of in evaluate_all(prepared, metrics, ranking.arguments).items():
+        found = np.full((PARTS + 1) * ranked.size, np.nan)
+        found[of[GROUP].to_numpy()] = of["value"].fill_null(np.nan).to_numpy()
+        of_parts = found.reshape(PARTS + 1, ranked.size)
+        values[name], whole[name] = of_parts[:-1].T, of_parts[-1]
+    weight = np.stack([summed(ranked.group, part.sum(axis=-1), ranked.size) for part in in_parts], axis=-1)
+    return Replicates(weight, values, whole)
+
+
+def _repeated(prior: pl.DataFrame | None, group_ids: pl.Series, times: int, dtype: pl.DataType) -> pl.DataFrame | None:
+    if prior is None:
+        return None
+    of_groups = pl.DataFrame({GROUP: group_ids}).join(prior, on=GROUP, how="left", maintain_order="left")
+    return pl.concat([of_groups] * times).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).cast(dtype).alias(GROUP))
+
+
+def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
+    ids, place = np.unique(frame[GROUP].to_numpy(), return_inverse=True)
+    return pl.Series(GROUP, ids, dtype=frame.schema[GROUP]), place.astype(np.int64)
+
+
+# Variance and limits of ranking metrics, from cells: influence of each cell where a metric is smooth, else the jackknife.
+
+_PART = "part"
+# Of an area, in all rows together: rounding.
+_NO_INFLUENCE = 1e-9
+
+
+@quiet
+def ranking_limits(ranking: Ranking, values: pl.DataFrame, level: float, seed: int = 0) -> pl.DataFrame:
+    """GROUP, `NAME_ci_low` and `NAME_ci_high` of each metric, null if unknown, beside `values`: GROUP, `NAME` and `NAME_error`."""
+    variances, replicates = ranking_variances(ranking, seed)
+    ends = {}
+    for name, (value, error) in _estimates(ranking.ranked, values, variances).items():
+        variance = variances[name]
+        if name == "auc_roc":
+            low, high = auc_limits(value, variance, _independent_rows(ranking, variance), level)
+        else:
+            is_too_good = name in OPTIMISTIC and (name, ranking.arguments.method) != ("eer", "linear")
+            low, high = ranking_limits_of(name, value, variance, replicates.bias(name) if is_too_good else None, level)
+        ends[name] = widened(name, low, high, error)
+    return _table(ranking.ranked, ends)
+
+
+def _estimates(ranked: RankedCells, values: pl.DataFrame, metrics: Iterable[str]) -> dict[str, tuple[Floats, Floats]]:
+    table = pl.DataFrame({GROUP: ranked.group_ids}).join(values, on=GROUP, how="left", maintain_order="left")
+    return {name: (floats(table[name]), floats(table[f"{name}_error"])) for name in metrics}
+
+
+def _table(ranked: RankedCells, limits: Mapping[str, Limits]) -> pl.DataFrame:
+    columns = {
+        f"{name}_ci_{end}": pl.Series(values, dtype=pl.Float64).fill_nan(None)
+        for name, ends in limits.items()
+        for end, values in zip(("low", "high"), ends, strict=True)
+    }
+    return pl.DataFrame({GROUP: ranked.group_ids, **columns})
+
+
+@quiet
+def ranking_variances(ranking: Ranking, seed: int = 0) -> tuple[dict[str, Variance], Replicates]:
+    """The variance of each metric in each group; and replicates of those that have theirs from these, or that are too good."""
+    prepared = prepare(ranking.ranked.frame, ranking.prior)
+    smooth = {
+        name: _of_influence(ranking.ranked, _of_cells(ranking.ranked, _influence(ranking, prepared, name)))
+        for name in ranking.metrics
+        if name in SMOOTH_METRICS
+    }
+    left_out = [name for name in ranking.metrics if name in OPTIMISTIC or name not in smooth]
+    replicates = replicates_of(ranking, left_out, seed)
+    variances = {name: smooth[name] if name in smooth else replicates.variance(name) for name in ranking.metrics}
+    return variances, replicates
+
+
+@quiet
+def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
+    """GROUP, `class`, the cell and the `influence` of a row of weight 1 on a smooth metric; buckets are taken together."""
+    found = _influence(ranking, prepare(ranking.ranked.frame, ranking.prior), metric)
+    return pl.concat(
+        found.filter(pl.col(f"w{i}") > 0).select(
+            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *ranking.grid.cell_columns, influence=f"influence{i}"
+        )
+        for i in range(2)
+    )
+
+
+@quiet
+def ranking_replicates(ranking: Ranking, seed: int = 0) -> pl.DataFrame:
+    """GROUP, `part` (bucket mod 20, or at random), its `weight`, and each metric without it, null where it is not defined."""
+    replicates = replicates_of(ranking, ranking.metrics, seed)
+    groups, parts = replicates.weight.shape
+    return pl.DataFrame(
+        {
+            GROUP: ranking.ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
+            _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
+            "weight": replicates.weight.ravel(),
+            **{name: of.ravel() for name, of in replicates.values.items()},
+        }
+    ).with_columns(pl.col(*ranking.metrics).fill_nan(None))
+
+
+def _influence(ranking: Ranking, prepared: pl.DataFrame, metric: str) -> pl.DataFrame:
+    ranked, arguments = ranking.ranked, ranking.arguments
+    if metric in OPERATING_POINTS:
+        on_share = _of_influence(ranked, _of_cells(ranked, influence_on_share(prepared, metric, arguments)))
+        variance = pl.DataFrame({GROUP: ranked.group_ids, SHARE_VARIANCE: on_share.variance}).fill_nan(None)
+        prepared = prepared.join(variance, on=GROUP, how="left", maintain_order="left")
+    return influence(prepared, metric, arguments, stated=ranking.prior is not None)
+
+
+def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
+    """The influence, (cells, classes); NaN in groups that lack a class."""
+    of_cells = np.full((ranked.frame.height, 2), np.nan)
+    of_cells[found[CELL].to_numpy()] = found.select("influence0", "influence1").to_numpy()
+    return of_cells
+
+
+def _of_influence(ranked: RankedCells, influence: Floats) -> Variance:
+    if ranked.clustered is not None:
+        return _variance_of_clusters(ranked, ranked.clustered, influence)
+    return _variance_of_rows(ranked, influence)
+
+
+def _variance_of_rows(ranked: RankedCells, influence: Floats) -> Variance:
+    weight, weight2 = ranked.weights
+    amounts = weight, weight2, weight * influence, weight2 * influence**2, weight2 * influence
+    # A class that has no rows in a cell has no influence there either.
+    return Singletons(*(ranked.total(np.where(weight > 0, amount, 0.0)) for amount in amounts)).variance
+
+
+def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Variance:
+    """The variance of rows in clusters, with the features 1 and psi of a row."""
+    with_key, alone = clustered.in_buckets, clustered.alone
+    linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
+    singletons, unit = None, np.array([1.0, 0.0])
+    if len(alone.cell):
+        psi = influence[alone.cell, alone.label]
+        sums = [_per_class(ranked, alone, alone.weight2 * psi**power) for power in range(3)]
+        square = np.stack([np.stack(sums[:2], axis=-1), np.stack(sums[1:], axis=-1)], axis=-1)
+        linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
+        singletons = Moments(np.stack(linear_of_rows, axis=-1), square, unit)
+    gradient = np.broadcast_to(1 - unit, (ranked.size, 2, 2))
+    variance = Clusters(linear, linear[..., 0].sum(axis=-1), unit, singletons).variance(gradient)
+    # Influences of a class add up to 0, in one bucket too.
+    differs = _per_class(ranked, clustered, np.abs(_moments_of(clustered, influence)[1])) > _NO_INFLUENCE
+    return variance.only(np.asarray(~(in_one_cluster(linear[..., 0], singletons) & differs).any(axis=-1)))
+
+
+def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:
+    return of.weight, of.weight * influence[of.cell, of.label]
+
+
+def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, buckets, classes): their sums."""
+    shape = (ranked.size, int(np.max(of.bucket, initial=0)) + 1, 2)
+    place = (ranked.group[of.cell] * shape[1] + of.bucket) * 2 + of.label
+    return summed(place, amounts, int(np.prod(shape))).reshape(shape)
+
+
+def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
+    """(groups, classes): their sums."""
+    return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
+
+
+def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
+    """(groups, classes): the effective sample size for the AUC; NaN where there are too few clusters."""
+    ranked = ranking.ranked
+    rows = ranked.rows()
+    if ranked.clustered is None:
+        return rows
+    of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))
+    with_key, alone = ranked.clustered.in_buckets, ranked.clustered.alone
+    weight = _per_bucket(ranked, with_key, with_key.weight)
+    one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
+    clusters = [effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
+    # As many fewer as the variance is larger than that of independent rows; where neither is anything, as many as effective clusters.
+    larger = variance.variance / _variance_of_rows(ranked, of_cells).variance
+    fewer = rows / np.fmax(larger, 1)[:, None]
+    fewest = np.fmin(rows, np.stack(clusters, axis=-1))
+    effective = np.where((larger > 0)[:, None] & np.isfinite(fewer), np.fmax(fewer, 1), fewest)
+    return np.where(np.isnan(variance.variance)[:, None], np.nan, effective)
+
+
+# Limits of ranking metrics; by the bootstrap of cells of rows, or of clusters, that are drawn anew.
+
+
+def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) -> pl.DataFrame:
+    """Confidence intervals as `ranking_limits` gives them, by the method of the request."""
+    if not request.is_resampled:
+        return ranking_limits(ranking, values, request.level, request.seed)
+    drawn = _Resamples(ranking)
+    low, high = bootstrap(
+        drawn.values,
+        drawn.units,
+        DenseSums(drawn.sums, (drawn.width, 2)),
+        level=request.level,
+        corrected=request.method == "bca",
+        replicates=request.replicates,
+        seed=request.seed,
+    )
+    at_hand, ends = drawn.at_hand(), {}
+    for m, (name, (value, error)) in enumerate(_estimates(ranking.coarse, values, ranking.metrics).items()):
+        moved_low, moved_high = (_moved(limit[:, m], at_hand[:, m], value, name) for limit in (low, high))
+        ends[name] = moved_low - error, moved_high + error
+    return _table(ranking.coarse, ends)
+
+
+def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats:
+    """A limit of the value that coarse cells have at hand, as one of the value itself."""
+    scale = scale_of(metric)
+    with np.errstate(all="ignore"):
+        off = np.where(value == at_hand, 0.0, forward(scale, value) - forward(scale, at_hand))
+        return np.where(off == 0, limit, inverse(scale, forward(scale, limit) + off))
+
+
+@dataclass(frozen=True, eq=False)
+class _Resamples:
+    ranking: Ranking
+
+    @property
+    def cells(self) -> RankedCells:
+        return self.ranking.coarse
+
+    @cached_property
+    def starts(self) -> Integers:
+        """The first cell of each group, and the end of the last."""
+        return np.searchsorted(self.cells.group, np.arange(self.cells.size + 1))
+
+    @cached_property
+    def width(self) -> int:
+        """The number of cells of the largest group."""
+        return int(np.diff(self.starts).max(initial=0))
+
+    @cached_property
+    def _of_units(self) -> tuple[Clustered, Integers, Units]:
+        """Rows that are drawn together (of bucket -1, one by one) in the order of their units, the unit of each, and the units."""
+        entries = self.cells.clustered
+        if entries is None:
+            weight, weight2 = self.cells.weights
+            cell, label = np.nonzero(weight > 0)
+            entries = Clustered(cell, label, np.full(len(cell), -1), weight[cell, label], weight2[cell, label])
+        # Buckets come first, then rows, cell by cell from the highest down.
+        rows = entries.bucket < 0
+        entries = entries.only(
+            np.lexsort((entries.label, entries.cell, entries.bucket, rows, self.cells.group[entries.cell]))
+        )
+        group, bucket, rows = self.cells.group[entries.cell], entries.bucket, entries.bucket < 0
+        new = np.ones(len(rows), dtype=bool)
+        new[1:] = (group[1:] != group[:-1]) | (bucket[1:] != bucket[:-1]) | rows[1:]
+        with np.errstate(all="ignore"):
+            number = np.where(rows, entries.weight**2 / entries.weight2, 1.0)[new]
+        starts = np.searchsorted(group[new], np.arange(self.cells.size + 1))
+        return entries, np.cumsum(new) - 1, Units(starts, number)
+
+    @property
+    def units(self) -> Units:
+        return self._of_units[2]
+
+    def sums(self, group: int) -> Floats:
+        """(units, cells, classes): the weights that each unit of a group has in its cells."""
+        entries, unit, units = self._of_units
+        chosen = units.of(group)
+        placed = slice(*np.searchsorted(unit, (chosen.start, chosen.stop)))
+        drawn, of_unit = entries.only(placed), unit[placed] - chosen.start
+        found = np.zeros((chosen.stop - chosen.start, self.width, 2))
+        np.add.at(found, (of_unit, drawn.cell - self.starts[group], drawn.label), drawn.weight)
+        return found
+
+    def at_hand(self) -> Floats:
+        """(groups, metrics): of all rows."""
+        weight = np.zeros((1, self.cells.size, self.width, 2))
+        place = np.arange(self.cells.frame.height) - self.starts[self.cells.group]
+        weight[0, self.cells.group, place] = self.cells.frame.select("w0", "w1").to_numpy()
+        of_all: Floats = self.values(weight, slice(0, self.cells.size))[0]
+        return of_all
+
+    def values(self, weight: Floats, groups: slice) -> Floats:
+        """(variants, groups, metrics), of the weights in cells, (variants, groups, cells, classes); NaN where there are none."""
+        n_variants, n_groups = weight.shape[:2]
+        variant, group, place = np.nonzero((weight > 0).any(axis=-1))
+        cell = self.starts[group + groups.start] + place
+        ids = self.cells.group_ids[groups]
+        drawn = self.cells.frame[cell].with_columns(
+            pl.Series(GROUP, variant * n_groups + group, dtype=ids.dtype),
+            *(pl.Series(f"w{i}", weight[variant, group, place, i]) for i in range(2)),
+        )
+        prepared = prepare(drawn, _repeated(self.ranking.prior, ids, n_variants, ids.dtype))
+        found = np.full((n_variants * n_groups, len(self.ranking.metrics)), np.nan)
+        for m, name in enumerate(self.ranking.metrics):
+            of_groups = evaluate(prepared, name, self.ranking.arguments)
+            found[of_groups[GROUP].to_numpy(), m] = of_groups["value"].cast(pl.Float64).to_numpy()
+        return found.reshape(n_variants, n_groups, len(self.ranking.metrics))

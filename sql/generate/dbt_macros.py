@@ -1,0 +1,255 @@
+"""The formulas of the dbt package: sql/dbt/macros/formulas.sql, from what writes the report for warehouses (`make sql`).
+
+By hand the package has the order of the levels of the query, and the checks of its arguments. The SQL of every column comes from
+`ReportQuery`, so that no formula is written twice. What differs between warehouses, or calls, stands there between dollars: types
+(`$double$`), numbers (`$0.5$`), `$infinity$`, `$least$`, `$not_nan ec_score$`, and what a call states (`$cost_fn$`, `$share_0$`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.scales import PERCENT, POSTERIOR
+from polars_ec.formulas.decisions import BATTERY, CELLS, DECISIONS, is_moved_by_prior
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.inference.confidence import WICHURA, normal_quantile
+from polars_ec.output.dialects import Writer
+from polars_ec.reports.models import METRICS
+from polars_ec.sql.log_rows import LogRows
+from polars_ec.sql.report_limits import (
+    BOUNDS_OF_SQUARES,
+    BOUNDS_OF_SUMS,
+    KINK,
+    TAIL,
+    Limited,
+    ReportLimits,
+    ReportQuery,
+)
+from polars_ec.sql.score_kinds import DECISIONS_TAKEN, Kind, kind_of, log_odds_kind
+
+FILE = Path(__file__).parents[1] / "dbt" / "macros" / "formulas.sql"
+
+# Levels whose t is summed in the middle, and in the tail; any other level has the same formulas with other numbers.
+_LEVELS = {"middle": 0.8123, "tail": 0.9510563}
+MIN_ROWS = 987654321
+"""A number that no formula has stands for the one that a call states."""
+
+
+def numbers_of_levels() -> dict[float, str]:
+    """The numbers that depend on the level, and their tokens."""
+    tokens: dict[float, str] = {}
+    for level in _LEVELS.values():
+        p = 0.5 + level / 2
+        tokens |= {float(normal_quantile(p)): "normal", abs(p - 0.5): "mass", min(p, 1 - p): "beyond"}
+    return tokens
+
+
+_METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
+# Numbers that no formula has stand for those that a call states.
+_COST_FN, _COST_FP, _SHARES = 1234.5, 2345.5, (0.34375, 0.65625)
+_COSTS = CostMatrix.binary(cost_fn=_COST_FN, cost_fp=_COST_FP)
+_STATED = {
+    _COST_FN: "cost_fn",
+    _COST_FP: "cost_fp",
+    _SHARES[0]: "share_0",
+    _SHARES[1]: "share_1",
+    **numbers_of_levels(),
+}
+_NUMBER = re.compile(r"\b\d+(?:\.\d*)?e[-+]?\d+|\b\d+\.\d+")
+# Sums of squares are for limits of any level.
+_LEVEL = 0.9
+_TYPES = {"DOUBLE": "double", "BIGINT": "bigint", "SMALLINT": "smallint", "INT": "int"}
+
+
+class TokenWriter(Writer):
+    """Leaves out what dialects differ in."""
+
+    def expression(self, what: str, sql: Any) -> str:
+        """The text itself."""
+        assert isinstance(sql, str), what
+        return sql
+
+    def table(self, sql: Any) -> str:
+        """The text itself."""
+        assert isinstance(sql, str)
+        return sql
+
+    def and_not_nan(self, x: str) -> str:
+        """A call for which a token stands later."""
+        return f" AND ec_token_not_nan({x})"
+
+
+def token(name: str) -> str:
+    """The name in SQL that becomes `$name$` in the file."""
+    return f"ec_token_{name}"
+
+
+def _tokens_of(part: Any) -> Any:
+    """The part, whose texts are SQL."""
+    import sqlglot
+
+    if isinstance(part, Mapping):
+        return {name: _tokens_of(of) for name, of in part.items()}
+    return with_tokens(sqlglot.parse_one(part).sql())
+
+
+def levels_of(query: str) -> dict[str, dict[str, str]]:
+    """The columns of each SELECT of a query in portable SQL, the last of which has no name: their text with tokens."""
+    import sqlglot
+
+    parsed = sqlglot.parse_one(query)
+    selects = {cte.alias: cte.this for cte in parsed.find_all(sqlglot.exp.CTE)} | {"": parsed}
+    return {
+        level: {column.alias_or_name: with_tokens(column.unalias().sql()) for column in select.selects}
+        for level, select in selects.items()
+    }
+
+
+def with_tokens(sql: str) -> str:
+    """Portable SQL with tokens where the warehouses differ: see written_query in macros/query.sql."""
+    sql = sql.replace("CAST('Infinity' AS DOUBLE)", "$infinity$")
+    sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
+    sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)
+    sql = re.sub(rf"\bAS ({'|'.join(_TYPES)})\)", lambda type_: f"AS ${_TYPES[type_[1]]}$)", sql)
+    sql = re.sub(r"\bLEAST\(", "$least$(", sql).replace(str(MIN_ROWS), "$min_rows$")
+    return _NUMBER.sub(lambda number: f"${_STATED.get(float(number[0]), repr(float(number[0])))}$", sql)
+
+
+def _query(
+    kind: Kind, *, weighted: bool = False, least: bool = False, level: float | None = _LEVEL
+) -> dict[str, dict[str, str]]:
+    """The levels of a report with all metrics."""
+    writer = TokenWriter("duckdb")
+    rows = LogRows(
+        keys={},
+        table="ec_log",
+        score=token("score"),
+        label=token("label"),
+        weight=token("weight") if weighted else None,
+        class_of_label=token("class_of_label"),
+        kind=kind,
+        largest=token("largest"),
+        writer=writer,
+    )
+    names = [name for name in _METRICS if kind.sums or name not in SCORING_RULES]
+    query = ReportQuery(
+        rows=rows,
+        columns=["n", *names, "class_prior", "n_missing", "n_invalid"],
+        losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
+        positive=token("positive"),
+        costs=_COSTS,
+        shares=_SHARES,
+        writer=writer,
+        least=token("least_factor") if least else None,
+        most=token("most_weight"),
+        level=level,
+    )
+    return levels_of(query.text())
+
+
+def parts_of_limits(names: list[str], costs: CostMatrix, writer: Writer) -> dict[str, Any]:
+    """SQL texts: of levels by column, of the values, families and scales of metrics, and what else depends on a call."""
+
+    def limits(*, level: float = _LEVELS["tail"], stated: bool = False, bounded: bool = False) -> ReportLimits:
+        return ReportLimits(
+            level=level,
+            metrics=[Limited(name, at_prior=False, estimate="") for name in (*names, KINK)],
+            shown={},
+            keys=[],
+            costs=costs,
+            stated=stated,
+            min_rows=MIN_ROWS,
+            bounded=bounded,
+            writer=writer,
+        )
+
+    plain, bounded = limits(), limits(bounded=True)
+    families = {metric.name: metric.family for metric in plain.metrics}
+    spread = {kind: list(limits(level=level).of_spread) for kind, level in _LEVELS.items()}
+    places = {kind: [name for name, _ in levels] for kind, levels in spread.items()}
+    start, end = (places["tail"].index(name) for name in ("ec_t_start", "ec_t_end"))
+    of_t = {f"t_{kind}": dict(levels[start : places[kind].index("ec_t_end") + 1]) for kind, levels in spread.items()}
+    return {
+        "known": plain.known,
+        "halves": plain.halves,
+        "families": families,
+        "scales": {metric.name: metric.scale for metric in plain.metrics},
+        "moments": {family: plain.moments_of(family) for family in dict.fromkeys(families.values())},
+        "within_sums": bounded.within("ec_token_x", BOUNDS_OF_SUMS),
+        "within_squares": bounded.within("ec_token_x", BOUNDS_OF_SQUARES),
+        "stencil": plain.table_of_steps,
+        "changed": plain.changed,
+        "rates": dict(plain.of_values)["ec_rates"],
+        "rates_stated": dict(limits(stated=True).of_values)["ec_rates"],
+        "values": {name: plain.value(name) for name in families},
+        "numbers": dict(plain.of_values)["ec_numbers"],
+        "numbers_from_least": dict(bounded.of_values)["ec_numbers"],
+        "slopes": plain.slopes,
+        "before_t": dict(spread["tail"][:start]),
+        **of_t,
+        "after_t": dict(spread["tail"][end + 1 :]),
+        "settled": plain.settled,
+        "ends": dict(plain.of_ends),
+        "tail": TAIL,
+        "normal_quantile": WICHURA,
+    }
+
+
+def text() -> str:
+    """The file."""
+    kinds = {
+        **{scale.name: kind_of(scale, 1, token("largest")) for scale in (POSTERIOR, PERCENT)},
+        "log_odds": log_odds_kind(1, token("largest"), token("log_odds")),
+        "decision": DECISIONS_TAKEN,
+    }
+    row_levels = ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values")
+    flags = (False, True)
+    plain = _query(kinds["posterior"])
+    result = _query(kinds["posterior"], level=None)[""]
+    formulas: dict[str, Mapping[str, str] | Sequence[str]] = {
+        "usual": BATTERY,
+        "cells": CELLS,
+        "losses": {name: rule.loss for name, rule in SCORING_RULES.items()},
+        "moved_by_prior": [name for name in _METRICS if name not in CELLS and is_moved_by_prior(name)],
+        "metrics": {name: result[name] for name in _METRICS},
+        "others": {name: sql for name, sql in result.items() if name not in _METRICS},
+        "means": plain["ec_means"],
+        "sizes": plain["ec_sizes"],
+    }
+    for weighted in flags:
+        for least in flags:
+            levels = _query(kinds["posterior"], weighted=weighted, least=least)
+            formulas[_key("sums", weighted=weighted, least=least)] = levels["ec_sums"]
+            formulas[_key("groups", weighted=weighted, least=least)] = levels["ec_groups"]
+        for name, kind in kinds.items():
+            levels = _query(kind, weighted=weighted)
+            for level in row_levels:
+                formulas[_key(f"{level.removeprefix('ec_')}_of_{name}", weighted=weighted)] = levels[level]
+    limits = parts_of_limits([name for name in _METRICS if name not in CELLS], _COSTS, TokenWriter("duckdb"))
+    not_sql = ("families", "scales", "tail", "normal_quantile")
+    of_limits = {name: part if name in not_sql else _tokens_of(part) for name, part in limits.items()}
+    lines = ",\n".join(f"    {json.dumps(name)}: {_written(part)}" for name, part in formulas.items())
+    return (
+        "{# Written by python -m sql.generate.dbt_macros, from what writes the report for warehouses. #}\n\n"
+        f"{{% macro report_parts() %}}{{{{ return({{\n{lines}\n}}) }}}}{{% endmacro %}}\n\n"
+        f"{{% macro limit_parts() %}}{{{{ return({json.dumps(of_limits, indent=4)}) }}}}{{% endmacro %}}\n"
+    )
+
+
+def _key(name: str, *, weighted: bool, least: bool = False) -> str:
+    return f"{name}{'_weighted' if weighted else ''}{'_from_least' if least else ''}"
+
+
+def _written(part: Mapping[str, str] | Sequence[str]) -> str:
+    if not isinstance(part, Mapping):
+        return json.dumps(part)
+    return "{\n" + ",\n".join(f"        {json.dumps(name)}: {json.dumps(sql)}" for name, sql in part.items()) + "}"
+
+
+if __name__ == "__main__":
+    FILE.write_text(text(), "utf-8")
