@@ -11,9 +11,8 @@ from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
 from polars_ec.api.planning import rows_needed
 from polars_ec.api.reports import report
-from polars_ec.api.sketches import Sketch, equivalent_cost, merge, sketch
+from polars_ec.api.sketches import Sketch, Windows, equivalent_cost, merge, sketch
 from polars_ec.api.validation import validate
-from polars_ec.api.windows import Windows
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss

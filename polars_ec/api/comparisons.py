@@ -13,12 +13,12 @@ from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
-from polars_ec.comparisons.joint_pass import ClusterKeys, sum_jointly
+from polars_ec.comparisons.comparison import compared
+from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
-from polars_ec.comparisons.result import compared
 from polars_ec.comparisons.validation import (
     COLUMNS,
-    Comparison,
+    ClusterKeys,
     Reference,
     check_kinds,
     check_number,

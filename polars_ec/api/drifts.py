@@ -12,10 +12,9 @@ from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, as_expr, parse_min_rows, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
-from polars_ec.comparisons.drift import drifted
+from polars_ec.comparisons.drift import CheckedDrift, drifted
 from polars_ec.comparisons.joint_pass import sum_jointly
 from polars_ec.comparisons.validation import (
-    CheckedDrift,
     check_names_of_drift,
     check_number,
     check_period,

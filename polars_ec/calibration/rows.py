@@ -19,10 +19,18 @@ from polars_ec.calibration.cells import calibrate as calibrate_cells
 from polars_ec.calibration.cells import calibration_loss as loss_of_cells
 from polars_ec.calibration.multiclass import fit_classes
 from polars_ec.exceptions import SketchError
-from polars_ec.metrics.counts import class_prior, class_prior_of_log, n_rows
+from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.scores.folds import FOLD
-from polars_ec.scores.read import Rows, check_names, expand, join_groups, resolve_columns, with_prior_column
+from polars_ec.scores.read import (
+    Rows,
+    check_names,
+    class_prior_of_log,
+    expand,
+    join_groups,
+    resolve_columns,
+    with_prior_column,
+)
 from polars_ec.scores.scores import ManyScores, VectorScores
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.sketches.sums import is_overall

@@ -21,8 +21,7 @@ from polars_ec import plot
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
 from polars_ec.api.reports import report
-from polars_ec.api.sketches import Sketch
-from polars_ec.api.windows import Windows
+from polars_ec.api.sketches import Sketch, Windows
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import did_you_mean, parse_interval
 from polars_ec.cli.gates import Names
@@ -35,7 +34,6 @@ from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
 from polars_ec.formulas.decisions import AT_PRIOR, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.page.contents import Contents, report_sentences
-from polars_ec.page.report_page import report_page
 from polars_ec.page.sources import contents_of
 from polars_ec.reports.models import METRICS
 from polars_ec.reports.of_cells import Point, columns
@@ -88,8 +86,8 @@ class SketchInput:
         return period
 
 
-_DEFAULTS = signature(report_page).parameters
-PRIOR, LEVEL = _DEFAULTS["prior"].default, _DEFAULTS["interval"].default
+LEVEL = signature(contents_of).parameters["interval"].default
+"""The level of the limits of a page."""
 
 
 @dataclass(frozen=True)
@@ -135,8 +133,10 @@ class PageFile:
         layout: Mapping[str, Any],
         options: Mapping[str, Any],
     ) -> MadePage:
-        point = {name: value for name, value in options.items() if name != "prior"}
-        arguments = {"by": by, "period": period, "prior": options.get("prior", PRIOR), "title": self.title, **layout}
+        arguments = {"by": by, "period": period, "title": self.title, **layout}
+        point = dict(options)
+        if "prior" in point:
+            arguments["prior"] = point.pop("prior")
         return MadePage(self.file, contents_of(*of, **arguments, options=point))
 
 

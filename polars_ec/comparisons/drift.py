@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any
 
 import polars as pl
 from polars import selectors as cs
 
 from polars_ec.comparisons.joint_pass import JointCells, Metrics, Shape, estimator_of, families, with_references
 from polars_ec.comparisons.result import ResultRow, Sizes, in_order, result_table, with_numbers, with_sums
-from polars_ec.comparisons.validation import CheckedDrift, Reference, drift_columns, part_columns, references
+from polars_ec.comparisons.validation import Reference, drift_columns, part_columns, references
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate
 from polars_ec.inference.estimator import Differences, MetricChange
 from polars_ec.numerics import Floats, Integers, np
 from polars_ec.reports.models import Model
+from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups
 
 STRATUM = "__ec_stratum"
@@ -24,6 +26,28 @@ STRATUM = "__ec_stratum"
 
 # Numbers of the sums of periods that are made at a time.
 _MOST_AT_ONCE = 2**26
+
+
+@dataclass(frozen=True)
+class CheckedDrift:
+    """A drift whose arguments are checked: `by` and `mix` name columns of groups and of strata, `period` the column of periods."""
+
+    by: tuple[str, ...]
+    period: str
+    mix: tuple[str, ...]
+    factors: tuple[str, ...]
+    model: Model
+    metrics: tuple[str, ...]
+    reference: Any
+    layout: ReportLayout
+    level: float
+    buckets: int | None
+    min_rows: int | None
+
+    @property
+    def keys(self) -> list[str]:
+        """Columns that name a period of a group."""
+        return [*self.by, self.period]
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from operator import and_, or_
 import polars as pl
 
 from polars_ec.arguments.classes import EMPIRICAL, constant
+from polars_ec.comparisons.validation import ClusterKeys, Reference
 from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP
@@ -27,6 +28,7 @@ from polars_ec.inference.estimator import Differences, Estimator, paired_varianc
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.intervals import CostFeatures, CountFeatures, DecisionFeatures, Features, LossFeatures
 from polars_ec.reports.models import Model, Requirements, is_multiclass, with_priors
+from polars_ec.reports.ranking import Grids
 from polars_ec.reports.result import BY_COST, ReportLayout, group_columns
 from polars_ec.scores.counted import GroupPrior
 from polars_ec.scores.folds import bucket
@@ -55,11 +57,27 @@ Pair = tuple[Model, Model | None]
 
 
 @dataclass(frozen=True)
-class ClusterKeys:
-    """The keys of clusters, one, or one per model; and how many buckets they are assigned to."""
+class Comparison:
+    """A comparison whose arguments are checked."""
 
-    keys: Sequence[pl.Expr]
-    buckets: int
+    keys: tuple[str, ...]
+    models: tuple[Model, ...]
+    names: tuple[str, ...]
+    reference: Reference
+    layout: ReportLayout
+    level: float
+    buckets: int | None
+    min_rows: int | None = None
+    grids: tuple[Grids, ...] = ()
+    """Of each model, where there are ranking metrics."""
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Each model, with its reference if that is one of them."""
+        if self.reference.model is None:
+            return [(model, None) for model in self.models]
+        other = next(model for model in self.models if model.name == self.reference.model)
+        return [(model, other) for model in self.models if model is not other]
 
 
 def product(x: str, y: str) -> str:

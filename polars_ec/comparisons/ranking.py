@@ -8,8 +8,8 @@ from functools import cached_property
 
 import polars as pl
 
-from polars_ec.comparisons.joint_pass import BUCKET, ClusterKeys, Pair, summed
-from polars_ec.comparisons.validation import Comparison
+from polars_ec.comparisons.joint_pass import BUCKET, Comparison, Pair, summed
+from polars_ec.comparisons.validation import ClusterKeys
 from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evaluate, prepare
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS

@@ -11,15 +11,12 @@ import polars as pl
 from polars_ec.arguments.classes import CheckedPrior
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_interval
-from polars_ec.comparisons.joint_pass import ClusterKeys, Pair
 from polars_ec.formulas.decisions import CELLS, OF_CLASSES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import FACTORS, MIX
 from polars_ec.numerics import Integers
 from polars_ec.reports.models import CONFUSION, Model, is_multiclass, metrics_of, named_metrics
-from polars_ec.reports.ranking import Grids
-from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups
 from polars_ec.typing import IntoExpr
 
@@ -46,6 +43,14 @@ COLUMNS: Mapping[str, pl.DataType] = {
 _SHOWN = 10
 _MODELS = "several models, the first of which is the reference or the one that reference= names"
 _GROUPS = "reference='rest', 'total', 'best' or the key of a group"
+
+
+@dataclass(frozen=True)
+class ClusterKeys:
+    """The keys of clusters, one, or one per model; and how many buckets they are assigned to."""
+
+    keys: Sequence[pl.Expr]
+    buckets: int
 
 
 @dataclass(frozen=True)
@@ -340,52 +345,3 @@ def references(reference: Any, groups: pl.DataFrame, by: Sequence[str], period: 
         return before.fill_null(groups[GROUP]).cast(pl.Int64).to_numpy()
     value = groups[period].min() if reference is None else reference
     return reference_groups({period: value}, groups, [*by, period]).to_numpy()
-
-
-# What is compared, checked.
-
-
-@dataclass(frozen=True)
-class Comparison:
-    """What is compared, checked."""
-
-    keys: tuple[str, ...]
-    models: tuple[Model, ...]
-    names: tuple[str, ...]
-    reference: Reference
-    layout: ReportLayout
-    level: float
-    buckets: int | None
-    min_rows: int | None = None
-    grids: tuple[Grids, ...] = ()
-    """Of each model, where there are ranking metrics."""
-
-    @property
-    def pairs(self) -> list[Pair]:
-        """Each model, with its reference if that is one of them."""
-        if self.reference.model is None:
-            return [(model, None) for model in self.models]
-        other = next(model for model in self.models if model.name == self.reference.model)
-        return [(model, other) for model in self.models if model is not other]
-
-
-@dataclass(frozen=True)
-class CheckedDrift:
-    """What is asked, checked: `by` and `mix` name columns of groups and of strata, `period` the column of periods."""
-
-    by: tuple[str, ...]
-    period: str
-    mix: tuple[str, ...]
-    factors: tuple[str, ...]
-    model: Model
-    metrics: tuple[str, ...]
-    reference: Any
-    layout: ReportLayout
-    level: float
-    buckets: int | None
-    min_rows: int | None
-
-    @property
-    def keys(self) -> list[str]:
-        """Columns that name a period of a group."""
-        return [*self.by, self.period]

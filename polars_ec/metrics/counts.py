@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Unpack
+from typing import Unpack
 
 import polars as pl
 
 from polars_ec.arguments.keywords import BY_ROW, parse_options
 from polars_ec.arguments.options import CountOptions, DecisionOptions
 from polars_ec.arguments.signatures import with_options
-from polars_ec.formulas.sums import pack_confusion, pack_prior
+from polars_ec.formulas.sums import pack_confusion
 from polars_ec.scores.counted import CollectedSums
-from polars_ec.scores.read import Rows, count_rows, per_group
+from polars_ec.scores.read import Rows, count_rows, empirical_prior, per_group
 from polars_ec.typing import IntoExpr
 
 
@@ -133,15 +132,4 @@ def class_prior(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions
     >>> log.select(ec.class_prior("p", "y")).item()
     0.25
     """
-    return per_group("class_prior", score, label, parse_options(options), _class_prior)
-
-
-def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:
-    """What the prior "overall" of a function with these options stands for: an aggregate of its whole log."""
-    read: Any = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
-    return class_prior(score, label, **read)
-
-
-def _class_prior(rows: Rows) -> pl.Expr:
-    sums = rows.sums()
-    return sums.guarded(sums.shares if isinstance(sums, CollectedSums) else pack_prior(sums.empirical_prior))
+    return per_group("class_prior", score, label, parse_options(options), empirical_prior)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
-from functools import reduce
-from operator import add
 from typing import Any, Unpack, cast
 
 import polars as pl
@@ -31,11 +29,9 @@ from polars_ec.scores.scores import (
     BinaryScores,
     ManyScores,
     Scores,
-    VectorScores,
     affine_log_odds,
-    bind,
     cost_of,
-    log_softmax,
+    moved_scores,
     sigmoid,
 )
 from polars_ec.typing import IntoExpr
@@ -317,34 +313,6 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     return per_row(
         "shift_prior", score, checked, lambda scores, _, stated: moved_scores(scores, *stated.priors), target
     )
-
-
-def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
-    """What `shift_prior` gives for these scores, in class order; of many classes each prior is one vector."""
-    if isinstance(scores, ManyScores):
-        return scores.moved(from_, to)
-    possible = pl.all_horizontal([old > 0 for old in from_])
-    shifted = _shift(scores, from_, to)
-    # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.
-    nowhere = (
-        shifted.is_nan()
-        if isinstance(scores, BinaryScores)
-        else shifted.arr.eval(pl.element().is_nan() | pl.element().is_null()).arr.any()
-    )
-    return pl.when(possible & ~nowhere).then(shifted)
-
-
-def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
-    # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
-    if isinstance(scores, BinaryScores) and not scores.scale.is_share:
-        return scores.score + ((to[1].log() - to[0].log()) - (from_[1].log() - from_[0].log()))
-    if isinstance(scores, VectorScores) and not scores.scale.is_share:
-        joint = [x + (new.log() - old.log()) for x, old, new in zip(scores.elements, from_, to, strict=True)]
-        return log_softmax(joint, pl.concat_arr)
-    joint = [q * (new / old) for q, old, new in zip(scores.posteriors, from_, to, strict=True)]
-    if isinstance(scores, BinaryScores):
-        return scores.scale.of_share(joint[1] / (joint[0] + joint[1]))
-    return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
 
 
 @with_options(ScoreTypeOption, raises="A vector; decisions.")

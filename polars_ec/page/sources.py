@@ -32,14 +32,13 @@ from polars_ec.formulas.decisions import OF_RANKS, lower_is_better, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inference.estimator import adjusted
-from polars_ec.metrics.counts import class_prior_of_log
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.words import costs_in_words, number
 from polars_ec.page.contents import Contents, costly_groups, lower_bounds_of_loss, with_kinks
 from polars_ec.reports.models import metrics_of, named_metrics
 from polars_ec.reports.of_cells import Point, columns_at
 from polars_ec.scores.folds import BUCKETS, FOLD
-from polars_ec.scores.read import expand, join_groups, resolve_columns
+from polars_ec.scores.read import class_prior_of_log, expand, join_groups, resolve_columns
 from polars_ec.sketches.arguments import OperatingPoint, two_by_two
 from polars_ec.sketches.cells import SCORE, TARGET, check_keys
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells

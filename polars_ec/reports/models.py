@@ -18,11 +18,17 @@ from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import Sums, array, ratio
-from polars_ec.metrics.counts import class_prior_of_log
-from polars_ec.metrics.rows import moved_scores
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.folds import bucket
-from polars_ec.scores.read import PRIOR, Rows, class_index, count_rows, resolve_columns, with_prior_column
+from polars_ec.scores.read import (
+    PRIOR,
+    Rows,
+    class_index,
+    class_prior_of_log,
+    count_rows,
+    resolve_columns,
+    with_prior_column,
+)
 from polars_ec.scores.scores import (
     CLASS,
     DECISION,
@@ -33,6 +39,7 @@ from polars_ec.scores.scores import (
     Decisions,
     ManyScores,
     VectorScores,
+    moved_scores,
 )
 from polars_ec.typing import FrameLike, IntoExpr
 

@@ -18,9 +18,10 @@ import polars as pl
 from polars_ec.arguments import scales
 from polars_ec.arguments.classes import ClassNames
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.arguments.keywords import BY_ROW, Options, as_expr
+from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_options
+from polars_ec.arguments.options import CountOptions
 from polars_ec.arguments.scales import VECTOR_TYPES, ScoreScale
-from polars_ec.formulas.sums import Sums, array, ratio, row_weight, sum_where
+from polars_ec.formulas.sums import Sums, array, pack_prior, ratio, row_weight, sum_where
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.scores import (
     CELL,
@@ -774,3 +775,15 @@ def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> Non
     clash = sorted({key.meta.output_name() for key in keys}.intersection(taken))
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which {of} has too: rename it with .alias()")
+
+
+def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:
+    """What the prior "overall" of a function with these options stands for: an aggregate of its whole log."""
+    read = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
+    return per_group("class_prior", score, label, parse_options(read), empirical_prior)
+
+
+def empirical_prior(rows: Rows) -> pl.Expr:
+    """Share of the positive class, or a vector of the shares of the classes, among usable rows."""
+    sums = rows.sums()
+    return sums.guarded(sums.shares if isinstance(sums, CollectedSums) else pack_prior(sums.empirical_prior))

@@ -699,6 +699,34 @@ class ManyScores(Scores):
         return shifted(self.vector, self.scale, self.n_classes, from_, to)
 
 
+def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
+    """What `shift_prior` gives for these scores, in class order; of many classes each prior is one vector."""
+    if isinstance(scores, ManyScores):
+        return scores.moved(from_, to)
+    possible = pl.all_horizontal([old > 0 for old in from_])
+    shifted = _shift(scores, from_, to)
+    # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.
+    nowhere = (
+        shifted.is_nan()
+        if isinstance(scores, BinaryScores)
+        else shifted.arr.eval(pl.element().is_nan() | pl.element().is_null()).arr.any()
+    )
+    return pl.when(possible & ~nowhere).then(shifted)
+
+
+def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
+    # Logarithms one by one: the quotient of a prior and a tiny one is more than a float holds.
+    if isinstance(scores, BinaryScores) and not scores.scale.is_share:
+        return scores.score + ((to[1].log() - to[0].log()) - (from_[1].log() - from_[0].log()))
+    if isinstance(scores, VectorScores) and not scores.scale.is_share:
+        joint = [x + (new.log() - old.log()) for x, old, new in zip(scores.elements, from_, to, strict=True)]
+        return log_softmax(joint, pl.concat_arr)
+    joint = [q * (new / old) for q, old, new in zip(scores.posteriors, from_, to, strict=True)]
+    if isinstance(scores, BinaryScores):
+        return scores.scale.of_share(joint[1] / (joint[0] + joint[1]))
+    return bind([*joint, reduce(add, joint)], lambda x: pl.concat_arr([x_k / x[-1] for x_k in x[:-1]]))
+
+
 # Decisions for rows: by threshold, or by Bayes' rule for the costs.
 
 
