@@ -355,13 +355,13 @@ CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") 
 -- ln(x/y), also where x/y is more or less than a number can say.
 CREATE OR REPLACE MACRO ec._log_quotient(x, y) AS
     CASE WHEN x / y > 0 AND x / y < CAST('inf' AS DOUBLE) THEN ln(x / y) ELSE ln(x) - ln(y) END;
--- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
--- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that never holds
--- (inf), or below minus the threshold (see ec._reversed), or always: below NaN, which compares as greatest.
 -- The largest percent whose posterior is no more than p, so that decisions are those of posteriors.
 CREATE OR REPLACE MACRO ec._percent_at(p) AS
     invoke(lambda _t, _p: CASE WHEN _t / 100 > _p THEN nextafter(_t, 0e0)
                                WHEN nextafter(_t, 100e0) / 100 <= _p THEN nextafter(_t, 100e0) ELSE _t END, p * 100, p);
+-- The Bayes threshold on the score's own scale (for LLRs, before the prior), from what a false positive and a false negative
+-- cost more than a right decision: positive where fp (1 - q) < fn q. Where being right costs more than an error, that never holds
+-- (inf), or below minus the threshold (see ec._reversed), or always: below NaN, which compares as greatest.
 CREATE OR REPLACE MACRO ec._bayes_threshold(fp, fn, score_type) AS
     CASE WHEN fn > 0 AND fp < 0 THEN CAST('nan' AS DOUBLE)
          WHEN fn <= 0 AND fp >= 0 THEN CAST('inf' AS DOUBLE)
