@@ -33,8 +33,7 @@ from polars_ec.scores.scores import (
     log_softmax,
     sigmoid,
 )
-from polars_ec.sketches.checks import first_fault
-from polars_ec.sketches.files import read_described, write_described
+from polars_ec.sketches.files import first_fault, read_described, write_described
 from polars_ec.typing import IntoExpr
 
 # The parameters of each row, found by its group columns: by expressions alone, which stream and call no Python. The engine has a hash table
