@@ -22,7 +22,6 @@ from polars_ec.calibration.calibration import (
     STEPS,
     Calibration,
     Calibrator,
-    Parameters,
     log_odds_of_steps,
     numbered,
     with_fit,
@@ -607,7 +606,7 @@ class Calibrated:
     reason: pl.Series
 
 
-def calibrated_of(table: CellTable, calibration: Parameters, *, out_of_fold: bool) -> Calibrated:
+def calibrated_of(table: CellTable, calibration: Calibration, *, out_of_fold: bool) -> Calibrated:
     """The calibrated log-odds of cells, by the fits of all rows or, of each fold, by the fits that leave it out."""
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
     fits = numbered(parameters, by)

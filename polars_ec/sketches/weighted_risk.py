@@ -16,7 +16,7 @@ from polars_ec.arguments.keywords import parse_interval, parse_number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP
-from polars_ec.numerics import Floats, Integers, np
+from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.sketches.arguments import parse_formula_arguments
 from polars_ec.sketches.binned_losses import BinnedRows, Bounds
 from polars_ec.sketches.cells import Cells, check_keys
@@ -349,7 +349,7 @@ def _panels(weight: Callable[[Floats], Any], below: Floats, above: Floats) -> Fl
 
 
 @cache
-def _gauss_legendre() -> tuple[Floats, Floats, Floats]:
+def _gauss_legendre() -> tuple[Floats, Floats, Numbers]:
     """Nodes of a panel from -1 to 1, their weights, and what makes values at both ends of values at the nodes, by a polynomial."""
     nodes, weights = np.polynomial.legendre.leggauss(8)
     return nodes, weights, np.linalg.solve(np.vander(nodes).T, np.vander([-1.0, 1.0], len(nodes)).T)
