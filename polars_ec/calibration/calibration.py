@@ -192,13 +192,13 @@ def _of_steps(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame) -> pl
     fits = numbered(parameters, by)
     of_row = with_fit(rows, fits, by)[FIT].cast(pl.Int64).fill_null(-1).to_numpy()
     value = rows[_X].fill_null(np.nan).to_numpy()
-    return pl.Series(log_odds_of_steps(with_fit(parameters, fits, by), FIT, of_row, value), nan_to_null=True)
+    return pl.Series(log_odds_of_steps(with_fit(parameters, fits, by), of_row, value), nan_to_null=True)
 
 
-def log_odds_of_steps(steps: pl.DataFrame, fit: str, of_query: Integers, value: Floats) -> Floats:
-    """The log-odds of each value by the steps of its fit, whose number is in their column `fit`; NaN where there are none."""
-    ordered = steps.drop_nulls("above").sort(fit, "above", maintain_order=True)
-    numbers = ordered[fit].to_numpy().astype(np.int64)
+def log_odds_of_steps(steps: pl.DataFrame, of_query: Integers, value: Floats) -> Floats:
+    """The log-odds of each value by the steps of its fit, whose number is in their column `FIT`; NaN where there are none."""
+    ordered = steps.drop_nulls("above").sort(FIT, "above", maintain_order=True)
+    numbers = ordered[FIT].to_numpy().astype(np.int64)
     at = _find_steps(numbers, ordered["above"].to_numpy(), of_query, value)
     log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
     return log_odds
@@ -494,8 +494,8 @@ class Calibration:
             raise SketchError(
                 f"{path} is a damaged calibration: its columns are {frame.columns}, and its metadata say {about}"
             )
-        parameters = STEPS if calibrator in STEPPED else AFFINE
-        lacking = [name for name in ("fold", *parameters) if name not in frame.columns]
+        needed = (FOLD, *(STEPS if calibrator in STEPPED else AFFINE))
+        lacking = [name for name in needed if name not in frame.columns]
         if lacking:
             raise SketchError(f"{path} is a damaged calibration: it lacks {lacking[0]}")
         version = about.get("hash_version")

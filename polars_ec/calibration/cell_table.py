@@ -61,8 +61,7 @@ class CellTable:
         """A function such as np.add over the cells of each group, along the last axis; `of_none` where there are none."""
         occupied, starts = self._starts
         found = np.full((*values.shape[:-1], self.n_groups), of_none, dtype=values.dtype)
-        if len(starts):
-            found[..., occupied] = function.reduceat(values, starts, axis=-1)
+        found[..., occupied] = function.reduceat(values, starts, axis=-1)
         return found
 
     def total(self, values: Floats) -> Floats:
