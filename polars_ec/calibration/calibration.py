@@ -200,8 +200,7 @@ def log_odds_of_steps(steps: pl.DataFrame, of_query: Integers, value: Floats) ->
     ordered = steps.drop_nulls("above").sort(FIT, "above", maintain_order=True)
     numbers = ordered[FIT].to_numpy().astype(np.int64)
     at = _find_steps(numbers, ordered["above"].to_numpy(), of_query, value)
-    log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
-    return log_odds
+    return np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
 
 
 def _find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floats) -> Integers:

@@ -50,8 +50,7 @@ class CellTable:
         """The scores of the cells for affine calibrators; 0 in bins of raw scores, which only steps are fitted to."""
         if self.grid.scale.has_order_only and self.grid.resolution is not None:
             return np.zeros(self.cells.height)
-        values: Floats = self.cells.select(x=scores_of_cells(self.grid).log_odds)["x"].to_numpy()
-        return values
+        return self.cells.select(x=scores_of_cells(self.grid).log_odds)["x"].to_numpy()
 
     @cached_property
     def _starts(self) -> tuple[Integers, Integers]:

@@ -170,8 +170,7 @@ def fit_gaussian(training: Training) -> pl.DataFrame:
     unit = (x[cell] / 2 - lowest[fit] / 2) / half_range[fit]
 
     def mean(values: Floats, weight: Floats) -> Floats:
-        means: Floats = np.bincount(fit, values, training.n_fits) / np.bincount(fit, weight, training.n_fits)
-        return means
+        return np.bincount(fit, values, training.n_fits) / np.bincount(fit, weight, training.n_fits)
 
     mean_0, mean_1 = mean(negative * unit, negative), mean(positive * unit, positive)
     squares = negative * (unit - mean_0[fit]) ** 2 + positive * (unit - mean_1[fit]) ** 2
@@ -639,8 +638,7 @@ def _affine(table: CellTable, fits: pl.DataFrame, of_cell: Integers) -> Floats:
     alpha, beta = (np.append(fits[name].to_numpy(), np.nan)[of_cell.ravel()] for name in ("alpha", "beta"))
     rows = pl.DataFrame({"x": np.tile(table.log_odds, len(of_cell)), "alpha": alpha, "beta": beta})
     moved = rows.select(affine_log_odds(*(pl.col(name) for name in rows.columns))).to_series()
-    values: Floats = moved.to_numpy().reshape(of_cell.shape)
-    return values
+    return moved.to_numpy().reshape(of_cell.shape)
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:

@@ -120,7 +120,7 @@ class RankedCells:
 
     def blocks(self) -> Iterator[RankedCells]:
         """Some groups after the others, so that what is made of their cells stays small."""
-        starts = np.append(np.searchsorted(self.group, np.arange(self.size)), len(self.group))
+        starts = np.append(self._starts, len(self.group))
         order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
         clustered = None if self.clustered is None or order is None else self.clustered.only(order)
         first = 0
@@ -157,11 +157,6 @@ class RankedCells:
             .with_columns(threshold=pl.lit(None, dtype=pl.Float64))
         )
         return RankedCells(frame, *_groups(frame), None)
-
-    def rows(self) -> Floats:
-        """(groups, classes): the effective sample size (Kish)."""
-        weight, weight2 = map(self.total, self.weights)
-        return np.asarray(weight**2 / weight2)
 
     def part_weights(self, seed: int) -> Floats:
         """(parts, cells, classes): the weight in each part: of buckets, and of independent rows at random."""
@@ -281,7 +276,6 @@ def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
 
 # Variance and limits of ranking metrics, from cells: influence of each cell where a metric is smooth, else the jackknife.
 
-_PART = "part"
 # Of an area, in all rows together: rounding.
 _NO_INFLUENCE = 1e-9
 
@@ -351,7 +345,7 @@ def ranking_replicates(ranking: Ranking, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(
         {
             GROUP: ranking.ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
-            _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
+            "part": np.tile(np.arange(parts, dtype=np.int16), groups),
             "weight": replicates.weight.ravel(),
             **{name: of.ravel() for name, of in replicates.values.items()},
         }
@@ -424,7 +418,8 @@ def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
 def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
     """(groups, classes): the effective sample size for the AUC; NaN where there are too few clusters."""
     ranked = ranking.ranked
-    rows = ranked.rows()
+    whole, squares = map(ranked.total, ranked.weights)
+    rows = np.asarray(whole**2 / squares)
     if ranked.clustered is None:
         return rows
     of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))
