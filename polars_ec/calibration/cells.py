@@ -233,8 +233,7 @@ class _Steps:
     @property
     def log_odds(self) -> Floats:
         with np.errstate(divide="ignore"):
-            values: Floats = np.log(self.positives / self.negatives)
-        return values
+            return np.log(self.positives / self.negatives)
 
 
 def fit_pav(training: Training) -> pl.DataFrame:

@@ -17,7 +17,7 @@ from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import BUCKET, EXACT, WEIGHTS, Grid
 from polars_ec.sketches.moments import NUMBER, PRIOR, REPLICATE, Resampling, resampling, usable_rows
-from polars_ec.sketches.sums import cells_and_priors, is_overall, overall_prior, run_starts, scores_of_cells
+from polars_ec.sketches.sums import is_overall, overall_prior, run_starts, scores_of_cells, stated_priors
 
 _SCALES: dict[str, Scale] = {"raw": "log", "calibrated": "log", "cal_loss": "identity", "rcl": "identity"}
 _CELL = "__cell"
@@ -192,7 +192,7 @@ def _at_prior(source: Resampling, cells: Cells, keys: list[str], prior: Any) -> 
     if is_overall(prior):
         prior = overall_prior(cells) or prior
     if isinstance(prior, pl.Expr) or is_overall(prior):
-        *_, shares = cells_and_priors(cells, keys, prior)
+        shares = stated_priors(cells, keys, prior)
         assert shares is not None
         return source.at_prior(shares.to_series(1)), pl.col(PRIOR)
     return source, prior

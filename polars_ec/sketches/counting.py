@@ -583,8 +583,7 @@ class Counting:
             return self._coarse.table().drop(GROUP)
         keys, rank = self._ranked(self._groups.keys())
         cells = self._coarse.table(np.argsort(rank))
-        of_rows: pl.DataFrame = keys[cells[GROUP]]
-        return of_rows.hstack(cells.drop(GROUP))
+        return keys[cells[GROUP]].hstack(cells.drop(GROUP))
 
     def _of_groups(self, table: pl.DataFrame) -> pl.DataFrame:
         if not self._names:
@@ -609,8 +608,7 @@ class Counting:
         numbered = codes.with_columns(pl.Series(GROUP, rank))
         total = total.join(numbered, on=self._names, nulls_equal=True).drop(self._names)
         total = _sorted(total, [GROUP, *cell])
-        of_rows: pl.DataFrame = keys[total[GROUP]]
-        return of_rows.hstack(total.drop(GROUP))
+        return keys[total[GROUP]].hstack(total.drop(GROUP))
 
     def _ranked(self, codes: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[Any, np.dtype[np.int32]]]:
         """The keys of groups in order, and the place of each group in it: they are sorted, for they are fewer than the rows."""

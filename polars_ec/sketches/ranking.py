@@ -63,14 +63,9 @@ class Clustered:
             self.cell[which], self.label[which], self.bucket[which], self.weight[which], self.weight2[which]
         )
 
-    @property
-    def in_buckets(self) -> Clustered:
-        return self.only(self.bucket >= 0)
-
-    @property
-    def alone(self) -> Clustered:
-        """The rows without a key."""
-        return self.only(self.bucket < 0)
+    def by_key(self) -> tuple[Clustered, Clustered]:
+        """The rows in buckets, and the rows without a key."""
+        return self.only(self.bucket >= 0), self.only(self.bucket < 0)
 
 
 @dataclass(frozen=True)
@@ -163,7 +158,7 @@ class RankedCells:
         shape = (PARTS, self.frame.height, 2)
         if self.clustered is None:
             return random_parts(*self.weights, self._starts, seed)
-        with_key, alone = self.clustered.in_buckets, self.clustered.alone
+        with_key, alone = self.clustered.by_key()
         index = ((with_key.bucket % PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
         parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
         if len(alone.cell):
@@ -383,7 +378,7 @@ def _variance_of_rows(ranked: RankedCells, influence: Floats) -> Variance:
 
 def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Variance:
     """The variance of rows in clusters, with the features 1 and psi of a row."""
-    with_key, alone = clustered.in_buckets, clustered.alone
+    with_key, alone = clustered.by_key()
     linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
     singletons, unit = None, np.array([1.0, 0.0])
     if len(alone.cell):
@@ -419,11 +414,11 @@ def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
     """(groups, classes): the effective sample size for the AUC; NaN where there are too few clusters."""
     ranked = ranking.ranked
     whole, squares = map(ranked.total, ranked.weights)
-    rows = np.asarray(whole**2 / squares)
+    rows = whole**2 / squares
     if ranked.clustered is None:
         return rows
     of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))
-    with_key, alone = ranked.clustered.in_buckets, ranked.clustered.alone
+    with_key, alone = ranked.clustered.by_key()
     weight = _per_bucket(ranked, with_key, with_key.weight)
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
     clusters = [effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
