@@ -274,7 +274,7 @@ def joint_errors(cells: Cells) -> pl.DataFrame:
     return points.select(*cells.keys, t.clip(0, 1).alias("t"), "missed", "alarmed")
 
 
-# The costs that somebody has chosen with a threshold.
+# Costs that follow from a sensitivity or a threshold that somebody has chosen.
 
 
 def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
