@@ -33,8 +33,7 @@ from polars_ec.scores.scores import (
     log_softmax,
     sigmoid,
 )
-from polars_ec.sketches.checks import first_fault
-from polars_ec.sketches.files import read_described, write_described
+from polars_ec.sketches.files import first_fault, read_described, write_described
 from polars_ec.typing import IntoExpr
 
 # The parameters of each row, found by its group columns: by expressions alone, which stream and call no Python. The engine has a hash table
@@ -133,74 +132,7 @@ FIT = "__fit"
 _X = "__x"
 
 
-@dataclass(frozen=True, repr=False)
-class Parameters:
-    """The data of a `Calibration`."""
-
-    frame: pl.DataFrame
-    calibrator: Calibrator
-    score_type: str
-    classes: ClassNames | None = None
-    prior: float | None = None
-
-    @property
-    def keys(self) -> list[str]:
-        """Names of the group columns."""
-        return [name for name in self.frame.columns if name not in ("fold", *PARAMETERS)]
-
-    @property
-    def is_affine(self) -> bool:
-        """True if the parameters are `alpha` and `beta`, and not steps."""
-        return self.calibrator not in STEPPED
-
-    @property
-    def is_of_vectors(self) -> bool:
-        """True if a row's score is a vector of K, and not one number."""
-        return isinstance(self.frame.schema.get("beta"), pl.Array)
-
-    @property
-    def n_classes(self) -> int:
-        """K."""
-        beta = self.frame.schema.get("beta")
-        return beta.size if isinstance(beta, pl.Array) else 2
-
-    def fits(self, *, out_of_fold: bool) -> tuple[pl.DataFrame, list[str]]:
-        """The rows of the fits of all rows, or of those that leave a fold out; and the columns that a row finds its fit by."""
-        fold = pl.col(FOLD)
-        if out_of_fold:
-            return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
-        return self.frame.filter(fold.is_null()), self.keys
-
-
-def calibrated_posterior(calibration: Parameters, score: pl.Expr, out_of_fold: bool) -> pl.Expr:
-    """The calibrated posterior of each row: see `Calibration.apply`."""
-    parameters, by = calibration.fits(out_of_fold=out_of_fold)
-    if out_of_fold and parameters.height == 0:
-        raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
-    name = score.meta.output_name()
-    x = per_row(
-        "calibrated", score, _reading(calibration), _reader(calibration, name), classes=calibration.classes
-    ).alias(_X)
-
-    if calibration.is_affine and can_look_up(parameters, by):
-        alpha, beta = look_up(parameters, by, ["alpha", "beta"])
-        return bind([x, alpha, beta], _calibrator(calibration)).alias(f"{name}_calibrated")
-
-    def calibrate(rows: pl.Series) -> pl.Series:
-        table = rows.struct.unnest()
-        if not calibration.is_affine:
-            log_odds = _of_steps(parameters, by, table)
-            return log_odds.to_frame().select(sigmoid(pl.first())).to_series()
-        found = join_groups(table, parameters.select(*by, "alpha", "beta"), by)
-        return found.select(_calibrator(calibration)([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
-
-    dtype = pl.Array(pl.Float64, calibration.n_classes) if calibration.is_of_vectors else pl.Float64()
-    packed = pl.struct([*by, x])
-    return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
-
-
-def _calibrator(calibration: Parameters) -> Callable[[list[pl.Expr]], pl.Expr]:
-
+def _calibrator(calibration: Calibration) -> Callable[[list[pl.Expr]], pl.Expr]:
     def of_vectors(values: list[pl.Expr]) -> pl.Expr:
         log_posteriors, alpha, beta = values
         return softmax_affine(log_posteriors, alpha, beta, calibration.n_classes).arr.eval(pl.element().exp())
@@ -211,13 +143,13 @@ def _calibrator(calibration: Parameters) -> Callable[[list[pl.Expr]], pl.Expr]:
     return of_vectors if calibration.is_of_vectors else of_numbers
 
 
-def _reading(calibration: Parameters) -> Options:
+def _reading(calibration: Calibration) -> Options:
     if calibration.is_of_vectors:
         return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
     return parse_options({"score_type": SCALES[calibration.score_type].without_prior.name})
 
 
-def _reader(calibration: Parameters, name: str) -> Callable[[Scores, CostMatrix, RowArguments], pl.Expr]:
+def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix, RowArguments], pl.Expr]:
     def read(scores: Scores, _: CostMatrix, __: RowArguments) -> pl.Expr:
         if isinstance(scores, VectorScores | ManyScores) and not calibration.is_of_vectors:
             raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
@@ -260,16 +192,15 @@ def _of_steps(parameters: pl.DataFrame, by: list[str], rows: pl.DataFrame) -> pl
     fits = numbered(parameters, by)
     of_row = with_fit(rows, fits, by)[FIT].cast(pl.Int64).fill_null(-1).to_numpy()
     value = rows[_X].fill_null(np.nan).to_numpy()
-    return pl.Series(log_odds_of_steps(with_fit(parameters, fits, by), FIT, of_row, value), nan_to_null=True)
+    return pl.Series(log_odds_of_steps(with_fit(parameters, fits, by), of_row, value), nan_to_null=True)
 
 
-def log_odds_of_steps(steps: pl.DataFrame, fit: str, of_query: Integers, value: Floats) -> Floats:
-    """The log-odds of each value by the steps of its fit, whose number is in their column `fit`; NaN where there are none."""
-    ordered = steps.drop_nulls("above").sort(fit, "above", maintain_order=True)
-    numbers = ordered[fit].to_numpy().astype(np.int64)
+def log_odds_of_steps(steps: pl.DataFrame, of_query: Integers, value: Floats) -> Floats:
+    """The log-odds of each value by the steps of its fit, whose number is in their column `FIT`; NaN where there are none."""
+    ordered = steps.drop_nulls("above").sort(FIT, "above", maintain_order=True)
+    numbers = ordered[FIT].to_numpy().astype(np.int64)
     at = _find_steps(numbers, ordered["above"].to_numpy(), of_query, value)
-    log_odds: Floats = np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
-    return log_odds
+    return np.append(ordered["log_odds"].to_numpy(), np.nan)[at]
 
 
 def _find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Floats) -> Integers:
@@ -290,27 +221,7 @@ def _find_steps(of_step: Integers, above: Floats, of_query: Integers, value: Flo
 _EXP_RANGE = 700
 
 
-def calibration_sql(calibration: Parameters, score: str, dialect: WarehouseDialect) -> str:
-    """The calibrated posterior as SQL: see `Calibration.to_sql`."""
-    writer = Writer(dialect)
-    s = f"CAST({writer.expression('score', score)} AS DOUBLE)"
-    keys = calibration.keys
-    parameters, _ = calibration.fits(out_of_fold=False)
-    table = parameters.drop_nulls("alpha" if calibration.is_affine else "log_odds")
-    groups = table.partition_by(keys, maintain_order=True) if keys else [table]
-    values = [_value(writer, s, calibration, group) for group in groups if group.height]
-    if not values:
-        return writer.write("CAST(NULL AS DOUBLE)")
-    if keys:
-        conditions = [" AND ".join(_equals(writer, key, group[key][0]) for key in keys) for group in groups]
-        branches = " ".join(f"WHEN {c} THEN {value}" for c, value in zip(conditions, values, strict=True))
-        values = [f"CASE {branches} END"]
-    scale = SCALES[calibration.score_type]
-    right = scale.valid_sql(s) if scale.is_share else is_number(s)
-    return writer.write(f"CASE WHEN {right}{writer.and_not_nan(s)} THEN {values[0]} END")
-
-
-def _value(writer: Writer, s: str, calibration: Parameters, parameters: pl.DataFrame) -> str:
+def _value(writer: Writer, s: str, calibration: Calibration, parameters: pl.DataFrame) -> str:
     if calibration.is_affine:
         return _affine(writer, s, SCALES[calibration.score_type], *parameters.select("alpha", "beta").row(0))
     return _steps(writer, s, parameters["above"].to_list(), parameters["log_odds"].to_list())
@@ -367,7 +278,7 @@ def _equals(writer: Writer, key: str, value: Any) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration(Parameters):
+class Calibration:
     """Fitted calibrators, as a plain table: a row per group and fold, or per step of these.
 
     Make one with `Sketch.calibrate`, `lf.ec.calibrate` or `read_parquet`.
@@ -391,6 +302,40 @@ class Calibration(Parameters):
         Of one score a row: the share of positives that was stated for the posteriors; None where they are at the groups'
         own, at one that an expression states, or at one that the file does not tell.
     """
+
+    frame: pl.DataFrame
+    calibrator: Calibrator
+    score_type: str
+    classes: ClassNames | None = None
+    prior: float | None = None
+
+    @property
+    def keys(self) -> list[str]:
+        """Names of the group columns."""
+        return [name for name in self.frame.columns if name not in ("fold", *PARAMETERS)]
+
+    @property
+    def is_affine(self) -> bool:
+        """True if the parameters are `alpha` and `beta`, and not steps."""
+        return self.calibrator not in STEPPED
+
+    @property
+    def is_of_vectors(self) -> bool:
+        """True if a row's score is a vector of K, and not one number."""
+        return isinstance(self.frame.schema.get("beta"), pl.Array)
+
+    @property
+    def n_classes(self) -> int:
+        """K."""
+        beta = self.frame.schema.get("beta")
+        return beta.size if isinstance(beta, pl.Array) else 2
+
+    def fits(self, *, out_of_fold: bool) -> tuple[pl.DataFrame, list[str]]:
+        """The rows of the fits of all rows, or of those that leave a fold out; and the columns that a row finds its fit by."""
+        fold = pl.col(FOLD)
+        if out_of_fold:
+            return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
+        return self.frame.filter(fold.is_null()), self.keys
 
     def __repr__(self) -> str:
         return as_line("Calibration", self._facts())
@@ -447,7 +392,27 @@ class Calibration(Parameters):
         >>> new.select(calibration.apply("p").round(4))["p_calibrated"].to_list()
         [0.8806, 0.1573, None]
         """
-        return calibrated_posterior(self, as_expr(score, "score"), out_of_fold)
+        column = as_expr(score, "score")
+        parameters, by = self.fits(out_of_fold=out_of_fold)
+        if out_of_fold and parameters.height == 0:
+            raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
+        name = column.meta.output_name()
+        x = per_row("calibrated", column, _reading(self), _reader(self, name), classes=self.classes).alias(_X)
+        if self.is_affine and can_look_up(parameters, by):
+            alpha, beta = look_up(parameters, by, ["alpha", "beta"])
+            return bind([x, alpha, beta], _calibrator(self)).alias(f"{name}_calibrated")
+
+        def calibrate(rows: pl.Series) -> pl.Series:
+            table = rows.struct.unnest()
+            if not self.is_affine:
+                log_odds = _of_steps(parameters, by, table)
+                return log_odds.to_frame().select(sigmoid(pl.first())).to_series()
+            found = join_groups(table, parameters.select(*by, "alpha", "beta"), by)
+            return found.select(_calibrator(self)([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
+
+        dtype = pl.Array(pl.Float64, self.n_classes) if self.is_of_vectors else pl.Float64()
+        packed = pl.struct([*by, x])
+        return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
 
     def to_sql(self, score: str, *, dialect: WarehouseDialect = "duckdb") -> str:
         """The calibrated posterior as one SQL expression, a CASE over the groups, in the dialect of a warehouse.
@@ -491,7 +456,21 @@ class Calibration(Parameters):
         """
         if self.is_of_vectors:
             raise SketchError("to_sql is of one score a row, and this calibration is of vectors: use apply")
-        return calibration_sql(self, score, dialect)
+        writer = Writer(dialect)
+        s = f"CAST({writer.expression('score', score)} AS DOUBLE)"
+        parameters, keys = self.fits(out_of_fold=False)
+        table = parameters.drop_nulls("alpha" if self.is_affine else "log_odds")
+        groups = table.partition_by(keys, maintain_order=True) if keys else [table]
+        values = [_value(writer, s, self, group) for group in groups if group.height]
+        if not values:
+            return writer.write("CAST(NULL AS DOUBLE)")
+        if keys:
+            conditions = [" AND ".join(_equals(writer, key, group[key][0]) for key in keys) for group in groups]
+            branches = " ".join(f"WHEN {c} THEN {value}" for c, value in zip(conditions, values, strict=True))
+            values = [f"CASE {branches} END"]
+        scale = SCALES[self.score_type]
+        right = scale.valid_sql(s) if scale.is_share else is_number(s)
+        return writer.write(f"CASE WHEN {right}{writer.and_not_nan(s)} THEN {values[0]} END")
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the parameters; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
@@ -514,8 +493,8 @@ class Calibration(Parameters):
             raise SketchError(
                 f"{path} is a damaged calibration: its columns are {frame.columns}, and its metadata say {about}"
             )
-        parameters = STEPS if calibrator in STEPPED else AFFINE
-        lacking = [name for name in ("fold", *parameters) if name not in frame.columns]
+        needed = (FOLD, *(STEPS if calibrator in STEPPED else AFFINE))
+        lacking = [name for name in needed if name not in frame.columns]
         if lacking:
             raise SketchError(f"{path} is a damaged calibration: it lacks {lacking[0]}")
         version = about.get("hash_version")

@@ -17,7 +17,7 @@ from polars_ec.numerics import Bools, Floats, Integers, Numbers, Texts, np, quie
 from polars_ec.scores.folds import FOLD
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import EXACT, SUMS, Grid
-from polars_ec.sketches.sums import cells_and_priors, number_groups, run_starts, scores_of_cells
+from polars_ec.sketches.sums import number_groups, run_starts, scores_of_cells, stated_priors
 
 # Cells are looked up in a list of all that there could be where it is at most so many times as long as the rows; else sorted.
 _SPARSE = 16
@@ -50,8 +50,7 @@ class CellTable:
         """The scores of the cells for affine calibrators; 0 in bins of raw scores, which only steps are fitted to."""
         if self.grid.scale.has_order_only and self.grid.resolution is not None:
             return np.zeros(self.cells.height)
-        values: Floats = self.cells.select(x=scores_of_cells(self.grid).log_odds)["x"].to_numpy()
-        return values
+        return self.cells.select(x=scores_of_cells(self.grid).log_odds)["x"].to_numpy()
 
     @cached_property
     def _starts(self) -> tuple[Integers, Integers]:
@@ -61,8 +60,7 @@ class CellTable:
         """A function such as np.add over the cells of each group, along the last axis; `of_none` where there are none."""
         occupied, starts = self._starts
         found = np.full((*values.shape[:-1], self.n_groups), of_none, dtype=values.dtype)
-        if len(starts):
-            found[..., occupied] = function.reduceat(values, starts, axis=-1)
+        found[..., occupied] = function.reduceat(values, starts, axis=-1)
         return found
 
     def total(self, values: Floats) -> Floats:
@@ -268,7 +266,7 @@ def reason_column(reasons: Texts) -> pl.Series:
 def training_of(table: CellTable, prior: Prior) -> Training:
     """The training sets of the cells of a log."""
     n_folds, n_groups = len(table.folds), table.n_groups
-    *_, shares = cells_and_priors(counted(table), table.keys, prior)
+    shares = stated_priors(counted(table), table.keys, prior)
     weight = all_and_others(table.weight, n_folds)
     class_weight = table.total(weight)
     prior_log_odds = np.log(class_weight[:, 1] / class_weight[:, 0])

@@ -22,7 +22,6 @@ from polars_ec.calibration.calibration import (
     STEPS,
     Calibration,
     Calibrator,
-    Parameters,
     log_odds_of_steps,
     numbered,
     with_fit,
@@ -171,8 +170,7 @@ def fit_gaussian(training: Training) -> pl.DataFrame:
     unit = (x[cell] / 2 - lowest[fit] / 2) / half_range[fit]
 
     def mean(values: Floats, weight: Floats) -> Floats:
-        means: Floats = np.bincount(fit, values, training.n_fits) / np.bincount(fit, weight, training.n_fits)
-        return means
+        return np.bincount(fit, values, training.n_fits) / np.bincount(fit, weight, training.n_fits)
 
     mean_0, mean_1 = mean(negative * unit, negative), mean(positive * unit, positive)
     squares = negative * (unit - mean_0[fit]) ** 2 + positive * (unit - mean_1[fit]) ** 2
@@ -180,8 +178,10 @@ def fit_gaussian(training: Training) -> pl.DataFrame:
     alpha = slope / half_range / 2
     beta = training.prior_log_odds - slope * (mean_0 + mean_1) / 2 - alpha * lowest
     lost = np.spacing(np.maximum(np.abs(alpha * lowest), np.abs(alpha * highest))) > _DIGITS_LOST * slope
+    place = np.arange(len(x), dtype=np.float64)
     one_cell_0, one_cell_1, one_cell = (
-        _in_one_cell(training, chosen) for chosen in (training.weight[:, 0] > 0, training.weight[:, 1] > 0, seen)
+        np.equal(*training.range(place, chosen))
+        for chosen in (training.weight[:, 0] > 0, training.weight[:, 1] > 0, seen)
     )
     reason = first_reason(
         [
@@ -200,12 +200,6 @@ def fit_gaussian(training: Training) -> pl.DataFrame:
         "gradient_norm": np.full(training.n_fits, np.nan),
     }
     return affine_table(training, reason, columns, np.full(training.n_fits, -1))
-
-
-def _in_one_cell(training: Training, chosen: Bools) -> Bools:
-    lowest, highest = training.range(np.arange(chosen.shape[1], dtype=np.float64), chosen)
-    together: Bools = lowest == highest
-    return together
 
 
 # Calibrators that are step functions of the score: isotonic regression (PAV) and histogram binning.
@@ -239,8 +233,7 @@ class _Steps:
     @property
     def log_odds(self) -> Floats:
         with np.errstate(divide="ignore"):
-            values: Floats = np.log(self.positives / self.negatives)
-        return values
+            return np.log(self.positives / self.negatives)
 
 
 def fit_pav(training: Training) -> pl.DataFrame:
@@ -280,8 +273,6 @@ def fit_histogram(training: Training, bins: int, equal_mass: bool) -> pl.DataFra
         bin_ = np.searchsorted(edges, cells.value, side="left")
         above = np.concatenate([[-np.inf], edges])[bin_]
     starts = np.flatnonzero(_new(cells.fit) | _new(bin_))
-    if len(starts) == 0:
-        return _table(_Steps(cells.fit, above, cells.positives, cells.negatives), training)
     positives, negatives = (np.add.reduceat(values, starts) for values in (cells.positives, cells.negatives))
     return _table(_Steps(cells.fit[starts], above[starts], positives, negatives), training)
 
@@ -302,7 +293,7 @@ def _without_falls(steps: _Steps) -> _Steps:
 def _sums_from(first: Integers, values: Floats, place: Integers, n_points: int) -> Floats:
     spread = np.zeros(n_points)
     spread[place] = values
-    return np.add.reduceat(spread, first) if len(first) else np.zeros(0)
+    return np.add.reduceat(spread, first)
 
 
 def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:
@@ -480,7 +471,6 @@ NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_lo
 
 # Losses of any size.
 _WITHOUT_END: tuple[Rule, ...] = ("cross_entropy", "cllr")
-
 # No group column is called so.
 _REASON = "__reason"
 
@@ -544,10 +534,8 @@ def _losses(
         prior = 0.5 if rule == "cllr" else keywords["prior"]
         calibration = fit(table, calibrator, prior=prior, **histogram)
     found = calibrated_of(table, calibration, out_of_fold=out_of_fold)
-    moved = _sketch_of_calibrated(
-        table, found.log_odds - (_prior_log_odds(calibration) if rule == "cllr" else 0.0), rule, keywords
-    )
-    calibrated = evaluate(moved, [rule], keywords)
+    shift = _prior_log_odds(calibration) if rule == "cllr" else 0.0
+    calibrated = evaluate(_sketch_of_calibrated(table, found.log_odds - shift, rule, keywords), [rule], keywords)
     both = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated"), found.lost, found.reason])
     columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
     return compare(both).select(columns).sort(keys or "n", nulls_last=True)
@@ -576,11 +564,10 @@ def _prior_log_odds(calibration: Calibration) -> float:
 @quiet
 def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywords: dict[str, Any]) -> Cells:
     """Sketch the calibrated log-odds of cells, exactly; rows without any count for a prior of all groups, but have no loss."""
-    score_type = (LLR if rule == "cllr" else LOG_ODDS).name
+    grid = Grid((LLR if rule == "cllr" else LOG_ODDS).name, 1, classes=table.grid.classes)
     scores = BinaryScores(pl.lit(pl.Series(log_odds.ravel())), LOG_ODDS)
     weight = table.weight
     if rule == "bayes_risk":
-        grid = Grid(score_type, 1, classes=table.grid.classes)
         (threshold,) = parse_arguments([rule], grid, keywords).thresholds.values()
         above = (log_odds > threshold)[:, None]
         sides = [table.total((weight * side).sum(axis=0)) for side in (~above, above)]
@@ -593,9 +580,7 @@ def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywor
         has_loss = (weight[:, i] > 0) & ~np.isnan(loss)
         losses[i] = np.multiply(weight[:, i], loss, where=has_loss, out=np.zeros_like(loss)).sum(axis=0)
     counts = table.total(weight.sum(axis=0))
-    return rolled_up(
-        table, Grid(score_type, 1, classes=table.grid.classes), counts[None], {name: table.total(losses)[None]}
-    )
+    return rolled_up(table, grid, counts[None], {name: table.total(losses)[None]})
 
 
 @dataclass(frozen=True)
@@ -607,7 +592,7 @@ class Calibrated:
     reason: pl.Series
 
 
-def calibrated_of(table: CellTable, calibration: Parameters, *, out_of_fold: bool) -> Calibrated:
+def calibrated_of(table: CellTable, calibration: Calibration, *, out_of_fold: bool) -> Calibrated:
     """The calibrated log-odds of cells, by the fits of all rows or, of each fold, by the fits that leave it out."""
     parameters, by = calibration.fits(out_of_fold=out_of_fold)
     fits = numbered(parameters, by)
@@ -621,7 +606,8 @@ def calibrated_of(table: CellTable, calibration: Parameters, *, out_of_fold: boo
     if calibration.is_affine:
         log_odds = _affine(table, fits, of_cell)
     else:
-        log_odds = _stepped(table, with_fit(parameters, fits, by), of_cell)
+        value = np.tile(values_of_cells(table.grid, table.cells).to_numpy(), len(of_cell))
+        log_odds = log_odds_of_steps(with_fit(parameters, fits, by), of_cell.ravel(), value).reshape(of_cell.shape)
     reasons = pl.DataFrame(
         {
             GROUP: np.tile(np.arange(table.n_groups), len(used)),
@@ -651,13 +637,7 @@ def _affine(table: CellTable, fits: pl.DataFrame, of_cell: Integers) -> Floats:
     alpha, beta = (np.append(fits[name].to_numpy(), np.nan)[of_cell.ravel()] for name in ("alpha", "beta"))
     rows = pl.DataFrame({"x": np.tile(table.log_odds, len(of_cell)), "alpha": alpha, "beta": beta})
     moved = rows.select(affine_log_odds(*(pl.col(name) for name in rows.columns))).to_series()
-    values: Floats = moved.to_numpy().reshape(of_cell.shape)
-    return values
-
-
-def _stepped(table: CellTable, steps: pl.DataFrame, of_cell: Integers) -> Floats:
-    value = np.tile(values_of_cells(table.grid, table.cells).to_numpy(), len(of_cell))
-    return log_odds_of_steps(steps, FIT, of_cell.ravel(), value).reshape(of_cell.shape)
+    return moved.to_numpy().reshape(of_cell.shape)
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:

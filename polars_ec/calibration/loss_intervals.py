@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -17,13 +17,10 @@ from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import BUCKET, EXACT, WEIGHTS, Grid
 from polars_ec.sketches.moments import NUMBER, PRIOR, REPLICATE, Resampling, resampling, usable_rows
-from polars_ec.sketches.sums import cells_and_priors, is_overall, overall_prior, run_starts, scores_of_cells
-
-Losses: TypeAlias = Callable[[Cells], pl.DataFrame]
-"""What `calibration_loss` gives for cells."""
+from polars_ec.sketches.sums import is_overall, overall_prior, run_starts, scores_of_cells, stated_priors
 
 _SCALES: dict[str, Scale] = {"raw": "log", "calibrated": "log", "cal_loss": "identity", "rcl": "identity"}
-_CELL, _PART = "__cell", "part"
+_CELL = "__cell"
 _SMALLEST, _LARGEST_BELOW_1 = 5e-324, 1 - 2.0**-53
 # Of a sum of weights, what is left when all of them are taken from it again.
 _ROUNDING = 1e-12
@@ -31,11 +28,13 @@ _ROUNDING = 1e-12
 
 # Squares of weights may be more than a float holds: then there are no limits.
 @quiet
-def with_limits(shown: pl.DataFrame, cells: Cells, by_fold: bool, losses: Losses, request: Request) -> pl.DataFrame:
-    """The losses of each group with their limits; `by_fold`: they are of cross-validation."""
+def with_limits(
+    shown: pl.DataFrame, cells: Cells, by_fold: bool, losses: Callable[[Cells], pl.DataFrame], request: Request
+) -> pl.DataFrame:
+    """The losses of each group with their limits; `losses` gives them for other cells; `by_fold`: they are of cross-validation."""
     jackknifed = jackknife_parts(cells, by_fold, request.seed)
     keys = cells.keys_beside_fold
-    number = _PART
+    number = "part"
     while number in keys:
         number += "_"
     replicates = losses(jackknifed.without_each(number))
@@ -125,12 +124,9 @@ def without_far(limited: pl.DataFrame, cells: Cells) -> pl.DataFrame:
 
 
 def _coarse_cells(cells: Cells) -> tuple[pl.DataFrame, Grid]:
-    if cells.coarse is None:
-        return _coarser(usable_rows(cells.frame, cells.weighted), cells.grid)
-    return usable_rows(cells.coarse, cells.weighted), cells.grid.coarse
-
-
-def _coarser(used: pl.DataFrame, grid: Grid) -> tuple[pl.DataFrame, Grid]:
+    if cells.coarse is not None:
+        return usable_rows(cells.coarse, cells.weighted), cells.grid.coarse
+    used, grid = usable_rows(cells.frame, cells.weighted), cells.grid
     if grid.resolution is None:
         score = pl.col(EXACT)
         above = pl.lit(0, dtype=pl.Int16)
@@ -166,16 +162,13 @@ def _places(rows: pl.DataFrame, shown: pl.DataFrame, keys: list[str]) -> Integer
 
 # How far losses before and after calibration are off in logs drawn anew: the calibrators of each are trained anew too.
 
-LossesAt: TypeAlias = Callable[[Cells, Any], pl.DataFrame]
-"""What `calibration_loss` gives for cells, at a prior."""
-
 
 # Squares of weights may be more than a float holds: then there are no limits.
 @quiet
 def with_drawn_limits(
-    shown: pl.DataFrame, cells: Cells, losses: LossesAt, prior: Any, request: Request
+    shown: pl.DataFrame, cells: Cells, losses: Callable[[Cells, Any], pl.DataFrame], prior: Any, request: Request
 ) -> pl.DataFrame:
-    """The losses with percentile limits of bootstrapped rows or clusters; rows keep their fold, so that none is on both sides of a fit."""
+    """The losses with percentile limits of bootstrapped rows or clusters, for which `losses` gives them at a prior; rows keep their fold, so that none is on both sides of a fit."""
     keys = cells.keys_beside_fold
     source, at = _at_prior(resampling(cells, keys), cells, keys, prior)
     replicated = {name: np.full((request.replicates, source.groups.height), np.nan) for name in _SCALES}
@@ -199,7 +192,7 @@ def _at_prior(source: Resampling, cells: Cells, keys: list[str], prior: Any) -> 
     if is_overall(prior):
         prior = overall_prior(cells) or prior
     if isinstance(prior, pl.Expr) or is_overall(prior):
-        *_, shares = cells_and_priors(cells, keys, prior)
+        shares = stated_priors(cells, keys, prior)
         assert shares is not None
         return source.at_prior(shares.to_series(1)), pl.col(PRIOR)
     return source, prior

@@ -44,8 +44,7 @@ class _ClassLog:
     def by_fit(self, values: Numbers) -> Floats:
         """Sums by group, fold and class as sums by fit and class: of all folds, then of all others than each."""
         n_folds = values.shape[1] if values.shape[1] > 1 else 0
-        sums: Floats = all_and_others(values.swapaxes(0, 1), n_folds).reshape(-1, self.n_classes)
-        return sums
+        return all_and_others(values.swapaxes(0, 1), n_folds).reshape(-1, self.n_classes)
 
     def sample(self) -> tuple[_ClassLog, int]:
         """A log of one row in so many, kept in memory."""
@@ -193,5 +192,4 @@ def _stated_shares(frame: pl.LazyFrame, keys: list[pl.Expr], groups: pl.DataFram
     one_group = pl.lit(0, dtype=groups.schema[_GROUP]).alias(_GROUP)
     stated = frame.group_by(*(keys or [one_group])).agg(shares)
     found = _number(stated, groups, names) if names else stated
-    values: Floats = found.sort(_GROUP).select(pl.col("^__log_.*$")).collect(engine="streaming").to_numpy()
-    return values
+    return found.sort(_GROUP).select(pl.col("^__log_.*$")).collect(engine="streaming").to_numpy()

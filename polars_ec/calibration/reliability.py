@@ -80,12 +80,8 @@ def reliability(
         raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
     table, (numbered, _) = table_of(cells, by_fold=False), number_groups(cells, keys)
     negative, positive = table.weight[0]
-    values = {
-        GROUP: pl.Series(table.group, dtype=pl.get_index_type()),
-        "weight": pl.Series(negative + positive),
-        "positive_share": pl.Series(positive),
-    }
-    judged = table.cells.with_columns(**values)
+    group = pl.Series(GROUP, table.group, dtype=pl.get_index_type())
+    judged = table.cells.with_columns(group, weight=pl.Series(negative + positive), positive_share=pl.Series(positive))
     shares = {"posterior": scores_of_cells(cells.grid).posteriors[1]}
     if calibrator is not None:
         calibrated = calibrated_of(table, fit(table, calibrator), out_of_fold=False)
@@ -106,8 +102,7 @@ def reliability(
     if request is not None:
         limits = _limits(diagram.select(GROUP, "bin"), cells, numbered, keys, resolution, request)
         diagram = diagram.with_columns(limits)
-        of_share = [pl.when(~invalid, means[1].is_not_null()).then(pl.col(name)).alias(name) for name in _LIMITS]
-        means[2:2] = of_share
+        means[2:2] = [pl.when(~invalid, means[1].is_not_null()).then(name).alias(name) for name in _LIMITS]
     return diagram.select(*keys, "bin", "n", weight, *means).sort(*keys, "bin", nulls_last=True)
 
 
@@ -125,10 +120,9 @@ def _limits(
     rows = row.join(of_bins, on=[GROUP, "bin"], how="left", maintain_order="left").fill_null(0.0)
     by_bucket = None
     if cells.coarse is not None:
-        grid = cells.grid.coarse
-        groups = numbered.unique(GROUP)
-        coarse = usable_rows(with_group(cells.coarse, groups, keys), cells.weighted)
-        in_buckets = coarse.group_by(GROUP, _coarse_bins(grid, resolution).alias("bin"), BUCKET).agg(**sums)
+        coarse = usable_rows(with_group(cells.coarse, numbered.unique(GROUP), keys), cells.weighted)
+        coarse_bins = _coarse_bins(cells.grid.coarse, resolution).alias("bin")
+        in_buckets = coarse.group_by(GROUP, coarse_bins, BUCKET).agg(**sums)
         by_bucket = row.join(in_buckets, on=[GROUP, "bin"])
     ends = share_limits(rows, by_bucket, cells.buckets or 0, request)
     return [pl.Series(name, values, nan_to_null=True) for name, values in zip(_LIMITS, ends, strict=True)]

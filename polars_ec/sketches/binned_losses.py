@@ -245,5 +245,4 @@ def _shifted(x: Floats, against: Floats, is_point: Bools) -> Floats:
 
 def _square(x: Floats) -> Floats:
     with np.errstate(over="ignore"):
-        squared: Floats = 1 / (1 + np.exp(-x)) ** 2
-    return squared
+        return 1 / (1 + np.exp(-x)) ** 2

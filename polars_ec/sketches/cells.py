@@ -77,9 +77,8 @@ class Cells:
     def _facts(self) -> dict[str, str]:
         label, n = pl.col("class"), pl.col("n")
         counted = {"used": label >= 0, "missing": label.is_null(), "invalid": label == -1}
-        counts = self.frame.select(n.filter(mask).sum().alias(name) for name, mask in counted.items()).row(
-            0, named=True
-        )
+        sums = self.frame.select(n.filter(mask).sum().alias(name) for name, mask in counted.items())
+        counts = sums.row(0, named=True)
         rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "invalid") if counts[x])
         n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
         resolution = self.grid.resolution

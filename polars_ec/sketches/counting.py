@@ -144,7 +144,6 @@ _COUNTED = (pl.Int8, pl.Int16, pl.Int32, pl.Int64, pl.UInt8, pl.UInt16, pl.UInt3
 _WHOLE = (*_COUNTED, pl.Boolean, pl.Date, pl.Datetime, pl.Duration, pl.Time)
 # Rounding may put a score into the bin beside its own, so that scores below and above a threshold can be two bins out of order.
 _GAP = 3
-_MISSING = 2
 
 
 @dataclass(frozen=True)
@@ -210,14 +209,9 @@ class CellCodes:
         """The number of codes."""
         return 2 * self._of_class + 2
 
-    @property
-    def n_slots(self) -> int:
-        """The number of classes times counts of thresholds; `slots` has one more, for rows that are not usable."""
-        return 2 * (len(self.grid.thresholds) + 1)
-
     def encoded(self, index: pl.Expr, score: pl.Expr, bin_: pl.Expr) -> pl.Expr:
         """Int32 number of a usable row, by its class, its score and the bin of that; for others see `of_unusable`."""
-        of_class = index.cast(pl.Int32).fill_null(_MISSING) * self._of_class + (1 - self._lowest)
+        of_class = index.cast(pl.Int32).fill_null(2) * self._of_class + (1 - self._lowest)
         above = [(score > threshold).cast(pl.Int32) * _GAP for threshold in self.grid.thresholds]
         return reduce(add, above, of_class + bin_)
 
@@ -257,8 +251,9 @@ class CellCodes:
 
     def slots(self) -> pl.Series:
         """The slot of the losses of each code, by class and `above`; the last for rows that are not usable."""
-        slot = pl.col("class").cast(pl.Int32) * (len(self.grid.thresholds) + 1) + pl.col("above")
-        return self.all_decoded().select(pl.when(pl.col("class") >= 0).then(slot).fill_null(self.n_slots)).to_series()
+        n_above = len(self.grid.thresholds) + 1
+        slot = pl.col("class").cast(pl.Int32) * n_above + pl.col("above")
+        return self.all_decoded().select(pl.when(pl.col("class") >= 0).then(slot).fill_null(2 * n_above)).to_series()
 
     def of_slot(self, slot: pl.Expr) -> dict[str, pl.Expr]:
         """The columns `class` and `above` of a slot."""
@@ -588,8 +583,7 @@ class Counting:
             return self._coarse.table().drop(GROUP)
         keys, rank = self._ranked(self._groups.keys())
         cells = self._coarse.table(np.argsort(rank))
-        of_rows: pl.DataFrame = keys[cells[GROUP]]
-        return of_rows.hstack(cells.drop(GROUP))
+        return keys[cells[GROUP]].hstack(cells.drop(GROUP))
 
     def _of_groups(self, table: pl.DataFrame) -> pl.DataFrame:
         if not self._names:
@@ -614,8 +608,7 @@ class Counting:
         numbered = codes.with_columns(pl.Series(GROUP, rank))
         total = total.join(numbered, on=self._names, nulls_equal=True).drop(self._names)
         total = _sorted(total, [GROUP, *cell])
-        of_rows: pl.DataFrame = keys[total[GROUP]]
-        return of_rows.hstack(total.drop(GROUP))
+        return keys[total[GROUP]].hstack(total.drop(GROUP))
 
     def _ranked(self, codes: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[Any, np.dtype[np.int32]]]:
         """The keys of groups in order, and the place of each group in it: they are sorted, for they are fewer than the rows."""

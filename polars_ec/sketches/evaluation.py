@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
@@ -48,7 +48,7 @@ from polars_ec.sketches.arguments import EvaluationArguments, battery, check_met
 from polars_ec.sketches.binned_losses import llr_losses
 from polars_ec.sketches.cells import Cells, check_keys
 from polars_ec.sketches.grid import BUCKET, Grid
-from polars_ec.sketches.moments import UsableCells, cells_by_bucket, check_squares, usable_cells, usable_rows
+from polars_ec.sketches.moments import UsableCells, cells_by_bucket, check_squares, usable_rows
 from polars_ec.sketches.ranking import Ranking, limits_of_ranks
 from polars_ec.sketches.sums import (
     ENDS,
@@ -96,7 +96,7 @@ class Intervals:
     @cached_property
     def fine(self) -> UsableCells:
         """The cells that values are computed from."""
-        return usable_cells(self.cells, self.numbered, self.table.height)
+        return UsableCells(usable_rows(self.numbered, self.cells.weighted), self.cells.grid, self.table.height)
 
     @cached_property
     def by_bucket(self) -> UsableCells | None:
@@ -206,8 +206,7 @@ class Intervals:
         self, columns: list[list[str]], expressions: Sequence[pl.Expr], groups: slice | Integers = _ALL
     ) -> Formula:
         """The expressions as functions of these columns of the table, of some groups; what else they read of it stays."""
-        priors = prior_columns(self.arguments)
-        return formula_of(self.table.select(priors)[groups] if priors else pl.DataFrame(), columns, expressions)
+        return formula_of(self.table.select(prior_columns(self.arguments) or []), columns, expressions, groups)
 
 
 def _resampled(cells: UsableCells, loss: Floats) -> Resampled:
@@ -218,9 +217,15 @@ def _resampled(cells: UsableCells, loss: Floats) -> Resampled:
     )
 
 
-def formula_of(others: pl.DataFrame, columns: Sequence[Sequence[str]], expressions: Sequence[pl.Expr]) -> Formula:
-    """Expressions as functions of the sums of each class, which are these columns; `others` are the columns that stay."""
+def formula_of(
+    others: pl.DataFrame,
+    columns: Sequence[Sequence[str]],
+    expressions: Sequence[pl.Expr],
+    groups: slice | Integers = _ALL,
+) -> Formula:
+    """Expressions as functions of the sums of each class, which are these columns; `others` are the columns that stay, of all groups."""
     flat = [name for of_class in columns for name in of_class]
+    others = others[groups] if others.width else others
 
     def values(sums: Floats) -> Floats:
         n_variants, n_groups = sums.shape[:2]
@@ -251,26 +256,19 @@ def with_bands(
     scales = [scale_of(name, costs) for name in formulas]
     others = points.select(name for name in points.columns if name.startswith("__ec_prior"))
     ends: list[Limits] = []
-    for rows in _blocks(points, cells.buckets or 1):
+    size = max(_BLOCK // (16 * (cells.buckets or 1)), 1)
+    for start in range(0, points.height, size):
+        rows = slice(start, start + size)
         part = points[rows]
         moments = Moments.one_hot(_sums(part, squared=False), _sums(part, squared=cells.weighted))
         clusters = None if buckets is None else buckets.at(part[GROUP].to_numpy(), moments.linear[:, :, 1])
-        of_groups = partial(_formula_at, others[rows], [*formulas.values()])
+        of_groups = partial(formula_of, others[rows], _COLUMNS, [*formulas.values()])
         ends.append(Estimator(of_groups, moments, clusters, with_pseudocounts).interval(scales, request))
     return {
         f"{name}_ci_{end}": pl.Series(np.concatenate([of[e][:, m] for of in ends] or [np.zeros(0)]), nan_to_null=True)
         for m, name in enumerate(formulas)
         for e, end in enumerate(("low", "high"))
     }
-
-
-def _formula_at(others: pl.DataFrame, formulas: Sequence[pl.Expr], points: slice | Integers) -> Formula:
-    return formula_of(others[points] if others.width else others, _COLUMNS, formulas)
-
-
-def _blocks(points: pl.DataFrame, n_buckets: int) -> Iterator[slice]:
-    size = max(_BLOCK // (16 * n_buckets), 1)
-    return (slice(start, start + size) for start in range(0, points.height, size))
 
 
 def _sums(points: pl.DataFrame, *, squared: bool) -> Floats:
@@ -345,13 +343,10 @@ def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: 
             square[alone["row"].to_numpy()] = alone.select("v0", "v1").to_numpy()[:, None]
             singletons = Moments.one_hot(linear[:, -1], square)
         clusters = Clusters(linear[:, :-1], linear[:, :-1].sum(axis=(2, 3)), np.ones(2), singletons)
-    low, high = Estimator(lambda _: _share, _shares(rows), clusters, with_pseudocounts).interval(["logit"], request)
+    sums = (rows.select(f"{x}0", f"{x}1").to_numpy().astype(np.float64)[:, None] for x in "wv")
+    estimator = Estimator(lambda _: _share, Moments.one_hot(*sums), clusters, with_pseudocounts)
+    low, high = estimator.interval(["logit"], request)
     return low[:, 0], high[:, 0]
-
-
-def _shares(rows: pl.DataFrame) -> Moments:
-    linear, square = (rows.select(f"{x}0", f"{x}1").to_numpy().astype(np.float64)[:, None] for x in "wv")
-    return Moments.one_hot(linear, square)
 
 
 def _share(sums: Floats) -> Floats:
@@ -384,8 +379,7 @@ def _clusters(cells: UsableCells, number: int) -> BinnedClusters:
 
 
 def _posterior(cells: UsableCells) -> Floats:
-    values: Floats = cells.of_each(lambda distinct: distinct.select(p=posterior(cells.grid))["p"])
-    return values
+    return cells.of_each(lambda distinct: distinct.select(p=posterior(cells.grid))["p"])
 
 
 def _bins(cells: UsableCells, p: Floats, number: int) -> Integers:
@@ -414,11 +408,9 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
         after, least, most = _bounds(shown, name)
         added[after] = _columns(name, low, high, least, most)
     if "nec" in names and not intervals.arguments.prior.stated:
-        kinked = intervals.near_kink(intervals.arguments.thresholds["nec"]).alias("nec_kinked")
+        kinked = intervals.near_kink(intervals.arguments.thresholds["nec"])
         after = _bounds(shown, "nec")[0]
-        added[after].append(
-            pl.select(pl.when(added[after][0].is_not_null()).then(kinked).alias("nec_kinked")).to_series()
-        )
+        added[after].append(pl.select(nec_kinked=pl.when(added[after][0].is_not_null()).then(kinked)).to_series())
     if "ece" in names and intervals.arguments.ece.norm == 1 and not intervals.arguments.prior.stated:
         known = np.isfinite(floats(shown["ece"]))
         added["ece_error"] = [
@@ -426,8 +418,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
             for end, values in zip(("", "_high"), error_if_calibrated(intervals), strict=True)
         ]
     check_keys(intervals.keys, [column.name for of_name in added.values() for column in of_name])
-    columns = [x for name in shown.columns for x in (shown[name], *added.get(name, ()))]
-    return pl.DataFrame(columns)
+    return pl.DataFrame([x for name in shown.columns for x in (shown[name], *added.get(name, ()))])
 
 
 @quiet
@@ -435,18 +426,16 @@ def with_limits_of_loss(
     shown: pl.DataFrame, name: str, intervals: Intervals, losses: Callable[[pl.DataFrame, Grid], pl.Series]
 ) -> pl.DataFrame:
     """The result with the limits of one mean loss, of which the table has the bounds of its sums, `low` and `high`: without `small`."""
-    after, *bounds = _bounds(shown, name)
+    after, least, most = _bounds(shown, name)
     group = GroupSums(prior_columns(intervals.arguments))
     value = expected_loss(group, [group.total(i, "low") for i in range(2)])
     ends = [loss_columns(end) for end in ("low", "high")]
-    low, high = intervals.of_mean_loss(
-        value,
-        ends,
-        lambda cells: cells.of_each(lambda distinct: losses(distinct, cells.grid)),
-        (bounds[0], bounds[1]),
-        "log",
-    )
-    added = _columns(name, low, high, *bounds)
+
+    def of_cells(cells: UsableCells) -> Floats:
+        return cells.of_each(lambda distinct: losses(distinct, cells.grid))
+
+    low, high = intervals.of_mean_loss(value, ends, of_cells, (least, most), "log")
+    added = _columns(name, low, high, least, most)
     return pl.DataFrame([x for column in shown.columns for x in (shown[column], *(added if column == after else ()))])
 
 
@@ -555,11 +544,8 @@ def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weig
     prior = prior_columns(arguments)
     if name == "confusion":
         of_cells = replace(arguments, thresholds=dict.fromkeys(CELLS, arguments.thresholds[name]))
-        return {
-            column: expression
-            for cell in CELLS
-            for column, expression in _formula_columns(cell, of_cells, grid, weighted).items()
-        }
+        columns = [_formula_columns(cell, of_cells, grid, weighted) for cell in CELLS]
+        return {name: expression for of_cell in columns for name, expression in of_cell.items()}
     if name in SCORING_RULES and grid.scale.needs_prior:
         low, high = (loss_column(name, prior, f"_{end}") for end in ("low", "high"))
         # Where both are infinite the value is known.
@@ -590,14 +576,12 @@ def _join_llr_losses(
     shares = stated_shares(table, keys, prior, grid.classes)
     shift = shares[1].log() - shares[0].log()
     bounds = llr_losses(numbered, sums, table.select(GROUP, shift=shift), grid)
-    named = bounds.rename({name: f"__ec_{name}" for name in bounds.columns if name != GROUP})
+    named = bounds.select(GROUP, pl.exclude(GROUP).name.prefix("__ec_"))
     joined = table.with_columns(shift.alias(SHIFT)).join(named, on=GROUP, how="left", maintain_order="left")
-    names = [name for name in named.columns if name != GROUP]
+    losses = pl.col(named.columns[1:])
     # A group without such rows adds nothing, but one without a prior, or of LLRs that contradict it, has no losses.
-    known = pl.lit(shift).is_not_null() & ~pl.any_horizontal(
-        [pl.col(name).is_nan().fill_null(value=False) for name in names]
-    )
-    return joined.with_columns(pl.when(known).then(pl.col(name).fill_null(0.0)) for name in names)
+    known = pl.lit(shift).is_not_null() & ~pl.any_horizontal(losses.is_nan().fill_null(value=False))
+    return joined.with_columns(pl.when(known).then(losses.fill_null(0.0)))
 
 
 def _join_ranks(

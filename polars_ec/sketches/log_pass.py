@@ -203,7 +203,8 @@ class _LogColumns:
         buckets = [] if bucket is None else [bucket.alias(BUCKET)]
         scores = [_one_score(model, reduction, m) for m, model in enumerate(models.values())]
         log = frame.select(*encoded, *buckets, *(column for columns in scores for column in columns))
-        tall = _is_one_vs_rest(next(iter(models.values())), reduction)
+        first = next(iter(models.values()))
+        tall = reduction == "one_vs_rest" and isinstance(first.scores, VectorScores | ManyScores)
         codes |= {name: KeyCode.of(name, pl.Int16()) for name in (SCORE, TARGET)}
         by = [key.meta.output_name() for key in keys]
         several, folds = [SCORE] if len(models) > 1 else [], [] if fold is None else [FOLD]
@@ -306,7 +307,7 @@ def _cells_of_rows(
     if grid.resolution is None:
         kept = pl.when(index >= 0).then(score).alias(EXACT)
         return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
-    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
+    cell = cell_codes.encoded(index, score, pl.col(_BIN))
     if grid.has_sums:
         values |= _losses(grid, score, index == 1, weight)
     return _with_bins(rows, grid, bins).select(*names, cell.alias(CELL), **values).collect(engine="streaming")
@@ -344,10 +345,6 @@ def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | Non
         # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.
         values["log_loss"] = pl.when(weight == 0).then(0.0).otherwise(values["log_loss"])
     return values
-
-
-def _is_one_vs_rest(rows: Rows, reduction: Reduction) -> bool:
-    return reduction == "one_vs_rest" and isinstance(rows.scores, VectorScores | ManyScores)
 
 
 def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:

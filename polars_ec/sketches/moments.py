@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import polars as pl
 
@@ -14,7 +13,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import Units
 from polars_ec.inference.confidence import Clusters, Moments
-from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
 from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid
@@ -104,17 +103,13 @@ class UsableCells:
     def losses(self, loss: str, shift: Floats | None = None) -> Floats:
         """The loss of a row in the middle of each cell; of LLRs with a shift of each group, as posteriors that these make of them."""
         if shift is None:
-            found: Floats = self.of_each(lambda cells: cells.select(losses(self.grid)[loss].alias(loss))[loss])
-            return found
+            return self.of_each(lambda cells: cells.select(losses(self.grid)[loss].alias(loss))[loss])
         x = self.of_each(lambda cells: cells.select(x=log_odds(self.grid))["x"])
         in_class = [pl.col("class") == 0, pl.col("class") == 1]
         scores = BinaryScores(pl.col("x"), LOG_ODDS)
         value = scores.log_loss(in_class) if loss == "log_loss" else scores.brier(in_class)
-        return (
-            pl.select(pl.Series("class", self.label), x=x + shift[self.group])
-            .select(value.alias(loss))[loss]
-            .to_numpy()
-        )
+        shifted = pl.DataFrame({"class": self.label, "x": x + shift[self.group]})
+        return shifted.select(value.alias(loss))[loss].to_numpy()
 
     @cached_property
     def far(self) -> Bools:
@@ -144,7 +139,7 @@ class UsableCells:
             times = totals / self.total(self.weight * loss)
         return np.asarray(loss * np.where(np.isfinite(times), times, 1.0)[self.group, self.label])
 
-    def of_each(self, function: Callable[[pl.DataFrame], pl.Series]) -> Any:
+    def of_each(self, function: Callable[[pl.DataFrame], pl.Series]) -> Numbers:
         """A function of the class and the place of each cell, found once for those that are in several groups or buckets."""
         distinct, place = self._distinct
         values = function(distinct).to_numpy()
@@ -175,11 +170,6 @@ class UsableCells:
         above = self.of_each(lambda cells: cells.with_columns(certain=certain)["certain"])
         cut = self.of_each(lambda cells: cells.with_columns(cut=possible & ~certain)["cut"])
         return above, cut
-
-
-def usable_cells(cells: Cells, numbered: pl.DataFrame, n_groups: int) -> UsableCells:
-    """The usable cells of so many groups, whose numbers `numbered` has."""
-    return UsableCells(usable_rows(numbered, cells.weighted), cells.grid, n_groups)
 
 
 def cells_by_bucket(cells: Cells, groups: pl.DataFrame, keys: list[str]) -> UsableCells | None:
@@ -257,10 +247,8 @@ class Resampling:
         replicate, cell, factor = (np.concatenate(parts) for parts in zip(*held, strict=True))
         amounts = ["n", *(["weight", "weight2"] if self.weighted else [])]
         times = pl.Series(factor)
-        drawn = self.frame[cell].with_columns(
-            pl.Series(REPLICATE, replicate, dtype=pl.Int32),
-            *((pl.col(name) * times).alias(name) for name in (*amounts, *(SUMS if self.grid.has_sums else ()))),
-        )
+        multiplied = pl.col(*amounts, *(SUMS if self.grid.has_sums else ())) * times
+        drawn = self.frame[cell].with_columns(pl.Series(REPLICATE, replicate, dtype=pl.Int32), multiplied)
         drawn = drawn.with_columns(pl.col("n").round().cast(pl.Int64))
         keys = [name for name in self.frame.columns if name not in (*self.grid.columns, *SUMS)]
         columns = [*keys, REPLICATE, "class", *self.grid.cell_columns, *amounts]
@@ -274,8 +262,8 @@ class Resampling:
 def resampling(cells: Cells, keys: list[str]) -> Resampling:
     """Prepare to draw clusters where the cells know them, else rows, by groups of these keys; other keys, such as the fold, stay with the rows."""
     numbered, groups = number_groups(cells, keys)
-    sums = number_sums(cells, numbered, groups, keys) if not cells.grid.scale.has_order_only else None
     grid = cells.grid
+    sums = None if grid.scale.has_order_only else number_sums(cells, numbered, groups, keys)
     if cells.coarse is not None:
         grid = grid.coarse
         numbered = with_group(cells.coarse, groups, keys)
@@ -316,17 +304,10 @@ def _with_losses(frame: pl.DataFrame, sums: pl.DataFrame, grid: Grid, weighted: 
     """The cells with `SUMS` of their rows: those of the middle of the bin, times what makes them add up to the exact ones."""
     amount = pl.col("weight" if weighted else "n").cast(pl.Float64)
     of_cells = frame.with_columns((value * amount).alias(name) for name, value in losses(grid).items())
-    exact = sums.group_by(GROUP, "class").agg(pl.col(name).sum().alias(f"exact_{name}") for name in SUMS)
-    whole = of_cells.group_by(GROUP, "class").agg(pl.col(name).sum().alias(f"whole_{name}") for name in SUMS)
-    joined = of_cells.join(
-        exact.join(whole, on=[GROUP, "class"]), on=[GROUP, "class"], how="left", maintain_order="left"
-    )
-    return joined.with_columns(
-        (
-            pl.col(name)
-            * pl.when(pl.col(f"whole_{name}") > 0)
-            .then(pl.col(f"exact_{name}") / pl.col(f"whole_{name}"))
-            .otherwise(1.0)
-        ).alias(name)
-        for name in SUMS
-    ).select(*frame.columns, *SUMS)
+    exact_sums = sums.group_by(GROUP, "class").agg(pl.col(SUMS).sum().name.prefix("exact_"))
+    bin_sums = of_cells.group_by(GROUP, "class").agg(pl.col(SUMS).sum().name.prefix("whole_"))
+    totals = exact_sums.join(bin_sums, on=[GROUP, "class"])
+    joined = of_cells.join(totals, on=[GROUP, "class"], how="left", maintain_order="left")
+    pairs = {name: (pl.col(f"exact_{name}"), pl.col(f"whole_{name}")) for name in SUMS}
+    factors = {name: pl.when(whole > 0).then(exact / whole).otherwise(1.0) for name, (exact, whole) in pairs.items()}
+    return joined.with_columns(pl.col(name) * factor for name, factor in factors.items()).select(*frame.columns, *SUMS)

@@ -32,11 +32,13 @@ from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
 # Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
 _LARGEST_HALF_LOG_ODDS = 700.0
 _ENDS = ("low", "high")
-_DEFAULTS: Mapping[str, Any] = MappingProxyType({})
 
 
 def cost_curve(
-    cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any] = _DEFAULTS, interval: float | None = None
+    cells: Cells,
+    metrics: Sequence[str],
+    keywords: Mapping[str, Any] = MappingProxyType({}),
+    interval: float | None = None,
 ) -> pl.DataFrame:
     """Metrics of decisions at every operating point: what `Sketch.cost_curve` gives."""
     request = parse_interval({"interval": interval})
@@ -272,18 +274,7 @@ def joint_errors(cells: Cells) -> pl.DataFrame:
     return points.select(*cells.keys, t.clip(0, 1).alias("t"), "missed", "alarmed")
 
 
-# Thresholds that a log chooses: the best one of a metric, and the costs that somebody has chosen with it.
-
-
-def best_threshold(cells: Cells, metric: str, keywords: Mapping[str, Any]) -> pl.DataFrame:
-    """The threshold of the best value of a metric, per group: see `Sketch.best_threshold`."""
-    curve = cost_curve(cells, [metric], keywords)
-    value = pl.col(metric)
-    best = value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
-    columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}
-    if not cells.keys:
-        return curve.select(**columns)
-    return curve.group_by(cells.keys, maintain_order=True).agg(**columns)
+# Costs that follow from a sensitivity or a threshold that somebody has chosen.
 
 
 def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
@@ -295,20 +286,13 @@ def cost_of_sensitivity(cells: Cells, sensitivity: float) -> pl.DataFrame:
     hull = hulls(prepared, outer=False).with_columns(alpha=(tpr.diff() / fpr.diff()).over(GROUP))
     # The slope that leads to the first corner of at least this sensitivity: for a smaller alpha that corner is the best.
     corner = hull.filter(tpr >= enough(target, pl.lit(not cells.weighted))).group_by(GROUP, maintain_order=True).first()
-    at = prepared.select(
-        GROUP,
-        "threshold",
-        tpr=pl.col("tp") / pl.col("n1"),
-        fpr=pl.col("fp") / pl.col("n0"),
-        odds=pl.col("p0") / pl.col("p1"),
-    )
-    found = (
-        corner.join(at, on=[GROUP, "tpr", "fpr"], how="left", maintain_order="left")
-        .group_by(GROUP, maintain_order=True)
+    rates = {"tpr": pl.col("tp") / pl.col("n1"), "fpr": pl.col("fp") / pl.col("n0")}
+    at = prepared.select(GROUP, "threshold", **rates, odds=pl.col("p0") / pl.col("p1"))
+    placed = corner.join(at, on=[GROUP, *rates], how="left", maintain_order="left")
+    columns = (
+        placed.group_by(GROUP, maintain_order=True)
         .first()
-    )
-    columns = found.select(
-        GROUP, "threshold", cost_fn=pl.col("odds") / pl.col("alpha"), alpha="alpha", sensitivity="tpr"
+        .select(GROUP, "threshold", cost_fn=pl.col("odds") / pl.col("alpha"), alpha="alpha", sensitivity="tpr")
     )
     return groups.join(columns, on=GROUP, how="left", maintain_order="left").drop(GROUP)
 
@@ -317,9 +301,8 @@ def cost_of_threshold(grid: Grid) -> pl.Expr:
     """The cost of a miss, that of a false alarm being 1, whose Bayes threshold is the column `threshold`."""
     t, scale = pl.col("threshold"), grid.scale
     if scale.is_share:
-        t = scale.share(
-            t.clip(*scale.bounds)
-        )  # a threshold below all posteriors is that of a miss that costs infinitely more
+        # A threshold below all posteriors is that of a miss that costs infinitely more.
+        t = scale.share(t.clip(*scale.bounds))
         return (1 - t) / t
     if scale.has_posteriors:
         return (-t).exp()
@@ -333,7 +316,7 @@ def cost_of_threshold(grid: Grid) -> pl.Expr:
 _ROWS = ("n", "n_missing", "n_invalid")
 
 
-def check_targets(cells: Cells, metrics: tuple[str, ...], keywords: Collection[str] = ()) -> None:
+def _check_targets(cells: Cells, metrics: Sequence[str], keywords: Collection[str]) -> None:
     """SketchError for a sketch that is not of one class against the rest, and for what has no mean."""
     if TARGET not in cells.keys:
         raise SketchError(
@@ -350,17 +333,6 @@ def check_targets(cells: Cells, metrics: tuple[str, ...], keywords: Collection[s
     for name in metrics:
         if name in (*CELLS, "confusion"):
             raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has it of each")
-
-
-def average_over_targets(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Average the result of `evaluate` over targets: counts as they are, and the mean of each metric, null where one is null."""
-    by = [name for name in keys if name != TARGET]
-    skipped = (*keys, *_ROWS, "class_prior")
-    metrics = [name for name in table.columns if name not in skipped and not name.endswith("_threshold")]
-    means = [pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name) for name in metrics]
-    # Every row of the log is one of each target.
-    columns = [*(pl.col(name).first() for name in _ROWS), *means]
-    return table.group_by(by, maintain_order=True).agg(columns) if by else table.select(columns)
 
 
 # Cells that know where they decide: metrics at one operating point, and at all of them.
@@ -554,8 +526,15 @@ class DecidingCells(Cells):
         >>> sketch.mean_over_targets("recall", "auc_roc").select("recall", "auc_roc").rows()
         [(0.6666666666666666, 1.0)]
         """
-        check_targets(self, metrics, keywords)
-        return average_over_targets(self.evaluate(*metrics, **keywords), self.keys)
+        _check_targets(self, metrics, keywords)
+        table = self.evaluate(*metrics, **keywords)
+        skipped = (*self.keys, *_ROWS, "class_prior")
+        columns = [name for name in table.columns if name not in skipped and not name.endswith("_threshold")]
+        means = [pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name) for name in columns]
+        # Every row of the log is one of each target.
+        averages = [*(pl.col(name).first() for name in _ROWS), *means]
+        by = [name for name in self.keys if name != TARGET]
+        return table.group_by(by, maintain_order=True).agg(averages) if by else table.select(averages)
 
     @checked_keywords
     def cost_curve(
@@ -634,4 +613,8 @@ class DecidingCells(Cells):
         [(0.1, 0.8)]
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
-        return best_threshold(self, metric, self._at_own_point(keywords))
+        curve = cost_curve(self, [metric], self._at_own_point(keywords))
+        value = pl.col(metric)
+        best = value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
+        columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}
+        return curve.group_by(self.keys, maintain_order=True).agg(**columns) if self.keys else curve.select(**columns)

@@ -63,14 +63,9 @@ class Clustered:
             self.cell[which], self.label[which], self.bucket[which], self.weight[which], self.weight2[which]
         )
 
-    @property
-    def in_buckets(self) -> Clustered:
-        return self.only(self.bucket >= 0)
-
-    @property
-    def alone(self) -> Clustered:
-        """The rows without a key."""
-        return self.only(self.bucket < 0)
+    def by_key(self) -> tuple[Clustered, Clustered]:
+        """The rows in buckets, and the rows without a key."""
+        return self.only(self.bucket >= 0), self.only(self.bucket < 0)
 
 
 @dataclass(frozen=True)
@@ -120,7 +115,7 @@ class RankedCells:
 
     def blocks(self) -> Iterator[RankedCells]:
         """Some groups after the others, so that what is made of their cells stays small."""
-        starts = np.append(np.searchsorted(self.group, np.arange(self.size)), len(self.group))
+        starts = np.append(self._starts, len(self.group))
         order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
         clustered = None if self.clustered is None or order is None else self.clustered.only(order)
         first = 0
@@ -158,17 +153,12 @@ class RankedCells:
         )
         return RankedCells(frame, *_groups(frame), None)
 
-    def rows(self) -> Floats:
-        """(groups, classes): the effective sample size (Kish)."""
-        weight, weight2 = map(self.total, self.weights)
-        return np.asarray(weight**2 / weight2)
-
     def part_weights(self, seed: int) -> Floats:
         """(parts, cells, classes): the weight in each part: of buckets, and of independent rows at random."""
         shape = (PARTS, self.frame.height, 2)
         if self.clustered is None:
             return random_parts(*self.weights, self._starts, seed)
-        with_key, alone = self.clustered.in_buckets, self.clustered.alone
+        with_key, alone = self.clustered.by_key()
         index = ((with_key.bucket % PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
         parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
         if len(alone.cell):
@@ -281,7 +271,6 @@ def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
 
 # Variance and limits of ranking metrics, from cells: influence of each cell where a metric is smooth, else the jackknife.
 
-_PART = "part"
 # Of an area, in all rows together: rounding.
 _NO_INFLUENCE = 1e-9
 
@@ -351,7 +340,7 @@ def ranking_replicates(ranking: Ranking, seed: int = 0) -> pl.DataFrame:
     return pl.DataFrame(
         {
             GROUP: ranking.ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
-            _PART: np.tile(np.arange(parts, dtype=np.int16), groups),
+            "part": np.tile(np.arange(parts, dtype=np.int16), groups),
             "weight": replicates.weight.ravel(),
             **{name: of.ravel() for name, of in replicates.values.items()},
         }
@@ -389,7 +378,7 @@ def _variance_of_rows(ranked: RankedCells, influence: Floats) -> Variance:
 
 def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Variance:
     """The variance of rows in clusters, with the features 1 and psi of a row."""
-    with_key, alone = clustered.in_buckets, clustered.alone
+    with_key, alone = clustered.by_key()
     linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
     singletons, unit = None, np.array([1.0, 0.0])
     if len(alone.cell):
@@ -424,11 +413,12 @@ def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
 def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
     """(groups, classes): the effective sample size for the AUC; NaN where there are too few clusters."""
     ranked = ranking.ranked
-    rows = ranked.rows()
+    whole, squares = map(ranked.total, ranked.weights)
+    rows = whole**2 / squares
     if ranked.clustered is None:
         return rows
     of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))
-    with_key, alone = ranked.clustered.in_buckets, ranked.clustered.alone
+    with_key, alone = ranked.clustered.by_key()
     weight = _per_bucket(ranked, with_key, with_key.weight)
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
     clusters = [effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]

@@ -292,14 +292,12 @@ def ranking_prior(table: pl.DataFrame, arguments: EvaluationArguments) -> pl.Dat
     return None if stated is None else table.select(GROUP, p0=stated[0], p1=stated[1])
 
 
-def cells_and_priors(
-    cells: Cells, keys: list[str], prior: Any
-) -> tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame | None]:
-    """The cells with the number of their group; the keys and counts of each group; its stated priors of both classes, null if invalid."""
+def stated_priors(cells: Cells, keys: list[str], prior: Any) -> pl.DataFrame | None:
+    """The stated shares of both classes, a row per group, null if invalid; None for the groups' own."""
     arguments = parse_formula_arguments((), {"prior": prior})
-    numbered, table = tabulate(cells, keys, arguments)
+    _, table = tabulate(cells, keys, arguments)
     stated = prior_columns(arguments)
-    return numbered, table, None if stated is None else table.select(stated)
+    return None if stated is None else table.select(stated)
 
 
 # The formulas of metrics on the sums of a table that `tabulate` made.
