@@ -317,7 +317,7 @@ def report(
     ] = False,
     missing: Annotated[
         options.Missing, typer.Option(help="Count the rows with a null together, or also by the part that is null.")
-    ] = options.Missing.together,
+    ] = "together",
     score_prior: Annotated[
         str | None,
         typer.Option(
@@ -354,10 +354,10 @@ def report(
     stated_layout = {
         "total": total or None,
         "per_class": per_class or None,
-        "missing": None if missing is options.Missing.together else "by_part",
+        "missing": None if missing == "together" else "by_part",
         "score_prior": None if score_prior is None else options.parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
-    layout = log.layout | {name: value for name, value in stated_layout.items() if value is not None}
+    layout = log.layout | _stated(stated_layout)
     # Of clusters the page alone may be: it has limits in any case.
     clusters = (log.cluster, log.buckets) if html is None or interval is not None else (None, None)
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
@@ -525,7 +525,7 @@ def sketch(
         "pos_label": pos_label,
         "classes": None if classes is None else options.parse_classes(classes),
     }
-    stated |= {name: value for name, value in parsed.items() if value is not None}
+    stated |= _stated(parsed)
     if stated.get("prior") == "overall":
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)

@@ -65,18 +65,13 @@ def status(path: str | Path) -> os.stat_result | None:
 
 
 def full_name(place: Place | str) -> str:
-    """By which an input is known, however it is reached: a path without links, an address, or the name in a catalog."""
+    """By which an input is known, however it is reached: an absolute path without links, an address, or the name in a catalog."""
     if isinstance(place, LakeTable):
         return place.path
     name = str(place)
     if isinstance(place, StoredObject) or is_in_store(name):
         return name.rstrip("/")
     return name if name.startswith(CATALOG) and not os.path.lexists(name) else os.path.realpath(name)
-
-
-def is_path(name: str) -> bool:
-    """Whether a full name is one of a local file or folder."""
-    return os.path.isabs(name)
 
 
 def state_of(place: Place) -> State:
@@ -126,14 +121,14 @@ def looked_up(name: str) -> Place | None:
 def gone(name: str) -> str | None:
     """What became of an input that is no longer what it was, in words; None if it is there."""
     if looked_up(name) is None:
-        return "is no longer a file" if is_path(name) and status(name) is not None else "has vanished"
+        return "is no longer a file" if os.path.isabs(name) and status(name) is not None else "has vanished"
     real = full_name(name)
     return None if real == name else f"is now a link to {real}"
 
 
 def is_there(name: str) -> bool:
     """Whether there is anything of this full name, as far as one can tell."""
-    if is_path(name):
+    if os.path.isabs(name):
         return os.path.exists(name)
     try:
         return looked_up(name) is not None

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from pathlib import Path
+from itertools import chain
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote
 
@@ -16,17 +16,16 @@ from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.arguments.inputs import batches
 from polars_ec.cli.discovery import Inputs, Place, check_names_and_magic, distinct, find, kind_of
-from polars_ec.cli.formats import CSV, FileKind, path_for_polars
+from polars_ec.cli.formats import CSV, NO_PARTITION, FileKind, LakeTable, path_for_polars
 from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
-
-_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def partition(file: Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
-    folders = file.parts[:-1] if isinstance(file, Path) else file.folders
+    # The names of a table's folders are no columns.
+    folders = [] if isinstance(file, LakeTable) else str(file).split("/")[:-1]
     partitions = dict(part.split("=", 1) for part in folders if "=" in part)
-    return {key: None if value == _NO_PARTITION else unquote(value) for key, value in partitions.items()}
+    return {key: None if value == NO_PARTITION else unquote(value) for key, value in partitions.items()}
 
 
 def is_partitioned(files: Iterable[Place]) -> bool:
@@ -103,35 +102,25 @@ def _finest(dtypes: Iterable[pl.DataType]) -> Any:
     return max(units, key=_UNITS.index)
 
 
-_LINE, _NUMBER = "line", "number"
+_LINE = "line"
 _BATCH = 1_000_000
 # A pattern that counts to more would be a large one.
 _MOST_FIELDS = 100
 
 
-@dataclass(frozen=True)
-class RaggedRow:
-    """The first row that has other than the header's number of fields, and the line on which it begins."""
+def first_ragged_row(file: str, n_fields: int) -> tuple[int, int] | None:
+    """The line on which the first row with another number of fields begins, and this number.
 
-    line: int
-    fields: int
-
-
-def first_ragged_row(file: str, n_fields: int) -> RaggedRow | None:
-    """By counting separators outside quotes, which takes a fraction of the time of reading the file."""
-    lines = pl.scan_lines(
-        file, name=_LINE, glob=False, row_index_name=_NUMBER, row_index_offset=1, credential_provider=None
-    )
-    text = pl.col(_LINE)
-    fields = text.str.count_matches(",", literal=True).cast(pl.Int64) + 1
-    summary = lines.select(ragged=(fields != n_fields).any(), quoted=text.str.contains('"', literal=True).any())
-    ragged, quoted = summary.collect(engine="streaming").row(0)
-    if quoted:
-        return None if _all_whole_in_their_line(lines, n_fields) else _first_among_quotes(lines, n_fields)
-    if not ragged:
-        return None
-    off = lines.select(_NUMBER, fields=fields).filter(pl.col("fields") != n_fields).bottom_k(1, by=_NUMBER)
-    return RaggedRow(*off.collect(engine="streaming").row(0))
+    Counting separators outside quotes takes a fraction of the time of reading the file.
+    """
+    lines = pl.scan_lines(file, name=_LINE, glob=False, credential_provider=None)
+    separators = pl.col(_LINE).str.count_matches(",", literal=True)
+    quoted = pl.col(_LINE).str.contains('"', literal=True).any()
+    summary = lines.select(ragged=(separators != n_fields - 1).any(), quoted=quoted).collect(engine="streaming")
+    is_ragged, is_quoted = summary.row(0)
+    if is_quoted:
+        is_ragged = not _all_whole_in_their_line(lines, n_fields)
+    return _first_by_line(lines, n_fields) if is_ragged else None
 
 
 def _all_whole_in_their_line(lines: pl.LazyFrame, n_fields: int) -> bool:
@@ -143,35 +132,18 @@ def _all_whole_in_their_line(lines: pl.LazyFrame, n_fields: int) -> bool:
     return bool(lines.select(whole.all()).collect(engine="streaming").item())
 
 
-def _first_among_quotes(lines: pl.LazyFrame, n_fields: int) -> RaggedRow | None:
+def _first_by_line(lines: pl.LazyFrame, n_fields: int) -> tuple[int, int] | None:
     """A quoted field may hold separators and ends of lines: a row goes on while a quote is open."""
-    text = pl.col(_LINE)
-    # What is there so far of a row that goes on in the next batch: row 0, as its other lines are there.
-    unfinished = pl.DataFrame(schema={"row": pl.Int64, "at": pl.Int64, "separators": pl.Int64, "open": pl.Boolean})
-    for batch in batches(lines, _BATCH, in_order=True):
-        goes_on = bool(unfinished.height)
-        quotes = text.str.count_matches('"', literal=True).cum_sum()
-        read = batch.with_columns(open=(quotes + int(goes_on)) % 2 == 1)
-        read = read.with_columns(before=pl.col("open").shift(1, fill_value=goes_on))
-        quote, nothing = pl.lit('"'), pl.lit("")
-        whole = pl.concat_str(
-            pl.when("before").then(quote).otherwise(nothing), text, pl.when("open").then(quote).otherwise(nothing)
-        )
-        line_counts = read.select(
-            row=(~pl.col("before")).cum_sum().cast(pl.Int64),
-            at=pl.col(_NUMBER).cast(pl.Int64),
-            separators=whole.str.replace_all('"[^"]*"', "").str.count_matches(",", literal=True).cast(pl.Int64),
-            open=pl.col("open"),
-        )
-        rows = (
-            pl.concat([unfinished, line_counts])
-            .group_by("row", maintain_order=True)
-            .agg(pl.col("at").first(), pl.col("separators").sum(), pl.col("open").last())
-        )
-        ragged = rows.filter(~pl.col("open"), pl.col("separators") != n_fields - 1)
-        if ragged.height:
-            return RaggedRow(ragged.item(0, "at"), ragged.item(0, "separators") + 1)
-        unfinished = rows.filter("open").with_columns(row=pl.lit(0, dtype=pl.Int64))
+    is_open, begin, fields = False, 0, 0
+    texts = chain.from_iterable(batch[_LINE] for batch in batches(lines, _BATCH, in_order=True))
+    for number, text in enumerate(texts, start=1):
+        if not is_open:
+            begin, fields = number, 1
+        between_quotes = text.split('"')
+        fields += sum(unquoted.count(",") for unquoted in between_quotes[is_open::2])
+        is_open = is_open != (len(between_quotes) % 2 == 0)
+        if not is_open and fields != n_fields:
+            return begin, fields
     # A quote that is never closed: Polars cannot read that either, and says so.
     return None
 
@@ -311,8 +283,9 @@ class FileLog:
                 n_fields = len(texts.collect_schema())
                 ragged = first_ragged_row(path, n_fields)
             if ragged is not None:
-                fields = f"{ragged.fields} field{'s' if ragged.fields > 1 else ''}"
-                raise DataError(f"{file}, line {ragged.line}: {fields}, and the header names {n_fields}")
+                line, fields = ragged
+                counted = f"{fields} field{'s' if fields > 1 else ''}"
+                raise DataError(f"{file}, line {line}: {counted}, and the header names {n_fields}")
 
     def check_zones(self, columns_by_option: Mapping[str, Sequence[str]]) -> None:
         """DifferingFilesError where timestamps have a time zone in one file and not in another: Polars takes them as one."""

@@ -23,7 +23,6 @@ from polars_ec.cli.discovery import (
     find,
     full_name,
     gone,
-    is_path,
     is_there,
     looked_up,
     state_of,
@@ -229,6 +228,7 @@ class _Run:
             folder.remove(name)
             outcome.dropped.append(self.entries.pop(name).record.input)
         self._sketch_all(todo, track)
+        outcome.rows = sum(entry.record.rows for entry in self.entries.values())
         self._look_for_positives(inputs)
         if outcome.invalid:
             outcome.warnings.append(
@@ -255,7 +255,7 @@ class _Run:
         inputs: dict[str, Place] = {}
         for file in named.files:
             full = full_name(file)
-            if not is_path(full) or os.path.commonpath([out, full]) != out:
+            if not os.path.isabs(full) or os.path.commonpath([out, full]) != out:
                 inputs.setdefault(full, file)
         if not inputs and not named.problems and not self.entries:
             raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
@@ -282,7 +282,6 @@ class _Run:
             entry = self.entries.get(name)
             if entry is not None and entry.record.state == now:
                 self.outcome.unchanged += 1
-                self.outcome.rows += entry.record.rows
             else:
                 todo.append(Task(file, source, now))
         return sorted(todo, key=lambda task: task.source == self.note.suspect)
@@ -310,16 +309,13 @@ class _Run:
                 what = gone(record.input) if table is None else f"has become a file of the table {table}"
             except DataError as error:
                 outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
-                outcome.rows += record.rows
                 continue
             if what is None:
                 outcome.elsewhere += 1
-                outcome.rows += record.rows
             elif self.vanished is Vanished.drop:
                 dropped.append(name)
             else:
                 self._vanished[record.input] = name
-                outcome.rows += record.rows
                 if self.vanished is Vanished.keep:
                     outcome.kept.append(record.input)
                 else:
@@ -348,7 +344,6 @@ class _Run:
                     joined = common.joined(entry)
                     self._refuse_renamed(task, sketched)
                 except (UsageError, DataError) as error:
-                    outcome.rows += 0 if former is None else former.record.rows
                     note = "" if former is None else " (the sketch of its former content still counts)"
                     message = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
                     outcome.failures[task.source] = f"{message}{note}"
@@ -357,7 +352,6 @@ class _Run:
                 self.entries[name] = entry
                 common = joined
                 outcome.sketched += 1
-                outcome.rows += entry.record.rows
                 outcome.invalid += count_rows(sketched, self.recorded, pl.col("class") == -1)
 
     def _refuse_twin(self, task: Task) -> None:
