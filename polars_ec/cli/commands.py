@@ -212,15 +212,6 @@ class OutputOptions:
         if self.plot is not None:
             check_chart(self.plot)
 
-    @cached_property
-    def chosen(self) -> Format:
-        return format_for(self.form, self.out)
-
-    @cached_property
-    def gates(self) -> Gates:
-        """What makes it a failure."""
-        return Gates.of(self.fail_if or [], self.fail_on_null)
-
 
 def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
@@ -228,7 +219,8 @@ def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
-    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.plot
+    chosen = format_for(delivery.form, delivery.out)
+    gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null), delivery.plot
     delivery.check_chart()
     folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
@@ -453,12 +445,8 @@ def drift(
                 f"--mix {name} is also {other} {name}, in which its shares never move: leave one of them out"
             )
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    run(
-        log,
-        output,
-        PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout),
-        "a drift",
-    )
+    question = PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
+    run(log, output, question, "a drift")
 
 
 @one_line_errors

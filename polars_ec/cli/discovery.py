@@ -75,26 +75,24 @@ def full_name(place: Place | str) -> str:
 
 
 def state_of(place: Place) -> State:
-    """What a place is like; DataError if it is there no longer. Of a table it is what it was when it was opened."""
+    """What a place is like now; DataError if it is there no longer. Of a table it is what it was when it was opened."""
+    now = head(place.url) if isinstance(place, StoredObject) else place
+    if now is None:
+        raise DataError(f"{place}: no such object")
+    return as_found(now)
+
+
+def as_found(place: Place) -> State:
+    """What an object or a table was like when it was found, and what a file is like now; DataError if that is gone."""
     if isinstance(place, LakeTable):
         return State(0, 0, place.tag)
     if isinstance(place, StoredObject):
-        found = head(place.url)
-        if found is None:
-            raise DataError(f"{place}: no such object")
-        return as_found(found)
+        return State(place.size, place.modified_ns, place.tag)
     try:
         now = os.stat(place)
     except OSError as error:
         raise DataError(f"{place}: {error.strerror}") from None
     return State(now.st_size, now.st_mtime_ns)
-
-
-def as_found(place: Place) -> State:
-    """What a place was like when it was found, as far as that was looked at."""
-    if isinstance(place, StoredObject):
-        return State(place.size, place.modified_ns, place.tag)
-    return state_of(place)
 
 
 def looked_up(name: str) -> Place | None:
@@ -162,13 +160,6 @@ class Inputs:
     def add(self, other: Inputs) -> None:
         self.files += other.files
         self.problems |= other.problems
-
-    def add_table(self, path: str, kind: FileKind, shown: str) -> None:
-        """Take in the table that is there, or why it cannot be read."""
-        try:
-            self.files.append(opened(path, kind, shown))
-        except DataError as error:
-            self.problems[shown] = str(error)
 
     def refuse_part_of(self, table: str) -> Inputs:
         """A file of a table was named: which of its files count, its log alone says."""
@@ -327,7 +318,10 @@ class _Walk:
             seen.append(folder)
             kind = self.kind_of(folder)
             if kind is not None:
-                self.found.add_table(full_name(folder), kind, str(folder))
+                try:
+                    self.found.files.append(opened(full_name(folder), kind, str(folder)))
+                except DataError as error:
+                    self.found.problems[str(folder)] = str(error)
                 continue
             for name, place, is_folder in self.entries(folder):
                 if name.startswith((".", "_")):

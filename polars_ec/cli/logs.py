@@ -8,6 +8,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote
 
@@ -36,20 +37,9 @@ def is_partitioned(files: Iterable[Place]) -> bool:
 
 def scan(kind: FileKind, files: Sequence[Place], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     """The files as one lazy frame; `hive`: the keys of their folders are columns. Text is read as `dtypes` say."""
-    if hive and kind.is_text:
-        return _with_partitions(files, lambda part: kind.scan(part, False, dtypes))
-    return kind.scan(files, hive, dtypes)
-
-
-def differs_from_folder(key: str, dtype: pl.DataType, value: str | None) -> pl.Expr:
-    """Whether a column of the files holds anything but what the name of their folder says."""
-    text = pl.lit(value, dtype=pl.String)
-    same = text.cast(dtype, strict=False) if dtype.is_numeric() else text
-    return (pl.col(key) if dtype.is_numeric() else pl.col(key).cast(pl.String)).ne_missing(same).any()
-
-
-def _with_partitions(files: Sequence[Place], scan_part: Callable[[Sequence[Place]], pl.LazyFrame]) -> pl.LazyFrame:
-    """What Polars does for Parquet and IPC: the keys in the names of hive folders become columns."""
+    if not hive or not kind.is_text:
+        return kind.scan(files, hive, dtypes)
+    # What Polars does for Parquet and IPC.
     partitions: dict[tuple[tuple[str, str | None], ...], list[Place]] = {}
     for file in files:
         partitions.setdefault(tuple(partition(file).items()), []).append(file)
@@ -57,7 +47,7 @@ def _with_partitions(files: Sequence[Place], scan_part: Callable[[Sequence[Place
     typed = values.with_columns(pl.col(c).cast(pl.Int64) for c in values.columns if _all_integers(values[c]))
     frames = []
     for part_files, row in zip(partitions.values(), typed.to_dicts(), strict=True):
-        frame = scan_part(part_files)
+        frame = kind.scan(part_files, False, dtypes)
         own = frame.collect_schema().names()  # of the same values, as is checked before they are read
         added = {key: pl.lit(value, dtype=typed.schema[key]) for key, value in row.items() if key not in own}
         frames.append(frame.with_columns(**added))
@@ -68,8 +58,11 @@ def _all_integers(column: pl.Series) -> bool:
     return column.dtype == pl.String and column.cast(pl.Int64, strict=False).null_count() == column.null_count()
 
 
-_UNITS = ("ms", "us", "ns")
-_CATEGORIES = (pl.String, pl.Categorical, pl.Enum)
+def differs_from_folder(key: str, dtype: pl.DataType, value: str | None) -> pl.Expr:
+    """Whether a column of the files holds anything but what the name of their folder says."""
+    text = pl.lit(value, dtype=pl.String)
+    same = text.cast(dtype, strict=False) if dtype.is_numeric() else text
+    return (pl.col(key) if dtype.is_numeric() else pl.col(key).cast(pl.String)).ne_missing(same).any()
 
 
 def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.DataType | None:
@@ -86,7 +79,7 @@ def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.Dat
         return pl.Int64() if small else pl.Int128()
     if all(dtype.is_float() or (dtype.is_integer() and not is_key) for dtype in kinds):
         return pl.Float64()
-    if all(isinstance(dtype, _CATEGORIES) for dtype in kinds):
+    if all(isinstance(dtype, pl.String | pl.Categorical | pl.Enum) for dtype in kinds):
         return pl.String()
     if all(isinstance(dtype, pl.Duration) for dtype in kinds):
         return pl.Duration(_finest(kinds))
@@ -99,13 +92,11 @@ def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.Dat
 
 def _finest(dtypes: Iterable[pl.DataType]) -> Any:
     units = [dtype.time_unit for dtype in dtypes if isinstance(dtype, pl.Datetime | pl.Duration)]
-    return max(units, key=_UNITS.index)
+    return max(units, key=["ms", "us", "ns"].index)
 
 
 _LINE = "line"
 _BATCH = 1_000_000
-# A pattern that counts to more would be a large one.
-_MOST_FIELDS = 100
 
 
 def first_ragged_row(file: str, n_fields: int) -> tuple[int, int] | None:
@@ -125,7 +116,7 @@ def first_ragged_row(file: str, n_fields: int) -> tuple[int, int] | None:
 
 def _all_whole_in_their_line(lines: pl.LazyFrame, n_fields: int) -> bool:
     """Whether every line is a row of the right number of fields, as it nearly always is."""
-    if n_fields > _MOST_FIELDS:
+    if n_fields > 100:  # a pattern that counts to more would be a large one
         return False
     field = '[^",]*(?:"[^"]*"[^",]*)*'
     whole = pl.col(_LINE).str.contains(f"^{field}(?:,{field}){{{n_fields - 1}}}$")
@@ -293,9 +284,8 @@ class FileLog:
         times = [n for names in columns_by_option.values() for n in names if isinstance(schema[n], pl.Datetime)]
         if not times or len(self.files) == 1 or self.kind.is_text or self.is_unified:
             return
-        for own in map(dict, self._schemas.values()):
-            if any(own.get(name) != schema[name] for name in times):
-                raise DifferingFilesError(f"{self.name}: timestamps of several types")
+        if any(dict(columns).get(name) != schema[name] for columns in self._schemas.values() for name in times):
+            raise DifferingFilesError(f"{self.name}: timestamps of several types")
 
     def check_partitions(self) -> None:
         """Refuse folders such as `p=0.5` whose files have a column p of other values: it would be replaced."""
@@ -317,13 +307,13 @@ class FileLog:
 
 
 def open_log(paths: Sequence[str | Place]) -> FileLog:
-    """The log in files, objects and tables, all of one kind, by their names or as they were found before.
+    """The log in files, objects and tables, all of one kind; the first thing that should be one and is not is an error.
 
-    The first thing that should be one and is not is an error.
+    A file is looked for anew. Objects and tables may also be passed as they were found, a table in the version that it had.
     """
     inputs = Inputs()
     for path in paths:
-        inputs.add(find(path) if isinstance(path, str) else Inputs([path]))
+        inputs.add(find(str(path)) if isinstance(path, str | Path) else Inputs([path]))
     for problem in inputs.problems.values():
         raise DataError(problem)
     files = distinct(inputs.files)

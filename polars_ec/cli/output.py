@@ -71,20 +71,16 @@ def encode(table: pl.DataFrame, form: Format, *, names: int = 0, width: int | No
     """
     try:
         with panics_unseen():
-            return _encoded(table, form, names, width)
+            if form is Format.parquet:
+                buffer = io.BytesIO()
+                table.write_parquet(buffer)
+                return buffer.getvalue()
+            if form is Format.csv:
+                return _flat(table).write_csv().encode()
+            text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
+            return f"{text}\n".encode()
     except (PolarsError, PanicException, ValueError, OverflowError) as error:
         raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error
-
-
-def _encoded(table: pl.DataFrame, form: Format, names: int, width: int | None) -> bytes:
-    if form is Format.parquet:
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        return buffer.getvalue()
-    if form is Format.csv:
-        return _flat(table).write_csv().encode()
-    text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
-    return f"{text}\n".encode()
 
 
 def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: int | None = None) -> str:

@@ -259,18 +259,13 @@ def key_types(sketch: Sketch) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True)
-class KeyType:
-    """The dtype of a group column; `as_written`: only CSV has it, which has no types, so that it may be text as well."""
-
-    dtype: pl.DataType
-    as_written: bool
-
-
-@dataclass(frozen=True)
 class CommonTypes:
-    """The dtypes of the group columns of some sketches, and what the keys of their clusters are to their hash."""
+    """The dtypes of the group columns of some sketches, and what the keys of their clusters are to their hash.
 
-    keys: Mapping[str, KeyType] = field(default_factory=dict)
+    Beside each dtype stands whether only CSV has it, which has no types, so that it may be text as well.
+    """
+
+    keys: Mapping[str, tuple[pl.DataType, bool]] = field(default_factory=dict)
     cluster: str | None = None
 
     def joined(self, entry: Entry) -> CommonTypes:
@@ -281,16 +276,15 @@ class CommonTypes:
         for key, dtype in entry.dtypes.items():
             if dtype is None:
                 continue
-            this = KeyType(dtype, is_csv)
-            others = keys.get(key, this)
-            together = common_type([others.dtype, dtype])
-            if together is None and all(one.dtype == pl.String or one.as_written for one in (others, this)):
+            other, other_is_csv = keys.get(key, (dtype, is_csv))
+            together = common_type([other, dtype])
+            if together is None and (is_csv or dtype == pl.String) and (other_is_csv or other == pl.String):
                 together = pl.String()
             # The same day of two calendars is not the same day.
-            zones = {getattr(one, "time_zone", None) for one in (others.dtype, dtype)}
+            zones = {getattr(one, "time_zone", None) for one in (other, dtype)}
             if together is None or (key == time and len(zones) > 1):
-                raise DataError(f"the group column {key!r} is {dtype}, and {others.dtype} in the other inputs")
-            keys[key] = KeyType(together, others.as_written and is_csv)
+                raise DataError(f"the group column {key!r} is {dtype}, and {other} in the other inputs")
+            keys[key] = together, other_is_csv and is_csv
         cluster = entry.record.cluster_type
         if cluster is not None and self.cluster is not None and cluster != self.cluster:
             raise DataError(
@@ -466,7 +460,7 @@ class SketchFolder:
                 common = common.joined(entry)
             except DataError as error:
                 raise DataError(f"{self.path / name}: {error}") from None
-        return Manifest(entries, {name: key.dtype for name, key in common.keys.items()})
+        return Manifest(entries, {name: dtype for name, (dtype, _) in common.keys.items()})
 
 
 def pos_label_note(positive: str) -> str:

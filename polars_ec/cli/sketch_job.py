@@ -29,8 +29,7 @@ from polars_ec.cli.discovery import (
     status,
 )
 from polars_ec.cli.formats import LakeTable
-from polars_ec.cli.logs import check_columns, open_log
-from polars_ec.cli.logs import typing as typing_of_codes
+from polars_ec.cli.logs import check_columns, open_log, typing
 from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors, with_time
 from polars_ec.cli.request import RowRequest, label_value, values_and_presence, without_positives
 from polars_ec.cli.sketch_folder import (
@@ -386,7 +385,7 @@ class _Run:
         values: dict[Any, None] = {}
         for file in inputs.values():
             try:
-                log = open_log([_as_asked(file)])
+                log = open_log([file])
                 positive_value = label_value(positive, log.schema()[label])
                 labels = log.collect(log.frame.select(values_and_presence(label, positive_value)))
             except (UsageError, DataError, KeyError):
@@ -395,22 +394,15 @@ class _Run:
                 return
             values |= dict.fromkeys(labels["values"].item().to_list())
         try:
-            warning = without_positives(positive, label, [*values], str(self.folder.path))
+            self.outcome.warnings += without_positives(positive, label, [*values], str(self.folder.path))
         except DataError as error:
             self.outcome.failures[pos_label_note(positive)] = str(error)
-        else:
-            self.outcome.warnings += [] if warning is None else [warning]
-
-
-def _as_asked(place: Place) -> str | Place:
-    """A file by its name, looked for anew; objects and tables as they were found, a table in the version that it had."""
-    return str(place) if isinstance(place, Path) else place
 
 
 def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None]:
     """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
-    log = open_log([_as_asked(task.file)]).with_codes(request.columns())
+    log = open_log([task.file]).with_codes(request.columns())
     schema = log.schema()
     check_columns(request.columns(), schema, log.name)
     for score in request.scores:
@@ -423,8 +415,8 @@ def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
         sketched = log.read(lambda: options.sketch(frame))
-        typing = typing_of_codes(sketched.frame, log.codes)
-        sketched = sketched.on_tables(lambda table: table.with_columns(typing))
+        typed = typing(sketched.frame, log.codes)
+        sketched = sketched.on_tables(lambda table: table.with_columns(typed))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:
