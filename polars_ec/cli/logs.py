@@ -131,8 +131,9 @@ def _first_by_line(lines: pl.LazyFrame, n_fields: int) -> tuple[int, int] | None
         if not is_open:
             begin, fields = number, 1
         between_quotes = text.split('"')
-        fields += sum(unquoted.count(",") for unquoted in between_quotes[is_open::2])
-        is_open = is_open != (len(between_quotes) % 2 == 0)
+        fields += "".join(between_quotes[is_open::2]).count(",")
+        if len(between_quotes) % 2 == 0:
+            is_open = not is_open
         if not is_open and fields != n_fields:
             return begin, fields
     # A quote that is never closed: Polars cannot read that either, and says so.
