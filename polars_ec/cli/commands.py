@@ -212,15 +212,6 @@ class OutputOptions:
         if self.plot is not None:
             check_chart(self.plot)
 
-    @cached_property
-    def chosen(self) -> Format:
-        return format_for(self.form, self.out)
-
-    @cached_property
-    def gates(self) -> Gates:
-        """What makes it a failure."""
-        return Gates.of(self.fail_if or [], self.fail_on_null)
-
 
 def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
@@ -228,7 +219,8 @@ def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
 
 def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
-    chosen, gates, chart = delivery.chosen, delivery.gates, delivery.plot
+    chosen = format_for(delivery.form, delivery.out)
+    gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null), delivery.plot
     delivery.check_chart()
     folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
@@ -317,7 +309,7 @@ def report(
     ] = False,
     missing: Annotated[
         options.Missing, typer.Option(help="Count the rows with a null together, or also by the part that is null.")
-    ] = options.Missing.together,
+    ] = "together",
     score_prior: Annotated[
         str | None,
         typer.Option(
@@ -354,10 +346,10 @@ def report(
     stated_layout = {
         "total": total or None,
         "per_class": per_class or None,
-        "missing": None if missing is options.Missing.together else "by_part",
+        "missing": None if missing == "together" else "by_part",
         "score_prior": None if score_prior is None else options.parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
-    layout = log.layout | {name: value for name, value in stated_layout.items() if value is not None}
+    layout = log.layout | _stated(stated_layout)
     # Of clusters the page alone may be: it has limits in any case.
     clusters = (log.cluster, log.buckets) if html is None or interval is not None else (None, None)
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
@@ -453,12 +445,8 @@ def drift(
                 f"--mix {name} is also {other} {name}, in which its shares never move: leave one of them out"
             )
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    run(
-        log,
-        output,
-        PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout),
-        "a drift",
-    )
+    question = PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
+    run(log, output, question, "a drift")
 
 
 @one_line_errors
@@ -525,7 +513,7 @@ def sketch(
         "pos_label": pos_label,
         "classes": None if classes is None else options.parse_classes(classes),
     }
-    stated |= {name: value for name, value in parsed.items() if value is not None}
+    stated |= _stated(parsed)
     if stated.get("prior") == "overall":
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)

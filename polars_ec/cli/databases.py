@@ -102,8 +102,7 @@ class Database:
         return f"ATTACH {quoted_text(self.text)} AS log ({'TYPE duckdb, ' if self.type is None else ''}READ_ONLY)"
 
     def _open_folder(self, connection: duckdb.DuckDBPyConnection) -> None:
-        (found,) = connection.execute("SELECT data_path FROM ducklake_settings('log')").fetchall()
-        (folder,) = found
+        ((folder,),) = connection.execute("SELECT data_path FROM ducklake_settings('log')").fetchall()
         scheme = re.match(r"(\w+)://", folder)
         if scheme is not None:
             connection.execute(f"LOAD {'azure' if scheme[1].startswith(('az', 'abfs')) else 'httpfs'}")

@@ -65,7 +65,7 @@ def status(path: str | Path) -> os.stat_result | None:
 
 
 def full_name(place: Place | str) -> str:
-    """By which an input is known, however it is reached: a path without links, an address, or the name in a catalog."""
+    """By which an input is known, however it is reached: an absolute path without links, an address, or the name in a catalog."""
     if isinstance(place, LakeTable):
         return place.path
     name = str(place)
@@ -74,32 +74,25 @@ def full_name(place: Place | str) -> str:
     return name if name.startswith(CATALOG) and not os.path.lexists(name) else os.path.realpath(name)
 
 
-def is_path(name: str) -> bool:
-    """Whether a full name is one of a local file or folder."""
-    return os.path.isabs(name)
-
-
 def state_of(place: Place) -> State:
-    """What a place is like; DataError if it is there no longer. Of a table it is what it was when it was opened."""
+    """What a place is like now; DataError if it is there no longer. Of a table it is what it was when it was opened."""
+    now = head(place.url) if isinstance(place, StoredObject) else place
+    if now is None:
+        raise DataError(f"{place}: no such object")
+    return as_found(now)
+
+
+def as_found(place: Place) -> State:
+    """What an object or a table was like when it was found, and what a file is like now; DataError if that is gone."""
     if isinstance(place, LakeTable):
         return State(0, 0, place.tag)
     if isinstance(place, StoredObject):
-        found = head(place.url)
-        if found is None:
-            raise DataError(f"{place}: no such object")
-        return as_found(found)
+        return State(place.size, place.modified_ns, place.tag)
     try:
         now = os.stat(place)
     except OSError as error:
         raise DataError(f"{place}: {error.strerror}") from None
     return State(now.st_size, now.st_mtime_ns)
-
-
-def as_found(place: Place) -> State:
-    """What a place was like when it was found, as far as that was looked at."""
-    if isinstance(place, StoredObject):
-        return State(place.size, place.modified_ns, place.tag)
-    return state_of(place)
 
 
 def looked_up(name: str) -> Place | None:
@@ -126,14 +119,14 @@ def looked_up(name: str) -> Place | None:
 def gone(name: str) -> str | None:
     """What became of an input that is no longer what it was, in words; None if it is there."""
     if looked_up(name) is None:
-        return "is no longer a file" if is_path(name) and status(name) is not None else "has vanished"
+        return "is no longer a file" if os.path.isabs(name) and status(name) is not None else "has vanished"
     real = full_name(name)
     return None if real == name else f"is now a link to {real}"
 
 
 def is_there(name: str) -> bool:
     """Whether there is anything of this full name, as far as one can tell."""
-    if is_path(name):
+    if os.path.isabs(name):
         return os.path.exists(name)
     try:
         return looked_up(name) is not None
@@ -167,13 +160,6 @@ class Inputs:
     def add(self, other: Inputs) -> None:
         self.files += other.files
         self.problems |= other.problems
-
-    def add_table(self, path: str, kind: FileKind, shown: str) -> None:
-        """Take in the table that is there, or why it cannot be read."""
-        try:
-            self.files.append(opened(path, kind, shown))
-        except DataError as error:
-            self.problems[shown] = str(error)
 
     def refuse_part_of(self, table: str) -> Inputs:
         """A file of a table was named: which of its files count, its log alone says."""
@@ -332,7 +318,10 @@ class _Walk:
             seen.append(folder)
             kind = self.kind_of(folder)
             if kind is not None:
-                self.found.add_table(full_name(folder), kind, str(folder))
+                try:
+                    self.found.files.append(opened(full_name(folder), kind, str(folder)))
+                except DataError as error:
+                    self.found.problems[str(folder)] = str(error)
                 continue
             for name, place, is_folder in self.entries(folder):
                 if name.startswith((".", "_")):

@@ -57,11 +57,11 @@ def path_for_polars(file: object) -> str:
 _AS_NAMED: dict[str, Any] = {"glob": False, "credential_provider": None}
 
 
-def _scan_parquet(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
+def _scan_parquet(files: Sequence[object], hive: bool, *_: object) -> pl.LazyFrame:
     return pl.scan_parquet([*map(path_for_polars, files)], hive_partitioning=hive, **_AS_NAMED)
 
 
-def _scan_ipc(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
+def _scan_ipc(files: Sequence[object], hive: bool, *_: object) -> pl.LazyFrame:
     return pl.scan_ipc([*map(path_for_polars, files)], hive_partitioning=hive, **_AS_NAMED)
 
 
@@ -89,7 +89,7 @@ SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)
 LOG = "_delta_log"
 _FILE_PREFIX = "file://"
 _PATTERN = "*?["
-_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
+NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 _MISREAD = "Polars does not find the files of a Delta table where its path has blanks, % or other special characters: rename the folder"
 
 
@@ -165,7 +165,7 @@ def _check_partitions(table: DeltaTable, files: pl.DataFrame, path: str, shown: 
 
 def _in_folders(file: str) -> list[tuple[str, str | None]]:
     pairs = [part.split("=") for part in file.split("/")[:-1] if part.count("=") == 1]
-    return [(name, None if value == _NO_PARTITION else unquote(value)) for name, value in pairs]
+    return [(name, None if value == NO_PARTITION else unquote(value)) for name, value in pairs]
 
 
 def _differ(named: list[str | None], stated: pl.Series) -> bool:
@@ -330,11 +330,6 @@ class LakeTable:
     def identity(self) -> str:
         """What tells the table from all others, in whatever version and by whatever name."""
         return self.tag.split("/")[0]
-
-    @property
-    def folders(self) -> tuple[str, ...]:
-        """Nothing: the names of its folders are no columns."""
-        return ()
 
     @property
     def name(self) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote
@@ -16,17 +17,16 @@ from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.arguments.inputs import batches
 from polars_ec.cli.discovery import Inputs, Place, check_names_and_magic, distinct, find, kind_of
-from polars_ec.cli.formats import CSV, FileKind, path_for_polars
+from polars_ec.cli.formats import CSV, NO_PARTITION, FileKind, LakeTable, path_for_polars
 from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
-
-_NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
 
 
 def partition(file: Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
-    folders = file.parts[:-1] if isinstance(file, Path) else file.folders
+    # The names of a table's folders are no columns.
+    folders = [] if isinstance(file, LakeTable) else str(file).split("/")[:-1]
     partitions = dict(part.split("=", 1) for part in folders if "=" in part)
-    return {key: None if value == _NO_PARTITION else unquote(value) for key, value in partitions.items()}
+    return {key: None if value == NO_PARTITION else unquote(value) for key, value in partitions.items()}
 
 
 def is_partitioned(files: Iterable[Place]) -> bool:
@@ -37,20 +37,9 @@ def is_partitioned(files: Iterable[Place]) -> bool:
 
 def scan(kind: FileKind, files: Sequence[Place], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
     """The files as one lazy frame; `hive`: the keys of their folders are columns. Text is read as `dtypes` say."""
-    if hive and kind.is_text:
-        return _with_partitions(files, lambda part: kind.scan(part, False, dtypes))
-    return kind.scan(files, hive, dtypes)
-
-
-def differs_from_folder(key: str, dtype: pl.DataType, value: str | None) -> pl.Expr:
-    """Whether a column of the files holds anything but what the name of their folder says."""
-    text = pl.lit(value, dtype=pl.String)
-    same = text.cast(dtype, strict=False) if dtype.is_numeric() else text
-    return (pl.col(key) if dtype.is_numeric() else pl.col(key).cast(pl.String)).ne_missing(same).any()
-
-
-def _with_partitions(files: Sequence[Place], scan_part: Callable[[Sequence[Place]], pl.LazyFrame]) -> pl.LazyFrame:
-    """What Polars does for Parquet and IPC: the keys in the names of hive folders become columns."""
+    if not hive or not kind.is_text:
+        return kind.scan(files, hive, dtypes)
+    # What Polars does for Parquet and IPC.
     partitions: dict[tuple[tuple[str, str | None], ...], list[Place]] = {}
     for file in files:
         partitions.setdefault(tuple(partition(file).items()), []).append(file)
@@ -58,7 +47,7 @@ def _with_partitions(files: Sequence[Place], scan_part: Callable[[Sequence[Place
     typed = values.with_columns(pl.col(c).cast(pl.Int64) for c in values.columns if _all_integers(values[c]))
     frames = []
     for part_files, row in zip(partitions.values(), typed.to_dicts(), strict=True):
-        frame = scan_part(part_files)
+        frame = kind.scan(part_files, False, dtypes)
         own = frame.collect_schema().names()  # of the same values, as is checked before they are read
         added = {key: pl.lit(value, dtype=typed.schema[key]) for key, value in row.items() if key not in own}
         frames.append(frame.with_columns(**added))
@@ -69,8 +58,11 @@ def _all_integers(column: pl.Series) -> bool:
     return column.dtype == pl.String and column.cast(pl.Int64, strict=False).null_count() == column.null_count()
 
 
-_UNITS = ("ms", "us", "ns")
-_CATEGORIES = (pl.String, pl.Categorical, pl.Enum)
+def differs_from_folder(key: str, dtype: pl.DataType, value: str | None) -> pl.Expr:
+    """Whether a column of the files holds anything but what the name of their folder says."""
+    text = pl.lit(value, dtype=pl.String)
+    same = text.cast(dtype, strict=False) if dtype.is_numeric() else text
+    return (pl.col(key) if dtype.is_numeric() else pl.col(key).cast(pl.String)).ne_missing(same).any()
 
 
 def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.DataType | None:
@@ -87,7 +79,7 @@ def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.Dat
         return pl.Int64() if small else pl.Int128()
     if all(dtype.is_float() or (dtype.is_integer() and not is_key) for dtype in kinds):
         return pl.Float64()
-    if all(isinstance(dtype, _CATEGORIES) for dtype in kinds):
+    if all(isinstance(dtype, pl.String | pl.Categorical | pl.Enum) for dtype in kinds):
         return pl.String()
     if all(isinstance(dtype, pl.Duration) for dtype in kinds):
         return pl.Duration(_finest(kinds))
@@ -100,78 +92,50 @@ def common_type(dtypes: Iterable[pl.DataType], *, is_key: bool = True) -> pl.Dat
 
 def _finest(dtypes: Iterable[pl.DataType]) -> Any:
     units = [dtype.time_unit for dtype in dtypes if isinstance(dtype, pl.Datetime | pl.Duration)]
-    return max(units, key=_UNITS.index)
+    return max(units, key=["ms", "us", "ns"].index)
 
 
-_LINE, _NUMBER = "line", "number"
+_LINE = "line"
 _BATCH = 1_000_000
-# A pattern that counts to more would be a large one.
-_MOST_FIELDS = 100
 
 
-@dataclass(frozen=True)
-class RaggedRow:
-    """The first row that has other than the header's number of fields, and the line on which it begins."""
+def first_ragged_row(file: str, n_fields: int) -> tuple[int, int] | None:
+    """The line on which the first row with another number of fields begins, and this number.
 
-    line: int
-    fields: int
-
-
-def first_ragged_row(file: str, n_fields: int) -> RaggedRow | None:
-    """By counting separators outside quotes, which takes a fraction of the time of reading the file."""
-    lines = pl.scan_lines(
-        file, name=_LINE, glob=False, row_index_name=_NUMBER, row_index_offset=1, credential_provider=None
-    )
-    text = pl.col(_LINE)
-    fields = text.str.count_matches(",", literal=True).cast(pl.Int64) + 1
-    summary = lines.select(ragged=(fields != n_fields).any(), quoted=text.str.contains('"', literal=True).any())
-    ragged, quoted = summary.collect(engine="streaming").row(0)
-    if quoted:
-        return None if _all_whole_in_their_line(lines, n_fields) else _first_among_quotes(lines, n_fields)
-    if not ragged:
-        return None
-    off = lines.select(_NUMBER, fields=fields).filter(pl.col("fields") != n_fields).bottom_k(1, by=_NUMBER)
-    return RaggedRow(*off.collect(engine="streaming").row(0))
+    Counting separators outside quotes takes a fraction of the time of reading the file.
+    """
+    lines = pl.scan_lines(file, name=_LINE, glob=False, credential_provider=None)
+    separators = pl.col(_LINE).str.count_matches(",", literal=True)
+    quoted = pl.col(_LINE).str.contains('"', literal=True).any()
+    summary = lines.select(ragged=(separators != n_fields - 1).any(), quoted=quoted).collect(engine="streaming")
+    is_ragged, is_quoted = summary.row(0)
+    if is_quoted:
+        is_ragged = not _all_whole_in_their_line(lines, n_fields)
+    return _first_by_line(lines, n_fields) if is_ragged else None
 
 
 def _all_whole_in_their_line(lines: pl.LazyFrame, n_fields: int) -> bool:
     """Whether every line is a row of the right number of fields, as it nearly always is."""
-    if n_fields > _MOST_FIELDS:
+    if n_fields > 100:  # a pattern that counts to more would be a large one
         return False
     field = '[^",]*(?:"[^"]*"[^",]*)*'
     whole = pl.col(_LINE).str.contains(f"^{field}(?:,{field}){{{n_fields - 1}}}$")
     return bool(lines.select(whole.all()).collect(engine="streaming").item())
 
 
-def _first_among_quotes(lines: pl.LazyFrame, n_fields: int) -> RaggedRow | None:
+def _first_by_line(lines: pl.LazyFrame, n_fields: int) -> tuple[int, int] | None:
     """A quoted field may hold separators and ends of lines: a row goes on while a quote is open."""
-    text = pl.col(_LINE)
-    # What is there so far of a row that goes on in the next batch: row 0, as its other lines are there.
-    unfinished = pl.DataFrame(schema={"row": pl.Int64, "at": pl.Int64, "separators": pl.Int64, "open": pl.Boolean})
-    for batch in batches(lines, _BATCH, in_order=True):
-        goes_on = bool(unfinished.height)
-        quotes = text.str.count_matches('"', literal=True).cum_sum()
-        read = batch.with_columns(open=(quotes + int(goes_on)) % 2 == 1)
-        read = read.with_columns(before=pl.col("open").shift(1, fill_value=goes_on))
-        quote, nothing = pl.lit('"'), pl.lit("")
-        whole = pl.concat_str(
-            pl.when("before").then(quote).otherwise(nothing), text, pl.when("open").then(quote).otherwise(nothing)
-        )
-        line_counts = read.select(
-            row=(~pl.col("before")).cum_sum().cast(pl.Int64),
-            at=pl.col(_NUMBER).cast(pl.Int64),
-            separators=whole.str.replace_all('"[^"]*"', "").str.count_matches(",", literal=True).cast(pl.Int64),
-            open=pl.col("open"),
-        )
-        rows = (
-            pl.concat([unfinished, line_counts])
-            .group_by("row", maintain_order=True)
-            .agg(pl.col("at").first(), pl.col("separators").sum(), pl.col("open").last())
-        )
-        ragged = rows.filter(~pl.col("open"), pl.col("separators") != n_fields - 1)
-        if ragged.height:
-            return RaggedRow(ragged.item(0, "at"), ragged.item(0, "separators") + 1)
-        unfinished = rows.filter("open").with_columns(row=pl.lit(0, dtype=pl.Int64))
+    is_open, begin, fields = False, 0, 0
+    texts = chain.from_iterable(batch[_LINE] for batch in batches(lines, _BATCH, in_order=True))
+    for number, text in enumerate(texts, start=1):
+        if not is_open:
+            begin, fields = number, 1
+        between_quotes = text.split('"')
+        fields += "".join(between_quotes[is_open::2]).count(",")
+        if len(between_quotes) % 2 == 0:
+            is_open = not is_open
+        if not is_open and fields != n_fields:
+            return begin, fields
     # A quote that is never closed: Polars cannot read that either, and says so.
     return None
 
@@ -311,8 +275,9 @@ class FileLog:
                 n_fields = len(texts.collect_schema())
                 ragged = first_ragged_row(path, n_fields)
             if ragged is not None:
-                fields = f"{ragged.fields} field{'s' if ragged.fields > 1 else ''}"
-                raise DataError(f"{file}, line {ragged.line}: {fields}, and the header names {n_fields}")
+                line, fields = ragged
+                counted = f"{fields} field{'s' if fields > 1 else ''}"
+                raise DataError(f"{file}, line {line}: {counted}, and the header names {n_fields}")
 
     def check_zones(self, columns_by_option: Mapping[str, Sequence[str]]) -> None:
         """DifferingFilesError where timestamps have a time zone in one file and not in another: Polars takes them as one."""
@@ -320,9 +285,8 @@ class FileLog:
         times = [n for names in columns_by_option.values() for n in names if isinstance(schema[n], pl.Datetime)]
         if not times or len(self.files) == 1 or self.kind.is_text or self.is_unified:
             return
-        for own in map(dict, self._schemas.values()):
-            if any(own.get(name) != schema[name] for name in times):
-                raise DifferingFilesError(f"{self.name}: timestamps of several types")
+        if any(dict(columns).get(name) != schema[name] for columns in self._schemas.values() for name in times):
+            raise DifferingFilesError(f"{self.name}: timestamps of several types")
 
     def check_partitions(self) -> None:
         """Refuse folders such as `p=0.5` whose files have a column p of other values: it would be replaced."""
@@ -344,13 +308,13 @@ class FileLog:
 
 
 def open_log(paths: Sequence[str | Place]) -> FileLog:
-    """The log in files, objects and tables, all of one kind, by their names or as they were found before.
+    """The log in files, objects and tables, all of one kind; the first thing that should be one and is not is an error.
 
-    The first thing that should be one and is not is an error.
+    A file is looked for anew. Objects and tables may also be passed as they were found, a table in the version that it had.
     """
     inputs = Inputs()
     for path in paths:
-        inputs.add(find(path) if isinstance(path, str) else Inputs([path]))
+        inputs.add(find(str(path)) if isinstance(path, str | Path) else Inputs([path]))
     for problem in inputs.problems.values():
         raise DataError(problem)
     files = distinct(inputs.files)

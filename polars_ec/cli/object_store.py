@@ -64,11 +64,6 @@ class StoredObject:
         return self.url
 
     @property
-    def folders(self) -> tuple[str, ...]:
-        """The names of what would be folders."""
-        return tuple(split(self.url)[1].split("/")[:-1])
-
-    @property
     def name(self) -> str:
         return self.url.rsplit("/", 1)[-1]
 
@@ -210,10 +205,6 @@ def _answered(url: str, ask: Callable[[], T]) -> T:
     try:
         with panics_unseen():
             return ask()
-    except FileNotFoundError as error:
-        if _NO_BUCKET.search(str(error)):
-            raise UsageError(f"{url}: there is no bucket {bucket}") from None
-        raise
     except denied:
         raise DeniedError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
     except (KeyboardInterrupt, SystemExit, UsageError, DataError):
@@ -222,6 +213,8 @@ def _answered(url: str, ask: Callable[[], T]) -> T:
         text = str(error)
         if _NO_BUCKET.search(text):
             raise UsageError(f"{url}: there is no bucket {bucket}") from None
+        if isinstance(error, FileNotFoundError):
+            raise
         if _NO_CREDENTIALS.search(text):
             raise DataError(f"{url}: no credentials in the environment: set {_CREDENTIALS[scheme]}") from None
         if _ENCRYPTED_ONLY in text:

@@ -8,10 +8,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
-from enum import StrEnum
 from functools import wraps
 from inspect import Parameter, signature
-from typing import Annotated, Any, Concatenate, ParamSpec, TypeVar
+from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import polars as pl
 import typer
@@ -20,6 +19,7 @@ from polars.exceptions import PolarsError
 from polars_ec.arguments.keywords import parse_interval
 from polars_ec.cli.terminal import DataError, UsageError
 from polars_ec.output.words import first_line
+from polars_ec.typing import IntervalMethod
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
@@ -32,21 +32,7 @@ _CALLED = {"period": "time", "periods": "window"}
 _SKETCHED_AT = re.compile(r"sketch\(thresholds=\[(.*?)\]\)")
 
 
-class Missing(StrEnum):
-    """How rows with a null are counted."""
-
-    together = "together"
-    by_part = "by-part"
-
-
-class Method(StrEnum):
-    """How intervals are made."""
-
-    influence = "influence"
-    bootstrap = "bootstrap"
-    bca = "bca"
-
-
+Missing = Literal["together", "by-part"]
 By = Annotated[list[str] | None, typer.Option(help="Column of a segment; once more for each further one.")]
 Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")]
 Every = Annotated[str | None, typer.Option(help="Period: 1h, 1d, 1w, 1mo, 1q, 1y.")]
@@ -70,7 +56,7 @@ Window = Annotated[
     ),
 ]
 Resampling = Annotated[
-    Method | None, typer.Option(help="How limits are made. Default: influence, without drawing rows anew.")
+    IntervalMethod | None, typer.Option(help="How limits are made. Default: influence, without drawing rows anew.")
 ]
 Replicates = Annotated[int | None, typer.Option(help="How often a bootstrap draws anew. Default: 1000.")]
 Seed = Annotated[int | None, typer.Option(help="Of what is drawn at random. Default: 0.")]
@@ -112,14 +98,14 @@ def intervals(
     interval: float | None,
     cluster: str | None,
     buckets: int | None,
-    method: Method | None = None,
+    method: IntervalMethod | None = None,
     replicates: int | None = None,
     seed: int | None = None,
 ) -> dict[str, Any]:
     """What is stated of intervals beside the clusters, as `polars_ec.report` takes it; UsageError for what it would refuse."""
-    names = ("interval", "cluster", "buckets", "method", "replicates", "seed")
-    values = (interval, cluster, buckets, None if method is None else method.value, replicates, seed)
-    stated = {name: value for name, value in zip(names, values, strict=True) if value is not None}
+    values = {"interval": interval, "cluster": cluster, "buckets": buckets}
+    values |= {"method": method, "replicates": replicates, "seed": seed}
+    stated = {name: value for name, value in values.items() if value is not None}
     with refusals_as_usage_errors():
         parse_interval(stated)
     return {name: value for name, value in stated.items() if name != "cluster"}
@@ -145,13 +131,14 @@ def in_terms_of_options(message: str) -> str:
         "lf.ec.compare", "polars-ec compare LOG"
     )
     said = said.replace("compare(reference=...)", "polars-ec compare --reference").replace("rolling(): ", "--window: ")
-    options = _KEYWORD.sub(lambda match: f"--{_option(match[1] or match[2])} ", said)
+    options = _KEYWORD.sub(_as_option, said)
     options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
     return options.replace("  ", " ").replace(" ,", ",").replace(" :", ":").rstrip()
 
 
-def _option(keyword: str) -> str:
-    return _CALLED.get(keyword, keyword.replace("_", "-"))
+def _as_option(match: re.Match[str]) -> str:
+    keyword = match[1] or match[2]
+    return f"--{_CALLED.get(keyword, keyword.replace('_', '-'))} "
 
 
 @contextmanager

@@ -71,20 +71,16 @@ def encode(table: pl.DataFrame, form: Format, *, names: int = 0, width: int | No
     """
     try:
         with panics_unseen():
-            return _encoded(table, form, names, width)
+            if form is Format.parquet:
+                buffer = io.BytesIO()
+                table.write_parquet(buffer)
+                return buffer.getvalue()
+            if form is Format.csv:
+                return _flat(table).write_csv().encode()
+            text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
+            return f"{text}\n".encode()
     except (PolarsError, PanicException, ValueError, OverflowError) as error:
         raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error
-
-
-def _encoded(table: pl.DataFrame, form: Format, names: int, width: int | None) -> bytes:
-    if form is Format.parquet:
-        buffer = io.BytesIO()
-        table.write_parquet(buffer)
-        return buffer.getvalue()
-    if form is Format.csv:
-        return _flat(table).write_csv().encode()
-    text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
-    return f"{text}\n".encode()
 
 
 def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: int | None = None) -> str:
@@ -287,20 +283,14 @@ def _is_special(out: Path) -> bool:
 _OPTION = "--plot"
 # As `polars_ec.plot.files` has them, which cannot be asked before it is known that Altair is there.
 _SUFFIXES = (".svg", ".png", ".pdf", ".html")
-_NEEDED = ("altair", "vl_convert")
-
-
-def can_draw(suffix: str) -> bool:
-    """Whether what makes such files of charts is installed."""
-    needed = _NEEDED[:1] if suffix.lower() == ".html" else _NEEDED
-    return all(importlib.util.find_spec(name) is not None for name in needed)
 
 
 def check_chart(file: Path) -> None:
     """UsageError for a chart that cannot be made."""
     # What it is drawn as hangs on its name, that of a pipe too.
     check_place(file, _OPTION, _SUFFIXES, any_pipe=False)
-    if not can_draw(file.suffix):
+    needed = ("altair",) if file.suffix.lower() == ".html" else ("altair", "vl_convert")
+    if any(importlib.util.find_spec(name) is None for name in needed):
         raise UsageError(f"{_OPTION} needs Altair and vl-convert-python: pip install 'polars_ec[cli,plot]'")
 
 

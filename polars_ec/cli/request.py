@@ -105,25 +105,23 @@ def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
 
 def positive_warnings(labels: pl.DataFrame, stated: str, label: str, log: str) -> list[str]:
     """What to say of a log where no positive was counted; `labels` is what `values_and_presence` select of it."""
-    if labels["is_there"].item():
-        return []
-    warning = without_positives(stated, label, labels["values"].item().to_list(), log)
-    return [] if warning is None else [warning]
+    values = labels["values"].item().to_list()
+    return [] if labels["is_there"].item() else without_positives(stated, label, values, log)
 
 
-def without_positives(stated: str, label: str, values: Sequence[Any], log: str) -> str | None:
+def without_positives(stated: str, label: str, values: Sequence[Any], log: str) -> list[str]:
     """What to say of a log in which no row has the stated label; DataError if a value that is there must be meant.
 
     A log may have no positives yet, so that only a value that differs in case or form is an error.
     """
     there = sorted({_as_text(value) for value in values})
     if not there:
-        return None
+        return []
     meant = meant_values(stated, there)
     what = f"{log}: no row has the label {stated!r} (--pos-label)"
     if meant:
         raise DataError(f"{what}, but {label!r} is {_listed(meant)} in some: is that the one?")
-    return f"{what}: {label!r} is {_listed(by_likeness(stated, there))}"
+    return [f"{what}: {label!r} is {_listed(by_likeness(stated, there))}"]
 
 
 def _as_text(value: Any) -> str:

@@ -18,7 +18,7 @@ import polars as pl
 from polars.exceptions import PolarsError
 
 from polars_ec.api.sketches import Sketch
-from polars_ec.cli.discovery import State, as_found, is_path, looked_up, status
+from polars_ec.cli.discovery import State, as_found, looked_up, status
 from polars_ec.cli.formats import CATALOG, CSV, SKETCH_SUFFIX
 from polars_ec.cli.logs import common_type
 from polars_ec.cli.object_store import is_in_store
@@ -186,7 +186,7 @@ def _is_sound(record: Record) -> bool:
     return (
         all(entry.schema[name] in dtypes for name, dtypes in _SCHEMA.items())
         and entry.select((pl.col("size", "rows", "positives").fill_null(0) >= 0).all()).row(0) == (True, True, True)
-        and (is_path(record.input) or is_in_store(record.input) or record.input.startswith(CATALOG))
+        and (os.path.isabs(record.input) or is_in_store(record.input) or record.input.startswith(CATALOG))
         and "\0" not in record.input
         and (options["--time"] is None) == (options["--every"] is None)
         and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]
@@ -259,18 +259,13 @@ def key_types(sketch: Sketch) -> dict[str, str | None]:
 
 
 @dataclass(frozen=True)
-class KeyType:
-    """The dtype of a group column; `as_written`: only CSV has it, which has no types, so that it may be text as well."""
-
-    dtype: pl.DataType
-    as_written: bool
-
-
-@dataclass(frozen=True)
 class CommonTypes:
-    """The dtypes of the group columns of some sketches, and what the keys of their clusters are to their hash."""
+    """The dtypes of the group columns of some sketches, and what the keys of their clusters are to their hash.
 
-    keys: Mapping[str, KeyType] = field(default_factory=dict)
+    Beside each dtype stands whether only CSV has it, which has no types, so that it may be text as well.
+    """
+
+    keys: Mapping[str, tuple[pl.DataType, bool]] = field(default_factory=dict)
     cluster: str | None = None
 
     def joined(self, entry: Entry) -> CommonTypes:
@@ -281,15 +276,15 @@ class CommonTypes:
         for key, dtype in entry.dtypes.items():
             if dtype is None:
                 continue
-            types = [*([keys[key]] if key in keys else []), KeyType(dtype, is_csv)]
-            together = common_type(one.dtype for one in types)
-            if together is None and all(one.dtype == pl.String or one.as_written for one in types):
+            other, other_is_csv = keys.get(key, (dtype, is_csv))
+            together = common_type([other, dtype])
+            if together is None and (is_csv or dtype == pl.String) and (other_is_csv or other == pl.String):
                 together = pl.String()
             # The same day of two calendars is not the same day.
-            zones = {getattr(one.dtype, "time_zone", None) for one in types}
+            zones = {getattr(one, "time_zone", None) for one in (other, dtype)}
             if together is None or (key == time and len(zones) > 1):
-                raise DataError(f"the group column {key!r} is {dtype}, and {types[0].dtype} in the other inputs")
-            keys[key] = KeyType(together, all(one.as_written for one in types))
+                raise DataError(f"the group column {key!r} is {dtype}, and {other} in the other inputs")
+            keys[key] = together, other_is_csv and is_csv
         cluster = entry.record.cluster_type
         if cluster is not None and self.cluster is not None and cluster != self.cluster:
             raise DataError(
@@ -368,8 +363,6 @@ class SketchFolder:
                 return Bad(f"{file} is not a regular file, so not a sketch: remove it")
             with panics_unseen():
                 metadata, schema = described_schema(file)
-        except PermissionError as error:
-            return Bad(f"{file} cannot be read: {error.strerror}")
         except DataError as error:
             return Bad(str(error))
         except OSError as error:  # pyarrow speaks of damage so too, but without a number
@@ -467,7 +460,7 @@ class SketchFolder:
                 common = common.joined(entry)
             except DataError as error:
                 raise DataError(f"{self.path / name}: {error}") from None
-        return Manifest(entries, {name: key.dtype for name, key in common.keys.items()})
+        return Manifest(entries, {name: dtype for name, (dtype, _) in common.keys.items()})
 
 
 def pos_label_note(positive: str) -> str:
@@ -499,12 +492,23 @@ def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Cal
 
     `read` gives the sketch of an entry. One sketch is in memory at a time, so that a folder of many takes what its sums take.
     """
-    rolled_up = _Sum(roll_up)
+    empty: Sketch | None = None
+    sums: pl.DataFrame | None = None
+    cells, coarse = _HashedCells(), _HashedCells()
     for name, entry in manifest.entries.items():
-        sketch = _with_known_types(read(name, entry), entry, manifest)
-        rolled_up.add(sketch)
-        del sketch
-    return rolled_up.total()
+        rolled_up = roll_up(_with_known_types(read(name, entry), entry, manifest))
+        cleared = rolled_up.on_tables(pl.DataFrame.clear)
+        empty = cleared if empty is None else empty + cleared  # which refuses what does not go together
+        if rolled_up.sums is not None:
+            sums = add_up(rolled_up.sums if sums is None else pl.concat([sums, rolled_up.sums]))
+        if rolled_up.coarse is not None:
+            coarse.add(rolled_up.coarse)
+        tables = [rolled_up.frame]
+        del rolled_up
+        cells.add(tables.pop())
+    assert empty is not None
+    coarse_total = None if empty.coarse is None else coarse.total(empty.coarse)
+    return replace(empty, frame=cells.total(empty.frame), sums=sums, coarse=coarse_total)
 
 
 def _with_known_types(sketch: Sketch, entry: Entry, manifest: Manifest) -> Sketch:
@@ -517,35 +521,6 @@ def _with_known_types(sketch: Sketch, entry: Entry, manifest: Manifest) -> Sketc
         for key, dtype in entry.dtypes.items()
     ]
     return sketch.on_tables(lambda table: table.with_columns(keys))
-
-
-class _Sum:
-    """Sketches added up as they come."""
-
-    def __init__(self, roll_up: Callable[[Sketch], Sketch]) -> None:
-        self._roll_up = roll_up
-        self._empty: Sketch | None = None
-        self._cells = _HashedCells()
-        self._coarse = _HashedCells()
-        self._sums: list[pl.DataFrame] = []
-
-    def add(self, sketch: Sketch) -> None:
-        rolled = self._roll_up(sketch)
-        empty = rolled.on_tables(pl.DataFrame.clear)
-        self._empty = empty if self._empty is None else self._empty + empty  # which refuses what does not go together
-        if rolled.sums is not None:
-            self._sums = [add_up(pl.concat([*self._sums, rolled.sums]))]
-        if rolled.coarse is not None:
-            self._coarse.add(rolled.coarse)
-        tables = [rolled.frame]
-        del rolled
-        self._cells.add(tables.pop())
-
-    def total(self) -> Sketch:
-        assert self._empty is not None
-        coarse = None if self._empty.coarse is None else self._coarse.total(self._empty.coarse)
-        frame, sums = self._cells.total(self._empty.frame), self._sums[0] if self._sums else None
-        return replace(self._empty, frame=frame, sums=sums, coarse=coarse)
 
 
 class _HashedCells:

@@ -23,15 +23,13 @@ from polars_ec.cli.discovery import (
     find,
     full_name,
     gone,
-    is_path,
     is_there,
     looked_up,
     state_of,
     status,
 )
 from polars_ec.cli.formats import LakeTable
-from polars_ec.cli.logs import check_columns, open_log
-from polars_ec.cli.logs import typing as typing_of_codes
+from polars_ec.cli.logs import check_columns, open_log, typing
 from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors, with_time
 from polars_ec.cli.request import RowRequest, label_value, values_and_presence, without_positives
 from polars_ec.cli.sketch_folder import (
@@ -229,6 +227,7 @@ class _Run:
             folder.remove(name)
             outcome.dropped.append(self.entries.pop(name).record.input)
         self._sketch_all(todo, track)
+        outcome.rows = sum(entry.record.rows for entry in self.entries.values())
         self._look_for_positives(inputs)
         if outcome.invalid:
             outcome.warnings.append(
@@ -255,7 +254,7 @@ class _Run:
         inputs: dict[str, Place] = {}
         for file in named.files:
             full = full_name(file)
-            if not is_path(full) or os.path.commonpath([out, full]) != out:
+            if not os.path.isabs(full) or os.path.commonpath([out, full]) != out:
                 inputs.setdefault(full, file)
         if not inputs and not named.problems and not self.entries:
             raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
@@ -282,7 +281,6 @@ class _Run:
             entry = self.entries.get(name)
             if entry is not None and entry.record.state == now:
                 self.outcome.unchanged += 1
-                self.outcome.rows += entry.record.rows
             else:
                 todo.append(Task(file, source, now))
         return sorted(todo, key=lambda task: task.source == self.note.suspect)
@@ -310,16 +308,13 @@ class _Run:
                 what = gone(record.input) if table is None else f"has become a file of the table {table}"
             except DataError as error:
                 outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
-                outcome.rows += record.rows
                 continue
             if what is None:
                 outcome.elsewhere += 1
-                outcome.rows += record.rows
             elif self.vanished is Vanished.drop:
                 dropped.append(name)
             else:
                 self._vanished[record.input] = name
-                outcome.rows += record.rows
                 if self.vanished is Vanished.keep:
                     outcome.kept.append(record.input)
                 else:
@@ -348,7 +343,6 @@ class _Run:
                     joined = common.joined(entry)
                     self._refuse_renamed(task, sketched)
                 except (UsageError, DataError) as error:
-                    outcome.rows += 0 if former is None else former.record.rows
                     note = "" if former is None else " (the sketch of its former content still counts)"
                     message = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
                     outcome.failures[task.source] = f"{message}{note}"
@@ -357,7 +351,6 @@ class _Run:
                 self.entries[name] = entry
                 common = joined
                 outcome.sketched += 1
-                outcome.rows += entry.record.rows
                 outcome.invalid += count_rows(sketched, self.recorded, pl.col("class") == -1)
 
     def _refuse_twin(self, task: Task) -> None:
@@ -392,7 +385,7 @@ class _Run:
         values: dict[Any, None] = {}
         for file in inputs.values():
             try:
-                log = open_log([_as_asked(file)])
+                log = open_log([file])
                 positive_value = label_value(positive, log.schema()[label])
                 labels = log.collect(log.frame.select(values_and_presence(label, positive_value)))
             except (UsageError, DataError, KeyError):
@@ -401,22 +394,15 @@ class _Run:
                 return
             values |= dict.fromkeys(labels["values"].item().to_list())
         try:
-            warning = without_positives(positive, label, [*values], str(self.folder.path))
+            self.outcome.warnings += without_positives(positive, label, [*values], str(self.folder.path))
         except DataError as error:
             self.outcome.failures[pos_label_note(positive)] = str(error)
-        else:
-            self.outcome.warnings += [] if warning is None else [warning]
-
-
-def _as_asked(place: Place) -> str | Place:
-    """A file by its name, looked for anew; objects and tables as they were found, a table in the version that it had."""
-    return str(place) if isinstance(place, Path) else place
 
 
 def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None]:
     """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
-    log = open_log([_as_asked(task.file)]).with_codes(request.columns())
+    log = open_log([task.file]).with_codes(request.columns())
     schema = log.schema()
     check_columns(request.columns(), schema, log.name)
     for score in request.scores:
@@ -429,8 +415,8 @@ def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None
         if request.time is not None:
             frame = with_time(frame, request.time, log.collect)
         sketched = log.read(lambda: options.sketch(frame))
-        typing = typing_of_codes(sketched.frame, log.codes)
-        sketched = sketched.on_tables(lambda table: table.with_columns(typing))
+        typed = typing(sketched.frame, log.codes)
+        sketched = sketched.on_tables(lambda table: table.with_columns(typed))
     except UsageError as error:
         raise DataError(f"{log.name}: {error}") from error
     except (ValueError, TypeError) as error:

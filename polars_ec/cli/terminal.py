@@ -83,8 +83,6 @@ class DataError(Exception):
     """The data are not what they say they are: exit code 1."""
 
 
-_SECONDS = 10
-
 T = TypeVar("T")
 
 
@@ -106,7 +104,7 @@ def _with_lines(items: Sequence[T], name: Callable[[T], Any], done: str) -> Iter
     last = clock.monotonic()
     for i, item in enumerate(items):
         now = clock.monotonic()
-        if now - last >= _SECONDS:
+        if now - last >= 10:
             tell(f"{i} of {len(items)} {done}, now {name(item)}")
             last = now
         yield item

@@ -74,7 +74,7 @@ def test_an_input_is_read_once(logs, tmp_path, monkeypatch):
     read, opened = [], sketch_job.open_log
     monkeypatch.setattr(sketch_job, "open_log", lambda paths: read.append(*paths) or opened(paths))
     sketch(logs, out=tmp_path / "out", args=MODELS)
-    assert sorted(read) == sorted(map(str, logs.iterdir()))
+    assert sorted(read) == sorted(logs.iterdir())
     records = SketchFolder(tmp_path / "out").records().values()
     assert [record.rows for record in records] == [200] * 3
     assert sum(record.positives for record in records) == LOG["y"].sum()

@@ -231,7 +231,7 @@ def test_a_file_that_changes_while_it_is_read(logs, tmp_path, monkeypatch):
     opened = sketch_job.open_log
 
     def grows(paths):
-        if "part-03" in paths[0]:
+        if "part-03" in str(paths[0]):
             LOG.write_parquet(paths[0])
         return opened(paths)
 

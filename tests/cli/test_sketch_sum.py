@@ -44,12 +44,12 @@ def test_what_waits_is_added_up(tmp_path, monkeypatch):
     """Of ten sketches of the same cells no more than two and a half are ever kept."""
     made = whole()
     monkeypatch.setattr(sketch_sum, "_BATCH", 0)
-    total = sketch_sum._Sum(lambda sketch: sketch)
+    cells = sketch_sum._HashedCells()
     for _ in range(10):
-        total.add(made)
-        kept = sum(frame.height for part in total._cells._parts for frame in part)
+        cells.add(made.frame)
+        kept = sum(frame.height for part in cells._parts for frame in part)
         assert kept <= 2.5 * made.frame.height
-    same(total.total().frame, ec.merge([made] * 10).frame)
+    same(cells.total(made.frame.clear()), ec.merge([made] * 10).frame)
 
 
 @pytest.mark.quick("0")
