@@ -11,7 +11,7 @@ N_SKETCHES = 10
 
 def command_line(*arguments: str) -> None:
     """What the command `polars-ec` does with these arguments."""
-    from polars_ec.cli.main import main as run
+    from polars_ec_command import main as run
 
     sys.argv = ["polars-ec", *arguments]
     try:

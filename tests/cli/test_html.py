@@ -304,7 +304,7 @@ def on_terminal(*args, columns=100):
     """What a command prints there, and what it says beside."""
     leader, follower = pty.openpty()
     termios.tcsetwinsize(follower, (24, columns))
-    code = "from polars_ec.cli.main import main; main()"
+    code = "from polars_ec_command import main; main()"
     there = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     command = [sys.executable, "-c", code, *map(str, args)]
     with subprocess.Popen(command, stdout=follower, stderr=subprocess.PIPE, cwd=ROOT, env=there) as process:

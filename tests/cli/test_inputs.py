@@ -258,7 +258,7 @@ def panicking(files, **kwargs):
     os.write(2, b"a warning\\n")
     return scan(files, **kwargs)
 sources.pl.scan_parquet = panicking
-from polars_ec.cli.main import main
+from polars_ec_command import main
 sys.argv = ["polars-ec", *sys.argv[1:]]
 main()
 """

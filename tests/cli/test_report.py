@@ -473,7 +473,7 @@ def test_interrupt_is_quiet(folder, monkeypatch):
 
 def test_errors_go_to_stderr(folder):
     code = (
-        f"from polars_ec.cli.main import main; import sys; sys.argv = ['polars-ec', 'report', {str(folder)!r} + '/no', "
+        f"from polars_ec_command import main; import sys; sys.argv = ['polars-ec', 'report', {str(folder)!r} + '/no', "
     )
     done = python(code + "'--score', 'p', '--label', 'y']; main()")
     assert (done.returncode, done.stdout) == (2, "")
@@ -481,13 +481,13 @@ def test_errors_go_to_stderr(folder):
 
 
 def test_missing_typer_is_named():
-    done = python("import sys; sys.modules['typer'] = None; from polars_ec.cli.main import main; main()")
+    done = python("import sys; sys.modules['typer'] = None; from polars_ec_command import main; main()")
     assert done.returncode == 1
     assert done.stderr == "polars-ec: the command line needs typer: pip install 'polars_ec[cli]'\n"
 
 
 def test_closed_pipe_is_quiet():
-    code = "from polars_ec.cli.main import main; import sys; sys.argv = ['polars-ec', 'sql']; main()"
+    code = "from polars_ec_command import main; import sys; sys.argv = ['polars-ec', 'sql']; main()"
     with subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         process.stdout.close()
         assert process.stderr.read() == b""

@@ -284,7 +284,7 @@ def test_the_daily_job_reads_one_day_and_judges_the_last_28(tmp_path):
     (tmp_path / "bin").mkdir()
     program(
         tmp_path / "bin" / "polars-ec",
-        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom polars_ec.cli.main import main\nmain()\n",
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom polars_ec_command import main\nmain()\n",
     )
     program(
         tmp_path / "bin" / "date",

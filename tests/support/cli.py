@@ -30,7 +30,7 @@ def invoke(*args):
 
 def process(*args, **keywords):
     """The same in a process of its own, from its standard streams on."""
-    return python("from polars_ec.cli.main import main; main()", *args, **keywords)
+    return python("from polars_ec_command import main; main()", *args, **keywords)
 
 
 def python(code, *args, **keywords):
