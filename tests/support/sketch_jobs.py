@@ -19,7 +19,7 @@ from tests.support import cli
 MADE_WITH = (*cli.READ, "--by", "carrier", "--time", "ts", "--every", "1d", "--cost-fn", "5")
 
 
-def make_log(n=300, seed=7):
+def make_log(n=1200, seed=7):
     rng = np.random.default_rng(seed)
     late = rng.random(n) < 0.3
     log_odds = rng.normal(size=n) + 1.2 * late - 1
