@@ -86,12 +86,17 @@ class House:
         return {module: ast.parse(file.read_text("utf-8")) for module, file in self.files.items()}
 
     @cached_property
+    def nodes(self) -> dict[str, list[ast.AST]]:
+        """All nodes of each module's tree; to walk a tree takes longer than what is asked of its nodes."""
+        return {module: list(ast.walk(tree)) for module, tree in self.trees.items()}
+
+    @cached_property
     def imports(self) -> dict[str, frozenset[str]]:
         """Modules of the package that each module imports anywhere: at the top, in functions, for type checkers."""
         return {module: frozenset(self._imported(module)) for module in self.files}
 
     def _imported(self, module: str) -> Iterator[str]:
-        for node in ast.walk(self.trees[module]):
+        for node in self.nodes[module]:
             names: list[str] = []
             if isinstance(node, ast.Import):
                 names = [alias.name for alias in node.names]
@@ -128,7 +133,7 @@ class House:
     def code_lines(self, module: str) -> int:
         """Lines that are neither blank nor comments nor docstrings."""
         documented = set()
-        for node in ast.walk(self.trees[module]):
+        for node in self.nodes[module]:
             if isinstance(node, (ast.Module, ast.ClassDef, ast.FunctionDef)) and ast.get_docstring(node, clean=False):
                 documented |= set(range(node.body[0].lineno, int(node.body[0].end_lineno or 0) + 1))
         lines = enumerate(self.files[module].read_text("utf-8").splitlines(), 1)
@@ -138,10 +143,7 @@ class House:
     def repeated_classes(self) -> list[str]:
         """Names that several classes of the package have."""
         classes = (
-            node.name.lstrip("_")
-            for tree in self.trees.values()
-            for node in ast.walk(tree)
-            if isinstance(node, ast.ClassDef)
+            node.name.lstrip("_") for nodes in self.nodes.values() for node in nodes if isinstance(node, ast.ClassDef)
         )
         return sorted(name for name, times in Counter(classes).items() if times > 1)
 
@@ -149,8 +151,8 @@ class House:
     def empty_names(self) -> list[str]:
         """Modules, classes, functions and long-lived variables whose names say nothing."""
         places = [module for module in self.files if module.rpartition(".")[2] in EMPTY_NAMES]
-        for module, tree in self.trees.items():
-            for node in ast.walk(tree):
+        for module, nodes in self.nodes.items():
+            for node in nodes:
                 if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and _is_empty(node.name):
                     places.append(f"{module}:{node.lineno} {node.name}")
                 if isinstance(node, ast.FunctionDef):
@@ -166,14 +168,15 @@ class House:
         """Functions and classes whose docstrings cannot be read without their neighbours'."""
         return [
             f"{module}:{node.lineno} {node.name}"
-            for module, tree in self.trees.items()
-            for node in ast.walk(tree)
+            for module, nodes in self.nodes.items()
+            for node in nodes
             if isinstance(node, (ast.ClassDef, ast.FunctionDef)) and NOT_ALONE.match(ast.get_docstring(node) or "")
         ]
 
     def measure(self) -> dict[str, float]:
         """Each figure of the structure; those of calls are measured in a process of its own, on this checkout's package."""
         files = list(self.files.values())
+        code_lines = [self.code_lines(module) for module in self.files]
         calls = subprocess.run(
             [sys.executable, str(ROOT / "tests/support/trace.py"), "--counts"],
             cwd=self.root,
@@ -185,8 +188,8 @@ class House:
         return {
             "lines": sum(len(file.read_text("utf-8").splitlines()) for file in files),
             "files": len(files),
-            "code lines": sum(map(self.code_lines, self.files)),
-            "most code lines in a file": max(map(self.code_lines, self.files)),
+            "code lines": sum(code_lines),
+            "most code lines in a file": max(code_lines),
             "files below 80 lines": sum(len(file.read_text("utf-8").splitlines()) < 80 for file in files),
             "floors": len(longest_chain(self.folder_imports)) if not self.circles else -1,
             "circles of imports": len(self.circles),
@@ -236,13 +239,15 @@ def _is_empty(name: str) -> bool:
 def _long_lived(function: ast.FunctionDef) -> list[tuple[str, int]]:
     """Parameters and variables of a function that are used more than a few lines after they appear."""
     lines = defaultdict(list)
+    stored = set()
     for node in ast.walk(function):
         if isinstance(node, ast.arg):
             lines[node.arg].append(node.lineno)
+            stored.add(node.arg)
         elif isinstance(node, ast.Name):
             lines[node.id].append(node.lineno)
-    stored = {node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)}
-    stored |= {node.arg for node in ast.walk(function) if isinstance(node, ast.arg)}
+            if isinstance(node.ctx, ast.Store):
+                stored.add(node.id)
     return [(name, min(at)) for name, at in lines.items() if name in stored and max(at) - min(at) > LONG_LIVED]
 
 

@@ -49,10 +49,8 @@ ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}
 
 
 @pytest.fixture(scope="module")
-def macros() -> dict[str, list[tuple[list[str], str]]]:
+def macros(connection: duckdb.DuckDBPyConnection) -> dict[str, list[tuple[list[str], str]]]:
     """Parameters and comments of every public macro's overloads."""
-    connection = duckdb.connect()
-    ec.register(connection)
     rows = connection.execute(
         "SELECT function_name, parameters, comment FROM duckdb_functions() WHERE schema_name = 'ec'"
     ).fetchall()

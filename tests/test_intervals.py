@@ -451,7 +451,7 @@ ROWS = st.lists(
 RANGES = {"recall": (0, 1), "precision": (0, 1), "f1": (0, 1), "mcc": (-1, 1), "nec": (0, np.inf), "nbs": (0, np.inf)}
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 @given(rows=ROWS, clustered=st.booleans(), weighted=st.booleans())
 def test_limits_hold_the_value_and_are_in_range(rows: list[Any], clustered: bool, weighted: bool) -> None:
     log = pl.DataFrame(

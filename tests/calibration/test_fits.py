@@ -103,7 +103,7 @@ def check_parameters(rows: pl.DataFrame, fitted: dict, with_shift: bool) -> None
         assert not with_shift or abs(error.sum()) < 1e-8
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 15))
+@settings(PROFILE, max_examples=int(EXAMPLES or 10))
 @given(small_logs(), st.sampled_from(["affine", "temperature"]), st.booleans())
 def test_fits_of_few_rows_are_defined(log, calibrator, by_group) -> None:
     keys = ["g"] if by_group else []

@@ -107,7 +107,7 @@ def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: s
         assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=2 * tolerance)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(small_logs(), st.sampled_from(RULES), st.sampled_from(["cv", "test"]))
 def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
     sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight="w", exact=True)
@@ -138,7 +138,7 @@ def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
             assert row["rcl"] is None
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 5))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(
     st.lists(st.tuples(st.floats(-60, 60), st.booleans(), st.sampled_from([1.0, 0.25, 7.0])), min_size=2, max_size=30),
     st.sampled_from([1, 8, 64]),

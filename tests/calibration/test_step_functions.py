@@ -86,7 +86,7 @@ def test_bins_of_equal_mass() -> None:
         sketch.calibrate("histogram")
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(small_logs(), st.sampled_from(["pav", "histogram"]), st.booleans())
 def test_steps_of_few_rows_are_defined(log, calibrator, exact) -> None:
     sketch = log.ec.sketch(

@@ -50,7 +50,7 @@ def same(one: ec.Sketch, other: ec.Sketch) -> None:
         assert_frame_equal(one.sums, other.sums, rel_tol=1e-12, abs_tol=1e-300)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(logs(wrong=True), st.booleans(), st.booleans(), st.sampled_from([{}, {"prior": 0.2}, {"threshold": 0.2}]))
 def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> None:
     weight = "w" if weighted else None
@@ -84,7 +84,7 @@ def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> No
     )
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(
     logs(),
     st.floats(0.001, 0.999).filter(lambda t: t not in (0.2, 0.5)),
@@ -178,7 +178,7 @@ def test_more_rows_than_an_integer_holds() -> None:
 LLRS = st.one_of(st.floats(-20, 20), st.sampled_from([0.0, -63.99, 64.0, -64.5, 200.0, -300.0, math.inf, -math.inf]))
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 6))
+@settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(
     st.lists(st.tuples(LLRS, st.booleans(), st.sampled_from([1.0, 0.5, 0.0, 3.0])), min_size=1, max_size=20),
     st.sampled_from([0.5, 0.01, 1e-9, 1 - 1e-9, 0.7]),

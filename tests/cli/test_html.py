@@ -210,7 +210,7 @@ def test_an_empty_log_has_a_page(tmp_path, name):
 # What is written ----------------------------------------------------------------------------------------------------------
 
 
-def test_the_table_is_what_it_is_without_a_page(folder, tmp_path):
+def test_the_table_is_what_it_is_without_a_page(folder, tmp_path, without_charts):
     args = (folder / "log.parquet", *READ, *BY, *NEC, "--format", "csv")
     result = invoke("report", *args, "--html", tmp_path / "page.html", "--cluster", "day")
     assert result.stdout == invoke("report", *args).stdout

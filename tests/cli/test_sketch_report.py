@@ -14,6 +14,15 @@ from tests.support.sketch_jobs import LOG, MADE_WITH, same, sketch, write_files
 FILES = 3
 
 
+@pytest.fixture(scope="module")
+def flights(tmp_path_factory):
+    """The files of the log and the folder of their sketches, for tests that only read them."""
+    folder = tmp_path_factory.mktemp("flights")
+    logs = write_files(folder / "logs", files=FILES)
+    sketch(logs, out=folder / "out")
+    return logs, folder / "out"
+
+
 @pytest.mark.quick("args0", "args5")
 @pytest.mark.parametrize(
     "args",
@@ -26,9 +35,9 @@ FILES = 3
         (),
     ],
 )
-def test_the_report_of_the_folder_is_that_of_the_rows(logs, tmp_path, args):
-    sketch(logs, out=tmp_path / "out")
-    ours = report(tmp_path / "out", "--cost-fn", "5", *args)
+def test_the_report_of_the_folder_is_that_of_the_rows(flights, args):
+    logs, out = flights
+    ours = report(out, "--cost-fn", "5", *args)
     theirs = report(logs, *READ, "--cost-fn", "5", *args)
     assert set(ours.columns) - set(theirs.columns) == {"auc_roc", "auc_roc_error"}
     keys = [c for c in ("carrier", "ts") if c in theirs.columns]
@@ -37,20 +46,17 @@ def test_the_report_of_the_folder_is_that_of_the_rows(logs, tmp_path, args):
     )
 
 
-def test_options_of_the_report_on_rows_may_be_repeated(logs, tmp_path):
-    sketch(logs, out=tmp_path / "out")
+def test_options_of_the_report_on_rows_may_be_repeated(flights):
+    _, out = flights
     args = ("--by", "carrier", "--time", "ts", "--every", "1mo", "--cost-fn", "5")
-    assert_frame_equal(
-        report(tmp_path / "out", *READ, "--score-type", "posterior", *args),
-        report(tmp_path / "out", *args[:2], *args[4:]),
-    )
+    assert_frame_equal(report(out, *READ, "--score-type", "posterior", *args), report(out, *args[:2], *args[4:]))
 
 
-def test_periods_may_be_called_what_they_are(logs, tmp_path):
-    sketch(logs, out=tmp_path / "out")
+def test_periods_may_be_called_what_they_are(flights):
+    _, out = flights
     args = ("--every", "1mo", "--cost-fn", "5")
-    plain = report(tmp_path / "out", "--by", "carrier", *args)
-    named = report(tmp_path / "out", "--by", "carrier", "--by", "month", *args)
+    plain = report(out, "--by", "carrier", *args)
+    named = report(out, "--by", "carrier", "--by", "month", *args)
     assert_frame_equal(named, plain.rename({"ts": "month"}))
 
 
@@ -183,6 +189,17 @@ def test_llrs_and_raw_scores(logs, tmp_path):
     assert "auc_roc" in report(tmp_path / "raw").columns
 
 
+@pytest.fixture(scope="module")
+def sketches_by_period(tmp_path_factory):
+    """Folders of sketches of one log, by the length of their periods."""
+    folder = tmp_path_factory.mktemp("periods")
+    logs = write_files(folder / "logs", files=1)
+    for period in ("1d", "1w", "1mo"):
+        sketch(logs, out=folder / period, args=(*READ, "--by", "carrier", "--time", "ts", "--every", period))
+    sketch(logs, out=folder / "None", args=(*READ, "--by", "carrier"))
+    return folder
+
+
 @pytest.mark.parametrize(
     ("made", "args", "words"),
     [
@@ -199,10 +216,8 @@ def test_llrs_and_raw_scores(logs, tmp_path):
         (None, ("--every", "1mo"), "was sketched without --time"),
     ],
 )
-def test_reports_that_the_sketches_cannot_give(logs, tmp_path, made, args, words):
-    period = () if made is None else ("--time", "ts", "--every", made)
-    sketch(logs, out=tmp_path / "out", args=(*READ, "--by", "carrier", *period))
-    result = invoke("report", tmp_path / "out", *args)
+def test_reports_that_the_sketches_cannot_give(sketches_by_period, made, args, words):
+    result = invoke("report", sketches_by_period / str(made), *args)
     assert result.exit_code == 2
     assert words in result.stderr
     assert len(result.stderr.splitlines()) == 1

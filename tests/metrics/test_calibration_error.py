@@ -73,7 +73,7 @@ def check(name: str, frame: pl.DataFrame, wanted: float | None, **options: Any) 
             assert value == pytest.approx(wanted, rel=1e-9, abs=1e-12), door
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 3))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
     BINS,
@@ -93,7 +93,7 @@ def test_binary(rows, bins: int, norm: int, prior: float | None, weighted: bool)
     check("ece_mc", frame, wanted, **options)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 3))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.lists(st.tuples(POSTERIORS, st.booleans(), st.sampled_from([1.0, 0.0, 0.25, 3.0])), max_size=20),
     BINS,
@@ -130,7 +130,7 @@ def test_equal_mass_keeps_equal_posteriors_together() -> None:
     assert wrong.filter(pl.col("q").is_null()).select(ec.ece("q", "y", equal_mass=True)).item() is None
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 3))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.integers(2, 12),
     st.integers(0, 30),
@@ -256,7 +256,7 @@ ROWS = st.lists(
 )
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 3))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     ROWS,
     BINS,

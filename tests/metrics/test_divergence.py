@@ -88,7 +88,7 @@ def test_binary(rows, weighted: bool) -> None:
     check(vectors, pairs, weight=weight)
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 3))
+@settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.integers(2, 12), st.integers(0, 8), st.integers(0, 2**32 - 1), st.sampled_from(["posteriors", "log_posteriors"])
 )

@@ -177,7 +177,7 @@ def test_sensitivity_at_specificity_at_the_ends() -> None:
     assert log.filter(pl.col("s") > threshold)["s"].to_list() == [9, 5, 4]
 
 
-@settings(PROFILE, max_examples=int(EXAMPLES or 50))
+@settings(PROFILE, max_examples=int(EXAMPLES or 30))
 @given(st.lists(st.tuples(st.integers(0, 2), st.integers(0, 30), st.integers(0, 30)), min_size=1, max_size=60))
 def test_hull_is_the_smallest_concave_curve(steps) -> None:
     """Every point is on or below the hull, every corner is a point, and slopes fall."""

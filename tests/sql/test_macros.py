@@ -13,6 +13,7 @@ import pytest
 import polars_ec as ec
 from polars_ec.sql import macros as sql
 from tests.support.cases import mostly_slow
+from tests.support.database import database
 
 LOG = "(VALUES (0.9, true), (0.4, true), (0.7, false), (0.1, false), (0.2, false)) AS log(p, y)"
 QUERY = f"SELECT ec.nec(p, y, cost_fn := 4) FROM {LOG}"
@@ -51,8 +52,7 @@ def nec(connection: duckdb.DuckDBPyConnection) -> float:
 
 def test_in_memory_and_twice(monkeypatch) -> None:
     monkeypatch.setattr(sql, "text", whole)
-    connection = duckdb.connect()
-    ec.register(connection)
+    connection = database()  # in memory, and registered once
     assert not written(connection)
     assert nec(connection) == pytest.approx(VALUE)
     assert nec(connection.cursor()) == pytest.approx(VALUE)

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, Phase, settings
 # Few, and always the same, unless the environment asks for more: see `make fuzz`.
 EXAMPLES = os.environ.get("EXAMPLES")
 PROFILE = settings(
-    max_examples=int(EXAMPLES or 5),
+    max_examples=int(EXAMPLES or 4),
     phases=[Phase.explicit, Phase.generate],
     deadline=None,
     derandomize=EXAMPLES is None,
