@@ -21,14 +21,13 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = "polars_ec"
 
-# The plan is 40,500 lines and chains of 20: two figures that are caps until they are reached.
 GOALS: dict[str, float] = {
-    "lines": 41_000,
+    "lines": 40_500,
     "files": 175,
     "most code lines in a file": 700,
     "floors": 12,
     "circles of imports": 0,
-    "longest chain of imports": 25,
+    "longest chain of imports": 20,
     "class names used twice": 0,
     "empty names": 0,
     "docstrings that do not stand alone": 0,

@@ -206,7 +206,8 @@ def _report(
     named = named_metrics(metrics)
     frame, models = read_models(frame, scores, label, keywords, options, score_prior, execute)
     _check_alike(models)
-    names = _names_of(models, named, per_class)
+    names_of = metrics_of_one_class if per_class else metrics_of
+    names = {model.name: names_of(named, model.rows) for model in models}
     row_parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
     layout = ReportLayout(options, named is None, min_rows, row_parts, total, interval)
 
@@ -218,7 +219,7 @@ def _report(
     key_names = [key.meta.output_name() for key in keys]
     cells = execute(sum_per_class(frame, keys, all_models, needs))
     sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
-    for model, ranks in _all_ranks(all_models, models, names, options):
+    for model, ranks in _ranks_of(models, names, options):
         log = GroupedLog(frame, keys, total, execute)
         sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), keywords.get("prior"), interval)
     if per_class:
@@ -254,32 +255,19 @@ def _with_limits(
     return with_intervals(sums, families, calibrated, interval)
 
 
-def _names_of(models: Sequence[Model], named: Sequence[str] | None, per_class: bool) -> dict[str, tuple[str, ...]]:
-    """The metrics of each model."""
-    names_of = metrics_of_one_class if per_class else metrics_of
-    return {model.name: names_of(named, model.rows) for model in models}
-
-
-def _all_ranks(
-    made: Sequence[Model], models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
-) -> Iterator[tuple[Model, list[Rank]]]:
-    """The models that are made whose cells give ranking metrics, and these."""
-    for model in made:
-        ranks = list(_ranks_of(model, models, names, options))
-        if ranks:
-            yield model, ranks
-
-
 def _ranks_of(
-    model: Model, models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
-) -> Iterator[Rank]:
-    """The ranking metrics that the cells of a model give: its own, and those at the reference prior."""
-    for shown in models:
-        for name in names[shown.name]:
-            if name in RANKING_METRICS and shown is model:
-                yield Rank(name, name, at_prior=False)
-            if name in RANKING_METRICS and shown.at_prior is model and options.prior.stated and is_moved(name, shown):
-                yield Rank(f"{name}_at_prior", name, at_prior=True)
+    models: Sequence[Model], names: Mapping[str, Sequence[str]], options: Options
+) -> Iterator[tuple[Model, list[Rank]]]:
+    """The models whose cells give ranking metrics, and these: a model's own, and those at the reference prior."""
+    for model in models:
+        own = [Rank(name, name, at_prior=False) for name in names[model.name] if name in RANKING_METRICS]
+        moved = [
+            Rank(f"{rank.metric}_at_prior", rank.metric, at_prior=True) for rank in own if is_moved(rank.metric, model)
+        ]
+        moved = moved if options.prior.stated else []
+        if model.at_prior is model:
+            own, moved = own + moved, []
+        yield from ((of, ranks) for of, ranks in ((model, own), (model.at_prior, moved)) if ranks)
 
 
 def _all_layers(

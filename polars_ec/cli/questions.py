@@ -116,28 +116,25 @@ class PageFile:
 
     def from_rows(self, rows: RowInput) -> MadePage:
         (score,) = rows.scores
-        layout = {**self.layout, "cluster": rows.cluster}
-        return self._page((rows.frame, score, rows.label), rows.by, rows.period, layout, rows.options)
+        arguments = {"by": rows.by, "period": rows.period, "cluster": rows.cluster, **self.layout}
+        return self._page((rows.frame, score, rows.label), arguments, rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> MadePage:
-        layout = {name: value for name, value in self.layout.items() if name != "buckets"}
         period = sketched.period if sketched.periods else None
         by = [key for key in sketched.sketch.keys if key != period]
-        return self._page((sketched.sketch, None, None), by, period, layout, sketched.options)
+        layout = {name: value for name, value in self.layout.items() if name != "buckets"}
+        return self._page((sketched.sketch, None, None), {"by": by, "period": period, **layout}, sketched.options)
 
     def _page(
         self,
-        of: tuple[FrameLike | Sketch, str | None, str | None],
-        by: Sequence[str | pl.Expr],
-        period: str | pl.Expr | None,
-        layout: Mapping[str, Any],
+        log: tuple[FrameLike | Sketch, str | None, str | None],
+        arguments: dict[str, Any],
         options: Mapping[str, Any],
     ) -> MadePage:
-        arguments = {"by": by, "period": period, "title": self.title, **layout}
         point = dict(options)
         if "prior" in point:
             arguments["prior"] = point.pop("prior")
-        return MadePage(self.file, contents_of(*of, **arguments, options=point))
+        return MadePage(self.file, contents_of(*log, **arguments, title=self.title, options=point))
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Small charts that need no script: SVG, drawn here, coloured by the style sheet of the page."""
+"""The layout of a page: small charts drawn in SVG, tables, trends and facts, and the one HTML text that they go into."""
 
 from __future__ import annotations
 
