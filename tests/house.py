@@ -252,14 +252,15 @@ def _long_lived(function: ast.FunctionDef) -> list[tuple[str, int]]:
 
 def picture(house: House) -> str:
     """The folders by floor, from the top, with what each is about."""
-    rows = []
+    entry = ast.parse((house.root / PACKAGE / "command" / "polars_ec_command.py").read_text("utf-8"))
+    rows = [("command/", ast.get_docstring(entry) or ""), ("", "")]
     for floor in reversed(house.floors()):
         for folder in floor:
             file = house.files.get(f"{PACKAGE}.{folder}", house.files[PACKAGE])
             about = (
                 ast.get_docstring(house.trees[PACKAGE if folder == PACKAGE else f"{PACKAGE}.{folder}"]) or ""
             ).splitlines()[0]
-            name = f"{folder}/" if file.name == "__init__.py" and folder != PACKAGE else f"{folder}.py"
+            name = "__init__.py" if folder == PACKAGE else f"{folder}/" if file.name == "__init__.py" else file.name
             rows.append((name, about))
         rows.append(("", ""))
     return "\n".join(f"{name:<14} {about}".rstrip() for name, about in rows).rstrip()

@@ -11,10 +11,10 @@ import polars as pl
 
 from polars_ec.arguments.keywords import did_you_mean
 from polars_ec.arguments.signatures import checked_keywords
-from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
+from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES, Scale, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.inference.confidence import Scale, forward, inverse, scale_of
+from polars_ec.inference.confidence import forward, inverse
 from polars_ec.numerics import Floats, np
 
 _METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS, "rcl", "cal_loss")
@@ -79,7 +79,7 @@ def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float
         raise TypeError(f"pilot= is {type(pilot).__name__}: pass what report(..., interval=0.95) gave")
     schema = pilot.collect_schema()
     _check_metric(metric, schema.names())
-    scale = scale_of(metric.removesuffix(_AT_PRIOR))
+    scale = interval_scale(metric.removesuffix(_AT_PRIOR))
     goal = _checked_width(width, metric, scale)
     read = pilot.lazy().select(
         *schema.names()[: schema.names().index("n")],

@@ -260,14 +260,16 @@ def _ranks_of(
 ) -> Iterator[tuple[Model, list[Rank]]]:
     """The models whose cells give ranking metrics, and these: a model's own, and those at the reference prior."""
     for model in models:
-        own = [Rank(name, name, at_prior=False) for name in names[model.name] if name in RANKING_METRICS]
-        moved = [
-            Rank(f"{rank.metric}_at_prior", rank.metric, at_prior=True) for rank in own if is_moved(rank.metric, model)
+        at_group = [Rank(name, name, at_prior=False) for name in names[model.name] if name in RANKING_METRICS]
+        at_reference = [
+            Rank(f"{rank.metric}_at_prior", rank.metric, at_prior=True)
+            for rank in at_group
+            if is_moved(rank.metric, model)
         ]
-        moved = moved if options.prior.stated else []
+        at_reference = at_reference if options.prior.stated else []
         if model.at_prior is model:
-            own, moved = own + moved, []
-        yield from ((of, ranks) for of, ranks in ((model, own), (model.at_prior, moved)) if ranks)
+            at_group, at_reference = at_group + at_reference, []
+        yield from ((of, ranks) for of, ranks in ((model, at_group), (model.at_prior, at_reference)) if ranks)
 
 
 def _all_layers(

@@ -9,8 +9,9 @@ from typing import Any
 import polars as pl
 
 from polars_ec.arguments.keywords import Request
+from polars_ec.formulas.decisions import Scale
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import PARTS, Limits, Scale, extended, jackknife, limits, random_parts
+from polars_ec.inference.confidence import PARTS, Limits, extended, jackknife, limits, random_parts
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.read import join_groups

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Literal
+from typing import Literal, TypeAlias
 
 import polars as pl
 
@@ -102,15 +102,20 @@ class Arguments:
     decision: int = 0
 
 
+Scale: TypeAlias = Literal["identity", "log", "logit", "atanh"]
+"""On which a metric is nearest to normal, so that its limits are symmetric there: shares on logit, losses on log, correlations on atanh."""
+
+
 @dataclass(frozen=True)
 class Formula:
-    """A metric of decisions: its value, which way is better, and what it is defined for.
+    """A metric of decisions: its value, which way is better, the scale of its limits, and what it is defined for.
 
     `square` is whether there must be as many decisions as classes.
     """
 
     value: Callable[[Sums, Arguments], pl.Expr]
     better: Literal["higher", "lower"]
+    scale: Scale
     binary: bool = True
     square: bool = False
     by_naive_cost: bool = False
@@ -120,53 +125,57 @@ CELLS = ("tn", "fp", "fn", "tp")
 
 DECISIONS: Mapping[str, Formula] = MappingProxyType(
     {
-        "tn": Formula(lambda sums, _: sums.cell(0, [0]), "higher"),
-        "fp": Formula(lambda sums, _: sums.cell(0, [1]), "lower"),
-        "fn": Formula(lambda sums, _: sums.cell(1, [0]), "lower"),
-        "tp": Formula(lambda sums, _: sums.cell(1, [1]), "higher"),
-        "expected_cost": Formula(lambda sums, a: expected_cost(sums, a.costs), "lower", binary=False),
-        "bayes_risk": Formula(lambda sums, a: expected_cost(sums, a.costs), "lower", binary=False),
-        "nec": Formula(lambda sums, a: nec(sums, a.costs), "lower", binary=False, by_naive_cost=True),
-        "dcf": Formula(lambda sums, a: nec(sums, a.costs), "lower", binary=False, by_naive_cost=True),
-        "error_rate": Formula(lambda sums, _: error_rate(sums), "lower", binary=False),
-        "accuracy": Formula(lambda sums, _: accuracy(sums), "higher", binary=False),
-        "balanced_error_rate": Formula(lambda sums, _: balanced_error_rate(sums), "lower", binary=False),
-        "balanced_accuracy": Formula(lambda sums, _: balanced_accuracy(sums), "higher", binary=False),
-        "precision": Formula(lambda sums, _: precision(sums), "higher"),
-        "recall": Formula(lambda sums, _: sums.rate(1, [1]), "higher"),
-        "specificity": Formula(lambda sums, _: sums.rate(0, [0]), "higher"),
-        "fpr": Formula(lambda sums, _: sums.rate(0, [1]), "lower"),
-        "fnr": Formula(lambda sums, _: sums.rate(1, [0]), "lower"),
-        "fbeta": Formula(lambda sums, a: fbeta(sums, a.beta), "higher"),
-        "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher"),
-        "informedness": Formula(lambda sums, _: rate_difference(sums), "higher"),
-        "mcc": Formula(lambda sums, _: mcc(sums), "higher", binary=False, square=True),
-        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher"),
-        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower"),
-        "net_benefit": Formula(lambda sums, a: net_benefit(sums, a.p_t), "higher"),
-        "precision_gain": Formula(lambda sums, _: precision_gain(sums), "higher"),
-        "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher"),
+        "tn": Formula(lambda sums, _: sums.cell(0, [0]), "higher", "identity"),
+        "fp": Formula(lambda sums, _: sums.cell(0, [1]), "lower", "identity"),
+        "fn": Formula(lambda sums, _: sums.cell(1, [0]), "lower", "identity"),
+        "tp": Formula(lambda sums, _: sums.cell(1, [1]), "higher", "identity"),
+        "expected_cost": Formula(lambda sums, a: expected_cost(sums, a.costs), "lower", "log", binary=False),
+        "bayes_risk": Formula(lambda sums, a: expected_cost(sums, a.costs), "lower", "log", binary=False),
+        "nec": Formula(lambda sums, a: nec(sums, a.costs), "lower", "log", binary=False, by_naive_cost=True),
+        "dcf": Formula(lambda sums, a: nec(sums, a.costs), "lower", "log", binary=False, by_naive_cost=True),
+        "error_rate": Formula(lambda sums, _: error_rate(sums), "lower", "logit", binary=False),
+        "accuracy": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
+        "balanced_error_rate": Formula(lambda sums, _: balanced_error_rate(sums), "lower", "logit", binary=False),
+        "balanced_accuracy": Formula(lambda sums, _: balanced_accuracy(sums), "higher", "logit", binary=False),
+        "precision": Formula(lambda sums, _: precision(sums), "higher", "logit"),
+        "recall": Formula(lambda sums, _: sums.rate(1, [1]), "higher", "logit"),
+        "specificity": Formula(lambda sums, _: sums.rate(0, [0]), "higher", "logit"),
+        "fpr": Formula(lambda sums, _: sums.rate(0, [1]), "lower", "logit"),
+        "fnr": Formula(lambda sums, _: sums.rate(1, [0]), "lower", "logit"),
+        "fbeta": Formula(lambda sums, a: fbeta(sums, a.beta), "higher", "logit"),
+        "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher", "logit"),
+        "informedness": Formula(lambda sums, _: rate_difference(sums), "higher", "atanh"),
+        "mcc": Formula(lambda sums, _: mcc(sums), "higher", "atanh", binary=False, square=True),
+        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "log"),
+        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower", "log"),
+        "net_benefit": Formula(lambda sums, a: net_benefit(sums, a.p_t), "higher", "identity"),
+        "precision_gain": Formula(lambda sums, _: precision_gain(sums), "higher", "identity"),
+        "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher", "identity"),
     }
 )
 """Metrics of decisions, and the cells of the confusion matrix: for expressions, reports and sketches alike."""
 
 OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
     {
-        "class_precision": Formula(lambda sums, _: averages.class_precision(sums), "higher", binary=False),
-        "class_recall": Formula(lambda sums, _: averages.class_recall(sums), "higher", binary=False),
-        "class_f1": Formula(lambda sums, _: averages.class_f1(sums), "higher", binary=False),
-        "class_nec": Formula(lambda sums, _: averages.class_nec(sums), "lower", binary=False),
-        "macro_precision": Formula(lambda sums, _: averages.macro_precision(sums), "higher", binary=False),
-        "macro_recall": Formula(lambda sums, _: balanced_accuracy(sums), "higher", binary=False),
-        "macro_f1": Formula(lambda sums, _: averages.macro_f1(sums), "higher", binary=False),
-        "f1_of_averages": Formula(lambda sums, _: averages.f1_of_averages(sums), "higher", binary=False),
-        "micro_precision": Formula(lambda sums, _: averages.micro_precision(sums), "higher", binary=False),
-        "micro_recall": Formula(lambda sums, _: accuracy(sums), "higher", binary=False),
-        "micro_f1": Formula(lambda sums, _: averages.micro_f1(sums), "higher", binary=False),
-        "weighted_precision": Formula(lambda sums, _: averages.weighted_precision(sums), "higher", binary=False),
-        "weighted_recall": Formula(lambda sums, _: accuracy(sums), "higher", binary=False),
-        "weighted_f1": Formula(lambda sums, _: averages.weighted_f1(sums), "higher", binary=False),
-        "decision_share": Formula(lambda sums, a: averages.decision_share(sums, a.decision), "higher", binary=False),
+        "class_precision": Formula(lambda sums, _: averages.class_precision(sums), "higher", "logit", binary=False),
+        "class_recall": Formula(lambda sums, _: averages.class_recall(sums), "higher", "logit", binary=False),
+        "class_f1": Formula(lambda sums, _: averages.class_f1(sums), "higher", "logit", binary=False),
+        "class_nec": Formula(lambda sums, _: averages.class_nec(sums), "lower", "log", binary=False),
+        "macro_precision": Formula(lambda sums, _: averages.macro_precision(sums), "higher", "logit", binary=False),
+        "macro_recall": Formula(lambda sums, _: balanced_accuracy(sums), "higher", "logit", binary=False),
+        "macro_f1": Formula(lambda sums, _: averages.macro_f1(sums), "higher", "logit", binary=False),
+        "f1_of_averages": Formula(lambda sums, _: averages.f1_of_averages(sums), "higher", "logit", binary=False),
+        "micro_precision": Formula(lambda sums, _: averages.micro_precision(sums), "higher", "logit", binary=False),
+        "micro_recall": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
+        "micro_f1": Formula(lambda sums, _: averages.micro_f1(sums), "higher", "logit", binary=False),
+        "weighted_precision": Formula(
+            lambda sums, _: averages.weighted_precision(sums), "higher", "logit", binary=False
+        ),
+        "weighted_recall": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
+        "weighted_f1": Formula(lambda sums, _: averages.weighted_f1(sums), "higher", "logit", binary=False),
+        "decision_share": Formula(
+            lambda sums, a: averages.decision_share(sums, a.decision), "higher", "logit", binary=False
+        ),
     }
 )
 """Metrics of any number of classes that sketches do not have: of each class against the rest, as Arrays; averages of them."""
@@ -226,6 +235,24 @@ def lower_is_better(name: str) -> bool:
     """Whether the metric of this name is a loss."""
     formula = DECISIONS.get(name) or OF_CLASSES.get(name)
     return formula.better == "lower" if formula is not None else name in SCORING_RULES or name in _OTHER_LOSSES
+
+
+# Costs below 0 make them metrics of any sign.
+_OF_COSTS = ("expected_cost", "bayes_risk")
+_OTHER_SCALES: Mapping[str, Scale] = MappingProxyType(
+    {
+        **dict.fromkeys((*SCORING_RULES, "cllr", "epsr", "min_dcf", "min_expected_cost", "min_cllr"), "log"),
+        **dict.fromkeys(("auprg", "cal_loss", "rcl"), "identity"),
+    }
+)
+
+
+def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
+    """The scale of the metric of this name, whatever prior it is at; areas and rates that are no metrics of decisions are shares."""
+    if costs is not None and name in _OF_COSTS and min(map(min, costs.values)) < 0:
+        return "identity"
+    formula = DECISIONS.get(name) or OF_CLASSES.get(name)
+    return _OTHER_SCALES.get(name, "logit") if formula is None else formula.scale
 
 
 def worst_first(table: pl.DataFrame, column: str, *, lower: bool) -> pl.DataFrame:

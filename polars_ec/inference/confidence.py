@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
-from polars_ec.arguments.costs import CostMatrix
+from polars_ec.formulas.decisions import Scale
 from polars_ec.numerics import Bools, Floats, Integers, np
 
 if TYPE_CHECKING:
@@ -602,8 +602,6 @@ FEW_OF_A_CLASS = 10
 
 # The scale of a metric.
 
-Scale: TypeAlias = Literal["identity", "log", "logit", "atanh"]
-
 
 @dataclass(frozen=True)
 class _Functions:
@@ -625,28 +623,6 @@ _FUNCTIONS: Mapping[Scale, _Functions] = MappingProxyType(
 
 # Of shares that are summed over classes.
 _ROUNDING = 1e-12
-
-_OF_LOSSES = (
-    *("expected_cost", "bayes_risk", "nec", "class_nec", "macro_nec", "dcf", "lr_plus", "lr_minus"),
-    *("cross_entropy", "nce", "brier", "nbs", "cllr", "epsr"),
-    *("min_dcf", "min_expected_cost", "min_cllr"),
-)
-# Those of them that costs below 0 have too.
-_OF_COSTS = ("expected_cost", "bayes_risk")
-_OF_CORRELATIONS = ("mcc", "informedness")
-# They have no lower end, or pass through 0.
-_AS_THEY_ARE = ("net_benefit", "precision_gain", "recall_gain", "fbeta_gain", "auprg", "cal_loss", "rcl", "markedness")
-
-
-def scale_of(metric: str, costs: CostMatrix | None = None) -> Scale:
-    """Scale of the metric of this name, whatever prior it is at: rates and areas are shares. Costs below 0 make it one of any sign."""
-    if costs is not None and metric in _OF_COSTS and min(map(min, costs.values)) < 0:
-        return "identity"
-    if metric in _OF_LOSSES:
-        return "log"
-    if metric in _OF_CORRELATIONS:
-        return "atanh"
-    return "identity" if metric in _AS_THEY_ARE else "logit"
 
 
 def at_boundary(scale: Scale, values: Floats) -> Bools:

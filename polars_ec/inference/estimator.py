@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
 from polars_ec.arguments.keywords import Request
+from polars_ec.formulas.decisions import Scale
 from polars_ec.inference.bootstrap import Resampled, bootstrap_limits, resampled_decisions
 from polars_ec.inference.confidence import (
     FEWEST_CLUSTERS,
@@ -15,7 +16,6 @@ from polars_ec.inference.confidence import (
     Formula,
     Limits,
     Moments,
-    Scale,
     Singletons,
     Variance,
     VarianceComponents,

@@ -2,17 +2,8 @@
 
 from __future__ import annotations
 
-from polars_ec.inference.confidence import (
-    Scale,
-    Variance,
-    extended,
-    forward,
-    inverse,
-    limits,
-    scale_of,
-    slope,
-    t_quantile,
-)
+from polars_ec.formulas.decisions import Scale, interval_scale
+from polars_ec.inference.confidence import Variance, extended, forward, inverse, limits, slope, t_quantile
 from polars_ec.numerics import Bools, Floats, Integers, np
 
 OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
@@ -53,7 +44,7 @@ def ranking_limits_of(
         # It has no lower end, and what it falls short of 1 is never below 0.
         low, high = limits(1 - value, variance, "log", level)
         return 1 - high, 1 - low
-    scale = scale_of(metric)
+    scale = interval_scale(metric)
     low, high = limits(value, variance, scale, level)
     if bias is None:
         return low, high
@@ -72,7 +63,7 @@ def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
     """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
-    scale = scale_of(metric)
+    scale = interval_scale(metric)
     low = low - error if scale == "identity" else np.maximum(low - error, 0)
     high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error
     known = np.isfinite(low) & np.isfinite(high)

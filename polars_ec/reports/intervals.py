@@ -13,13 +13,13 @@ import polars as pl
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.calibration_error import ECE_BINS
+from polars_ec.formulas.decisions import interval_scale
 from polars_ec.inference.bootstrap import BinnedClusters, Resampled, if_calibrated, resampled_values, variance_of_gaps
 from polars_ec.inference.confidence import (
     Clusters,
     Limits,
     Moments,
     PseudoCounts,
-    scale_of,
     with_cost_pseudocounts,
     with_pseudocounts,
 )
@@ -512,7 +512,7 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     if family.estimates:
         widths = [estimate.width or 1 for estimate in family.estimates]
         scales = [
-            scale_of(estimate.metric, estimate.costs)
+            interval_scale(estimate.metric, estimate.costs)
             for estimate, width in zip(family.estimates, widths, strict=True)
             for _ in range(width)
         ]

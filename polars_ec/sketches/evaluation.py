@@ -14,7 +14,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import Request
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
-from polars_ec.formulas.decisions import CELLS
+from polars_ec.formulas.decisions import CELLS, Scale, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES, expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
@@ -33,12 +33,10 @@ from polars_ec.inference.confidence import (
     Formula,
     Limits,
     Moments,
-    Scale,
     effective_rows,
     extended,
     has_rows,
     limits,
-    scale_of,
     slopes_of,
     with_pseudocounts,
 )
@@ -124,7 +122,7 @@ class Intervals:
         )
         moments = self._decided(threshold, of_1, of_0)
         clusters = self._clusters(threshold, moments)
-        scales = [scale_of(name, arguments.costs) for name in names]
+        scales = [interval_scale(name, arguments.costs) for name in names]
         return Estimator(of_groups, moments, clusters, with_pseudocounts).interval(scales, self.request)
 
     def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
@@ -154,7 +152,7 @@ class Intervals:
         shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
         columns = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
         value = loss_column(name, prior_columns(self.arguments), "" if shift is None else "_low")
-        return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, scale_of(name))
+        return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, interval_scale(name))
 
     # Infinite losses have no limits.
     @quiet
@@ -253,7 +251,7 @@ def with_bands(
     """`NAME_ci_low` and `NAME_ci_high` of the formulas at each of the points, which `at_every_edge` made of the cells."""
     check_squares(cells.frame, cells.weighted)
     buckets = None if cells.coarse is None else _Buckets(cells, points)
-    scales = [scale_of(name, costs) for name in formulas]
+    scales = [interval_scale(name, costs) for name in formulas]
     others = points.select(name for name in points.columns if name.startswith("__ec_prior"))
     ends: list[Limits] = []
     size = max(_BLOCK // (16 * (cells.buckets or 1)), 1)

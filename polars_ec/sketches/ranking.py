@@ -9,6 +9,7 @@ from functools import cached_property
 import polars as pl
 
 from polars_ec.arguments.keywords import Request
+from polars_ec.formulas.decisions import interval_scale
 from polars_ec.formulas.ranking import RankingArguments, evaluate, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import (
     OPERATING_POINTS,
@@ -32,7 +33,6 @@ from polars_ec.inference.confidence import (
     inverse,
     jackknife,
     random_parts,
-    scale_of,
 )
 from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
@@ -456,7 +456,7 @@ def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) ->
 
 def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats:
     """A limit of the value that coarse cells have at hand, as one of the value itself."""
-    scale = scale_of(metric)
+    scale = interval_scale(metric)
     with np.errstate(all="ignore"):
         off = np.where(value == at_hand, 0.0, forward(scale, value) - forward(scale, at_hand))
         return np.where(off == 0, limit, inverse(scale, forward(scale, limit) + off))

@@ -16,9 +16,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.decisions import AT_PRIOR, CELLS
+from polars_ec.formulas.decisions import AT_PRIOR, CELLS, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile, scale_of
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile
 from polars_ec.output.dialects import Writer, quoted
 from polars_ec.sql.log_rows import LogRows, product, select, with_levels
 from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
@@ -53,7 +53,7 @@ class Limited:
     @property
     def scale(self) -> str:
         """The scale on which its limits are symmetric."""
-        return "identity" if self.name == KINK else scale_of(self.name)
+        return "identity" if self.name == KINK else interval_scale(self.name)
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,8 @@ import polars as pl
 import pytest
 from scipy import stats
 
-from polars_ec.formulas.decisions import CELLS, DECISIONS, is_moved_by_prior
+from polars_ec.formulas.decisions import CELLS, DECISIONS, interval_scale, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.inference.confidence import scale_of
 from polars_ec.reports import models
 from tests.support.cases import mostly_slow
 from tests.support.report_macro import METRICS, OF_DECISIONS, Column, assert_equal, both, hostile_log
@@ -96,7 +95,7 @@ def test_metrics_of_two_classes_are_all_there(connection: duckdb.DuckDBPyConnect
     known = connection.sql(
         "SELECT name, scale, moves FROM ec._metrics_with_limits(ec._report_names(), NULL)"
     ).fetchall()
-    wanted = [(name, scale_of(name), is_moved_by_prior(name)) for name in with_limits]
+    wanted = [(name, interval_scale(name), is_moved_by_prior(name)) for name in with_limits]
     assert sorted(known) == sorted([*wanted, ("ec: kink", "identity", False)])
     elsewhere = [name for name in (*models.METRICS, *models.ELSEWHERE) if name not in names]
     said = [connection.execute("SELECT ec._where_it_is(?)", [name]).fetchall()[0][0] for name in elsewhere]

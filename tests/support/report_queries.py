@@ -13,9 +13,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from polars_ec.formulas.decisions import DECISIONS
+from polars_ec.formulas.decisions import DECISIONS, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.inference.confidence import scale_of
 from polars_ec.reports.models import METRICS
 from polars_ec.sql.report_query import report_query
 from tests.support.warehouse_cases import MONTH, MONTH_IN
@@ -243,5 +242,5 @@ def _are_close_limits(metric: str, name: str, got: Mapping[str, Any], wanted: Ma
     formula = metric.removesuffix("_at_prior")
     if formula in LOSSES and max(widths) <= ALIKE * abs(wanted[metric]):
         return True
-    is_near = scale_of(formula) in ("logit", "atanh") and wanted[metric] > 1 - NEAR
+    is_near = interval_scale(formula) in ("logit", "atanh") and wanted[metric] > 1 - NEAR
     return abs(got[name] - wanted[name]) <= (OF_LIMITS_NEAR if is_near else OF_LIMITS) * widths[1]
