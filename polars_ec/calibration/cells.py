@@ -293,7 +293,8 @@ def _without_falls(steps: _Steps) -> _Steps:
 def _sums_from(first: Integers, values: Floats, place: Integers, n_points: int) -> Floats:
     spread = np.zeros(n_points)
     spread[place] = values
-    return np.add.reduceat(spread, first)
+    sums: Floats = np.add.reduceat(spread, first)
+    return sums
 
 
 def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:

@@ -298,7 +298,8 @@ def _add(block: Batch, place: Floats, loss: Floats, gradient: Floats, hessian: F
     fits = fit[starts]
 
     def add_up(values: Floats) -> Floats:
-        return np.add.reduceat(values, starts, axis=0)
+        sums: Floats = np.add.reduceat(values, starts, axis=0)
+        return sums
 
     loss[fits] += add_up(losses * weight)
     gradient[fits] += add_up(error * weight[:, None])
