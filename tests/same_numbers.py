@@ -182,7 +182,7 @@ def frame_calls(frame: pl.DataFrame, seed: int) -> Iterator[tuple[str, Callable[
             yield f"{shown}.group_by", lambda m=made: m().group_by().evaluate(metrics=["nec", *ranks])
             yield f"{shown}.interval", lambda m=made: m().evaluate(interval=0.95)
             for calibrator in ("affine", "temperature", "gaussian", "pav", "histogram"):
-                yield f"{shown}.calibrate {calibrator}", lambda m=made, c=calibrator: m().calibrate(c).fits
+                yield f"{shown}.calibrate {calibrator}", lambda m=made, c=calibrator: m().calibrate(c).frame
                 yield (
                     f"{shown}.calibration_loss {calibrator}",
                     lambda m=made, c=calibrator: m().calibration_loss(calibrator=c, training="test"),
@@ -192,7 +192,7 @@ def frame_calls(frame: pl.DataFrame, seed: int) -> Iterator[tuple[str, Callable[
             a = {"by": "g", "score_type": scale, "folds": 3, "fold_by": "user"}
             call = lambda c=calibrator, s=column, a=a: frame.lazy().ec.calibration_loss(s, "y", calibrator=c, **a)  # noqa: E731
             yield f"calibration_loss {calibrator} {scale}", call
-    yield "calibrate K", lambda: ec.calibrate(frame, "q", "k", score_type="posteriors", by="g").fits
+    yield "calibrate K", lambda: ec.calibrate(frame, "q", "k", score_type="posteriors", by="g").frame
     yield (
         "calibration_loss K",
         lambda: ec.calibration_loss(frame, "q", "k", score_type="posteriors", by="g", training="test"),
