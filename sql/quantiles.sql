@@ -1,6 +1,6 @@
 -- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
--- The algorithm is that of polars_ec/inference/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
+-- The algorithm is that of polars_ec/inference/confidence.py, which says why it is right; the nodes and weights are those of its rules.
 
 -- Wichura 1988, algorithm AS 241 (PPND16).
 CREATE OR REPLACE MACRO ec._normal_in_the_middle(r) AS

@@ -1,6 +1,6 @@
 """The keywords that families of metrics share: what they mean, each said once, and their defaults.
 
-Editors show the text below a key where that keyword is passed; `help` takes it from here too, see `docstrings`.
+Editors show the text below a key where that keyword is passed; `help` takes it from here too, see `signatures`.
 """
 
 from __future__ import annotations

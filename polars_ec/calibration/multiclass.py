@@ -1,4 +1,4 @@
-"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `softmax_newton` takes them."""
+"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `logistic_newton` takes them."""
 
 from __future__ import annotations
 

@@ -187,39 +187,37 @@ class Estimator(Estimate):
             return nothing, nothing
         number = None
         if clusters is None:
-            random_weights = _random_parts(self.moments, n_parts, request.seed)
+            part_sums = _random_parts(self.moments, n_parts, request.seed)
         else:
-            random_weights = clusters.linear
+            part_sums = clusters.linear
             if n_parts < JACKKNIFE_PARTS:
-                part = np.arange(random_weights.shape[1]) % n_parts
-                random_weights = np.stack([random_weights[:, part == p].sum(axis=1) for p in range(n_parts)], axis=1)
+                part = np.arange(part_sums.shape[1]) % n_parts
+                part_sums = np.stack([part_sums[:, part == p].sum(axis=1) for p in range(n_parts)], axis=1)
             if clusters.singletons is not None and decides:
-                random_weights = random_weights + _random_parts(
-                    clusters.singletons, random_weights.shape[1], request.seed
-                )
+                part_sums = part_sums + _random_parts(clusters.singletons, part_sums.shape[1], request.seed)
             elif clusters.singletons is not None:
                 # Of losses nobody knows which rows would be in which part.
                 values = np.where(clusters.singletons.weight.sum(axis=-1)[:, None] > 0, np.nan, values)
-            number = effective_clusters((random_weights @ self.moments.unit).sum(axis=-1))
-        low, high = self._limits_without(random_weights, number, values, scales, request.level)
+            number = effective_clusters((part_sums @ self.moments.unit).sum(axis=-1))
+        low, high = self._limits_without(part_sums, number, values, scales, request.level)
         if not decides:
             return low, high
         rows = self.moments if clusters is None else rescaled_to(clusters.number, self.moments)
         least, most = self._boundary_limits(rows, values, scales, request.level)
-        known = (random_weights.sum(axis=(2, 3)) > 0).sum(axis=-1)[:, None] >= FEWEST_CLUSTERS
+        known = (part_sums.sum(axis=(2, 3)) > 0).sum(axis=-1)[:, None] >= FEWEST_CLUSTERS
         ends = ~np.isnan(least) & (known | (clusters is None))
         return np.where(ends, least, low), np.where(ends, most, high)
 
     def _limits_without(
-        self, random_weights: Floats, number: Floats | None, values: Floats, scales: Sequence[Scale], level: float
+        self, part_sums: Floats, number: Floats | None, values: Floats, scales: Sequence[Scale], level: float
     ) -> Limits:
         """Limits from sums of w x in parts, (groups, parts, classes, features), of effective `number` if they are unequal.
 
         NaN where a metric has no value without a part, and at the boundary, where what parts differ by is not what other rows would.
         """
-        whole = random_weights.sum(axis=1)
-        without = self.formula(np.moveaxis(whole[:, None] - random_weights, 1, 0))
-        used = random_weights.sum(axis=(2, 3)) > 0
+        whole = part_sums.sum(axis=1)
+        without = self.formula(np.moveaxis(whole[:, None] - part_sums, 1, 0))
+        used = part_sums.sum(axis=(2, 3)) > 0
         variances, known = [], []
         for m, (value, scale) in enumerate(zip(values.T, scales, strict=True)):
             replicates = np.where(used, without[..., m].T, np.nan)

@@ -735,7 +735,7 @@ def _cost_sentence(row: dict[str, Any], level: float | None) -> Sentence:
         why = (
             f"{count(row['n_invalid'], 'row')} of the log {'is' if row['n_invalid'] == 1 else 'are'} wrong"
             if row.get("n_invalid")
-            else "all rows are of one class, or treating all cases alike costs nothing"
+            else "all rows are of one class, the cost or the threshold of a row is missing, or treating all cases alike costs nothing"
         )
         return Sentence(
             "neutral", f"Whether the decisions cost less than treating all cases alike is not known: {why}."
