@@ -3002,7 +3002,7 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
 -- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
--- The algorithm is that of polars_ec/inference/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
+-- The algorithm is that of polars_ec/inference/confidence.py, which says why it is right; the nodes and weights are those of its rules.
 
 -- Wichura 1988, algorithm AS 241 (PPND16).
 CREATE OR REPLACE MACRO ec._normal_in_the_middle(r) AS
