@@ -53,6 +53,7 @@ def test_the_sum_of_a_folder_is_the_whole(flights, tmp_path, monkeypatch, batch)
     assert table["n"].sum() == LOG.drop_nulls("y").height
 
 
+@pytest.mark.slow
 def test_a_folder_is_of_one_cluster_and_number_of_buckets(flights, tmp_path):
     out = tmp_path / "out"
     sketch(flights, out=out, args=MADE_WITH)

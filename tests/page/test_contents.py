@@ -332,6 +332,7 @@ def test_models_and_targets_are_one_by_one() -> None:
         contents_of(targets, None, None, options={})
 
 
+@pytest.mark.slow
 def test_of_many_groups_trends_are_of_the_largest_and_the_worst(monkeypatch) -> None:
     monkeypatch.setattr(sources, "_MOST_IN_TRENDS", 8)
     monkeypatch.setattr(sources, "_MOST_CALIBRATED", 2)

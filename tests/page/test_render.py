@@ -105,6 +105,7 @@ def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
     assert least is not None
 
 
+@pytest.mark.slow
 def test_charts_are_left_out_before_a_page_is_too_large(contents, html, monkeypatch) -> None:
     monkeypatch.setattr("polars_ec.page.layout.MOST_BYTES", len(html.encode()) - 40_000)
     html = render(contents)

@@ -116,6 +116,7 @@ def test_the_sketch_of_parts_is_that_of_the_whole() -> None:
     assert_same(ec.merge([sketches[i] for i in rng.permutation(len(sketches))]))
 
 
+@pytest.mark.slow
 def test_thousands_of_sketches_merge() -> None:
     part = ec.sketch(make_log().head(200), **ASKED)
     merged = ec.merge([part] * 2000)
