@@ -12,6 +12,7 @@ import pytest
 import polars_ec as ec
 from examples.papers.catalogue import PAPERS, asked_for
 from examples.papers.paper import Result, result_of
+from examples.papers.texts import numbers_text
 from polars_ec.plot.files import encoded
 
 ROOT = Path(__file__).parent.parent
@@ -79,6 +80,18 @@ def test_numbers_agree(name: str) -> None:
     assert result(name).held
     for note in table.notes:
         assert re.search(r"[.)]$", note), f"half a sentence has a point of its own: {note}"
+    kinds = {number.against for number in table.numbers}
+    if any(re.search(r"prints no number|[Nn]o number is printed", note) for note in table.notes):
+        assert "print" not in kinds, "the notes say that these numbers are not in print"
+    # Half a unit of the last digit in print, or last bits of an equation.
+    digits = [len(number.shown.partition(",")[0].partition(".")[2]) for number in table.numbers]
+    widened = sum(
+        number.allowed > 2e-9 + (1e-9 * abs(number.expected) if number.against == "equation" else 0.5 * 10.0**-places)
+        for number, places in zip(table.numbers, digits, strict=True)
+        if number.allowed is not None and number.decimals
+    )
+    assert (f"more than a rounding is allowed for {widened}" in numbers_text(result(name))) == (widened > 0)
+    assert table.notes or not widened, "a note says why more is allowed"
 
 
 @pytest.mark.slow

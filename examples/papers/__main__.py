@@ -37,7 +37,8 @@ def main(args: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m examples.papers",
         description="Compute the tables, figures and experiments of the papers again, beside what they print. First the tables: behind each "
-        "number, in brackets, the one in print (0.25), that of the paper's equation (=0.250000), or what the paper says in words. Then the "
+        "number, in brackets, the one in print (0.25), of the authors' notebook (n 0.25), read off a figure (f 0.25), of another simulation "
+        "(s 0.25), that of the paper's equation (=0.250000), or what the paper says in words. Then the "
         "index: a row for each equation, table, figure and procedure, with its name in polars_ec, and its numbers or why there are none. "
         "Exit status 1 where a number disagrees.",
     )

@@ -7,8 +7,9 @@ from typing import Any, Literal, TypeAlias
 
 import polars as pl
 
-Against: TypeAlias = Literal["print", "equation", "words"]
-"""What a number is held against: one in print, the paper's equation, or what the paper says in words, which is a range."""
+Against: TypeAlias = Literal["print", "notebook", "figure", "simulation", "equation", "words"]
+"""What a number is held against: one in print, of the authors' notebook, read off a figure, of another simulation of the paper's set-up, of
+the paper's equation, or what the paper says in words, which is a range."""
 _ROUNDING = 1e-9
 """Halves are rounded either way in print, and floats are not exact."""
 
@@ -28,6 +29,8 @@ class Number:
     """The one number that it is held against, where it is not a range."""
     against: Against | None = None
     """What it is held against; `None` where the paper has nothing."""
+    widened: bool = False
+    """Whether it may be off by more than a rounding."""
 
     @property
     def compared(self) -> bool:
@@ -50,12 +53,14 @@ class Number:
         return None if self.expected is None else self.high - self.expected
 
 
-def printed(computed: float, text: str, *, within: float | None = None) -> Number:
-    """Hold a number against one as it is printed: by default it agrees where it rounds to that number."""
+def printed(computed: float, text: str, *, within: float | None = None, against: Against = "print") -> Number:
+    """Hold a number against one as it is printed, or written elsewhere: by default it agrees where it rounds to that number."""
     expected = float(text)
     decimals = len(text.partition(".")[2])
-    allowed = (0.5 * 10.0**-decimals if within is None else within) + _ROUNDING
-    return Number(float(computed), expected - allowed, expected + allowed, text, decimals + 2, expected, "print")
+    rounding = 0.5 * 10.0**-decimals
+    allowed = (rounding if within is None else within) + _ROUNDING
+    ends = (expected - allowed, expected + allowed)
+    return Number(float(computed), *ends, text, decimals + 2, expected, against, allowed > rounding + 2 * _ROUNDING)
 
 
 def by_equation(computed: float, expected: float, *, within: float | None = None, relative: float = 1e-9) -> Number:
@@ -64,12 +69,15 @@ def by_equation(computed: float, expected: float, *, within: float | None = None
     allowed = relative * max(abs(expected), 1.0) if within is None else within
     # Adding zero makes -0.0 a plain 0.0.
     shown = f"{round(expected, 6) + 0.0:.6f}"
-    return Number(float(computed), expected - allowed, expected + allowed, shown, 6, expected, "equation")
+    widened = within is not None or relative > _ROUNDING
+    return Number(float(computed), expected - allowed, expected + allowed, shown, 6, expected, "equation", widened)
 
 
-def between(computed: float, low: float, high: float, shown: str, *, decimals: int = 4) -> Number:
+def between(
+    computed: float, low: float, high: float, shown: str, *, decimals: int = 4, against: Against = "words"
+) -> Number:
     """Hold a number against what a paper says in words, or what its figure lets one read off: `below 0`, `0.28 to 0.48`."""
-    return Number(float(computed), low, high, shown, decimals, against="words")
+    return Number(float(computed), low, high, shown, decimals, against=against)
 
 
 def above(value: float, low: float, what: str = "") -> Number:

@@ -15,10 +15,13 @@ WIDTH = 130
 _FEW = 2
 _LEGEND = (
     "Each number is computed by polars_ec. In brackets is what it is held against: (0.25) is in print, (=0.250000) is what the paper's equation "
-    "gives in plain NumPy, and (below 0) is what the paper says in words, or a range. An ! is behind what disagrees.",
-    "A number in print agrees if it is at most half a unit of its last digit off, one of an equation at most 1e-9, unless a note says otherwise. "
+    "gives in plain NumPy, and (below 0) is what the paper says in words, or a range. Not in print are (n 0.25) of the authors' notebook, "
+    "(f 0.25) read off a figure, and (s 0.25) of another simulation of the paper's set-up. An ! is behind what disagrees.",
+    "A number in print agrees if it is at most half a unit of its last digit off, one of an equation at most 1e-9. Where more is allowed, the row "
+    "of the entry says for how many numbers, and a note why. "
     "At the end of a row, where any of its table is off: the difference that takes up most of the one that is allowed, which is in brackets.",
 )
+_MARKS: dict[Against | None, str] = {"equation": "=", "notebook": "n ", "figure": "f ", "simulation": "s "}
 _GAP = "  "
 _OFF_BY = "off by (allowed)"
 _HEAD = ("entry", "what", "in polars_ec", "computed (held against)")
@@ -110,16 +113,18 @@ def numbers_text(result: Result) -> str:
     """One or two numbers side by side; of more how many agree, and how far they are off; or why there are none."""
     if result.table is None:
         return result.entry.reason
+    widened = sum(number.widened for number in result.table.numbers)
+    more_allowed = f"; more than a rounding is allowed for {widened}" if widened else ""
     if len(result.table.numbers) <= _FEW:
-        return ", ".join("".join(_cell(number)) for number in result.table.numbers)
+        return ", ".join("".join(_cell(number)) for number in result.table.numbers) + more_allowed
     held = len(result.held)
     if not held:
         return f"{len(result.table.numbers)} numbers, none printed"
     agree = f"{held - len(result.wrong)} of {held} agree"
     if not any(map(_is_off, result.held)):
-        return agree
+        return agree + more_allowed
     most = farthest(result.held)
-    return f"{agree}, the farthest off by {_apart(most)}"
+    return f"{agree}, the farthest off by {_apart(most)}{more_allowed}"
 
 
 def outcome_text(results: Sequence[Result]) -> str:
@@ -128,7 +133,14 @@ def outcome_text(results: Sequence[Result]) -> str:
     if not held:
         return "there are no numbers to compare"
     agreeing = Counter[Against | None](number.against for number in held if number.agrees)
-    kinds: dict[Against, str] = {"print": "print", "equation": "an equation", "words": "words or a range"}
+    kinds: dict[Against, str] = {
+        "print": "print",
+        "notebook": "the authors' notebook",
+        "figure": "what is read off a figure",
+        "simulation": "another simulation",
+        "equation": "an equation",
+        "words": "words or a range",
+    }
     of_kinds = ", ".join(f"{agreeing[kind]:,} with {called}" for kind, called in kinds.items() if agreeing[kind])
     return f"{agreeing.total():,} of {len(held):,} numbers agree" + (f" ({of_kinds})" if of_kinds else "")
 
@@ -162,8 +174,8 @@ def _cell(number: Number | None) -> tuple[str, str]:
         return "", ""
     # Adding zero makes -0.0 out of no digit of a negative number a plain 0.0.
     computed = f"{round(number.computed, number.decimals) + 0.0:.{number.decimals}f}"
-    equals = "=" if number.against == "equation" else ""
-    return computed, (f" ({equals}{number.shown})" if number.compared else "") + ("" if number.agrees else " !")
+    mark = _MARKS.get(number.against, "")
+    return computed, (f" ({mark}{number.shown})" if number.compared else "") + ("" if number.agrees else " !")
 
 
 def _aligned(name: str, numbers: Sequence[Number | None]) -> list[str]:

@@ -41,7 +41,7 @@ class Contents:
     trend, trend_total
         The same without `rcl` by group and period, sorted, and by period. None without periods.
     rest
-        `compare` of each group with all others, for the main metric. None for one group.
+        `compare` of each group with all others, for the main metric, of groups without invalid rows. None for one group.
     costly
         The rows of `groups` whose NEC is above 1 beyond noise, among as many groups as there are.
     changes
@@ -84,10 +84,6 @@ class Contents:
     def labels(self) -> list[str]:
         """The names of the groups, each different from the others."""
         return unique(group_names(self.groups, self.keys)) if self.keys else ["all"] * self.groups.height
-
-    def labels_of(self, table: pl.DataFrame) -> list[str]:
-        """The names of the groups in the rows of another table."""
-        return [self.labels[row] for row in self.rows_of(table)]
 
     def rows_of(self, table: pl.DataFrame) -> list[int]:
         """The rows in `groups` of the groups in the rows of another table."""
@@ -139,14 +135,10 @@ def _shown(values: Sequence[float], places: int, apart_from: float | None, *, si
     texts = list[str]()
     for more in range(7):
         texts = [f"{value:{'+' if sign else ''},.{max(places + more, 0)}f}" for value in values]
-        same = [t for value, t in zip(values, texts, strict=True) if value != apart_from and _same(t, apart_from)]
-        if not same:
+        numbers = zip(values, texts, strict=True)
+        if not any(value != apart_from and float(text.replace(",", "")) == apart_from for value, text in numbers):
             break
     return texts
-
-
-def _same(text: str, number: float | None) -> bool:
-    return number is not None and float(text.replace(",", "")) == number
 
 
 def listed(texts: Sequence[str], most: int = MOST) -> str:
@@ -297,11 +289,11 @@ def significantly_above(
     return []
 
 
-def costly_groups(groups: pl.DataFrame, lower_bounds: LowerBounds, level: float) -> list[int]:
-    """The rows of groups whose NEC is significantly above 1; small groups are not looked at."""
-    if "nec_ci_low" not in groups.columns:
+def costly_groups(groups: pl.DataFrame, lower_bounds: LowerBounds, level: float, metric: str = "nec") -> list[int]:
+    """The rows of groups whose NEC, or other metric, is significantly above 1; small groups are not looked at."""
+    if f"{metric}_ci_low" not in groups.columns:
         return []
-    return significantly_above(1.0, lower_bounds, eligible(groups, "nec"), kinked(groups), level)
+    return significantly_above(1.0, lower_bounds, eligible(groups, metric), kinked(groups, metric), level)
 
 
 def eligible(table: pl.DataFrame, metric: str) -> Bools:
@@ -310,9 +302,9 @@ def eligible(table: pl.DataFrame, metric: str) -> Bools:
     return (table[f"{metric}_ci_low"].is_not_null() & ~small).to_numpy()
 
 
-def kinked(table: pl.DataFrame) -> Bools:
-    """The rows whose interval for NEC may be too narrow."""
-    if "nec_kinked" not in table.columns:
+def kinked(table: pl.DataFrame, metric: str = "nec") -> Bools:
+    """The rows whose interval for NEC may be too narrow; no other metric has such rows."""
+    if metric != "nec" or "nec_kinked" not in table.columns:
         return np.zeros(table.height, dtype=bool)
     return table["nec_kinked"].fill_null(value=False).to_numpy()
 
@@ -367,17 +359,15 @@ def names_in(table: pl.DataFrame, keys: Sequence[str], period: str | None) -> li
     """Name the rows of a table: groups, periods, or groups in periods."""
     if period is None:
         return _isolated(group_names(table, keys)) if keys else ["all"] * table.height
-    periods = [period_text(value, table[period]) for value in table[period].to_list()]
-    return (
-        [f"{name}, {at}" for name, at in zip(_isolated(group_names(table, keys)), periods, strict=True)]
-        if keys
-        else periods
-    )
+    periods = period_texts(table[period].to_list(), table[period])
+    if not keys:
+        return periods
+    return [f"{name}, {at}" for name, at in zip(_isolated(group_names(table, keys)), periods, strict=True)]
 
 
 def shown_names(contents: Contents, table: pl.DataFrame | None = None) -> list[str]:
     """The names of the groups of a page, or of those in some rows, as its table has them."""
-    return _isolated(contents.labels if table is None else contents.labels_of(table))
+    return _isolated(contents.labels if table is None else [contents.labels[row] for row in contents.rows_of(table)])
 
 
 def _isolated(names: Sequence[str]) -> list[str]:
@@ -442,8 +432,8 @@ def rest_sentences(contents: Contents) -> Iterator[Sentence]:
         return
     real, n_judged = differing_groups(contents, contents.rest)
     names = shown_names(contents, real)
-    predicate = "from all others together beyond noise"
-    yield from _difference_sentences(contents, real, names, n_judged, ("differs", "differ"), predicate)
+    verbs = ("differs", "differ")
+    yield from _difference_sentences(contents, real, names, n_judged, verbs, "from all others together beyond noise")
 
 
 def change_sentences(contents: Contents) -> Iterator[Sentence]:
@@ -495,19 +485,12 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     begin, end = (_period_in_sentence(contents, at) for at in (contents.reference, row[contents.period]))
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     is_real = low is not None and (low > 0 or high < 0)
-    kink = ""
-    if main == NEC and "nec_kinked" in total.columns:
-        ends = total.filter(pl.col(contents.period).is_in([contents.reference, row[contents.period]]))
-        kink = KINK if ends["nec_kinked"].any() else ""
+    ends = total.filter(pl.col(contents.period).is_in([contents.reference, row[contents.period]]))
+    kink = KINK if kinked(ends, main).any() else ""
     is_worse = (row["difference"] > 0) == lower_is_better(main)
     kind: Kind = "neutral" if not is_real or kink else "bad" if is_worse else "good"
-    surely = (
-        "which is more than noise"
-        if is_real
-        else "which may be noise"
-        if low is not None
-        else "and nobody knows how sure that is"
-    )
+    unsure = "which may be noise" if low is not None else "and nobody knows how sure that is"
+    surely = "which is more than noise" if is_real else unsure
     yield Sentence(
         kind,
         f"From {begin} to {end} {short(main)} of all rows together went from {number_in_sentence(row['value_reference'])} to "
@@ -542,8 +525,6 @@ def _lower_bounds_of_size(value: Floats, low: Floats, high: Floats, level: float
 def _beside_kink(rows: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) -> Bools:
     if "nec_kinked" not in groups.columns or not rows.height or not groups.height:
         return np.zeros(rows.height, dtype=bool)
-    if not keys:
-        return np.full(rows.height, bool(groups["nec_kinked"].any()))
     return kinked(join_groups(rows.select(keys), groups.select(*keys, "nec_kinked"), keys))
 
 
@@ -584,30 +565,26 @@ def groups_to_calibrate(contents: Contents) -> list[int]:
     if groups.height < 2 or "rcl_ci_low" not in groups.columns:
         return []
     value, low = floats(groups["rcl"]), floats(groups["rcl_ci_low"])
-    never = np.zeros(groups.height, dtype=bool)
-    gaining = significantly_above(
-        0.0, lower_bounds_around(value, low, contents.interval), eligible(groups, "rcl"), never, contents.interval
-    )
+    bounds = lower_bounds_around(value, low, contents.interval)
+    gaining = significantly_above(0.0, bounds, eligible(groups, "rcl"), kinked(groups, "rcl"), contents.interval)
     return sorted(gaining, key=lambda i: -value[i])
 
 
 def calibration_sentences(contents: Contents) -> Iterator[Sentence]:
     """Say what calibration would gain, in the whole log and in groups."""
     row = contents.total.row(0, named=True) if contents.total.height else {}
-    if row.get("rcl") is None:
-        return
-    gain, low = percent_with_limits(row, "rcl"), row["rcl_ci_low"]
-    if low is None:
-        yield Sentence(
-            "neutral",
-            f"Calibration would take {gain} off the loss of the scores (RCL), of which nobody knows how sure it is.",
-        )
-    elif low > 0:
+    gain, low = percent_with_limits(row, "rcl"), row.get("rcl_ci_low")
+    if low is not None and low > 0:
         yield Sentence("neutral", f"Calibration would take {gain} off the loss of the scores in the whole log (RCL).")
-    else:
+    elif low is not None:
         yield Sentence(
             "good",
             f"Nothing says that calibration would make the scores of the whole log better: it would take {gain} off their loss (RCL).",
+        )
+    elif row.get("rcl") is not None:
+        yield Sentence(
+            "neutral",
+            f"Calibration would take {gain} off the loss of the scores (RCL), of which nobody knows how sure it is.",
         )
     groups = contents.groups
     most = groups_to_calibrate(contents)
@@ -635,8 +612,7 @@ def data_quality(
         counts = groups["n_missing"].to_list() if several else []
         most = max(range(len(counts)), key=lambda i: counts[i], default=None)
         where = "" if most is None else f"; most are in {names[most]} ({counts[most]:,})"
-        lack = "lacks" if missing == 1 else "lack"
-        out = "is" if missing == 1 else "are"
+        lack, out = ("lacks", "is") if missing == 1 else ("lack", "are")
         yield Sentence(
             "neutral",
             f"{missing:,} of {count(every, 'row')} ({share(missing, every)}) {lack} a score or a label and {out} left out{where}.",
@@ -658,8 +634,7 @@ def data_quality(
         )
     small = int(groups["small"].sum()) if several and "small" in groups.columns else 0
     if small:
-        said = "its limits mean" if small == 1 else "their limits mean"
-        about = "it" if small == 1 else "them"
+        said, about = ("its limits mean", "it") if small == 1 else ("their limits mean", "them")
         yield Sentence(
             "neutral",
             f"{small:,} of {counted(groups.height, what)} {'is' if small == 1 else 'are'} small: {said} little, and nothing is said about {about}.",
@@ -671,17 +646,31 @@ def data_quality(
 
 def sentences(contents: Contents) -> list[Sentence]:
     """The verdict of a page: each sentence can be understood alone, and none calls noise a finding."""
+    groups, names = contents.groups, shown_names(contents)
+    total = contents.total.row(0, named=True) if contents.total.height else {}
+    has_costs = NEC in contents.metrics and groups.height > 1
     return [
-        *overall_sentences(
-            contents.total.row(0, named=True) if contents.total.height else {}, contents.metrics, contents.interval
-        ),
-        *_costly_sentences(contents),
+        *overall_sentences(total, contents.metrics, contents.interval),
+        *(_sentence_above_one(groups, names, NEC, contents.costly, "group") if has_costs else ()),
         *rest_sentences(contents),
         *change_sentences(contents),
         *history_sentences(contents),
         *calibration_sentences(contents),
-        *data_quality(contents.groups, contents.total, shown_names(contents)),
+        *data_quality(groups, contents.total, names),
+        *_sentences_of_invalid_groups(groups),
     ]
+
+
+def _sentences_of_invalid_groups(groups: pl.DataFrame) -> Iterator[Sentence]:
+    """Say what the page lacks because groups have invalid rows; what it has is of the other groups."""
+    n = groups.filter(pl.col("n_invalid") > 0).height
+    if 0 < n < groups.height:
+        have, them = ("has", "it") if n == 1 else ("have", "them")
+        yield Sentence(
+            "neutral",
+            f"{n:,} of {count(groups.height, 'group')} {have} invalid rows: the comparisons with all others, the curves and the prior of "
+            f"the whole log leave {them} out, and values of all rows together are not known.",
+        )
 
 
 def report_sentences(
@@ -750,25 +739,14 @@ def _cost_sentence(row: dict[str, Any], level: float | None) -> Sentence:
             f"In the whole log the decisions cost {value_and_limits} times what treating all cases alike would {name}; how sure that is, "
             "is not known.",
         )
-    if low > 1:
-        return Sentence(
-            "bad", f"In the whole log the decisions cost more than treating all cases alike: {measure}.{kink}"
-        )
-    if high < 1:
-        return Sentence(
-            "good", f"In the whole log the decisions cost less than treating all cases alike: {measure}.{kink}"
-        )
+    if low > 1 or high < 1:
+        more = "more" if low > 1 else "less"
+        sentence = f"In the whole log the decisions cost {more} than treating all cases alike: {measure}.{kink}"
+        return Sentence("bad" if low > 1 else "good", sentence)
     return Sentence(
         "neutral",
         f"These rows do not tell whether the decisions cost less than treating all cases alike: {measure}.{kink}",
     )
-
-
-def _costly_sentences(contents: Contents) -> Iterator[Sentence]:
-    if NEC not in contents.metrics or contents.groups.height < 2:
-        return
-    names = shown_names(contents)
-    yield from _sentence_above_one(contents.groups, names, NEC, contents.costly, "group")
 
 
 def _sentences_above_one(
@@ -777,12 +755,7 @@ def _sentences_above_one(
     """Say which rows of a report are above 1: by their limits, or as far as can be said without."""
     if level is not None:
         lows = lower_bounds_of_loss(table, metric, level)
-        above_one = (
-            costly_groups(table, lows, level)
-            if metric == NEC
-            else significantly_above(1.0, lows, eligible(table, metric), np.zeros(table.height, dtype=bool), level)
-        )
-        yield from _sentence_above_one(table, names, metric, above_one, what)
+        yield from _sentence_above_one(table, names, metric, costly_groups(table, lows, level, metric), what)
         return
     value = floats(table[metric])
     known, over = ~np.isnan(value), [int(i) for i in np.flatnonzero(value > 1)]

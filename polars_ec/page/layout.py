@@ -349,8 +349,8 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
     for row in kept:
         group, against, change, costly = groups[row], rest.get(row), changes.get(row), row in contents.costly
         differences = {
-            "rest": _difference_cell(against, contents, is_real=row in differ),
-            "change": _difference_cell(change, contents, is_real=row in changed),
+            "rest": _difference_cell(against, group, contents, is_real=row in differ),
+            "change": _difference_cell(change, group, contents, is_real=row in changed),
         }
         picture = None if trends is None else _trend_cell(trends.by_group.get(row), trends)
         cells = _cells(shown, group, {**differences, TREND: picture}, costly=costly)
@@ -400,7 +400,7 @@ def _value_cell(group: Row, name: str, *, bad: bool = False) -> Cell:
 
 def _why_null(group: Row) -> str:
     if group.get("n_invalid"):
-        return f"not known: {group['n_invalid']:,} rows are invalid"
+        return f"not known: {count(group['n_invalid'], 'invalid row')}"
     if not group.get("n"):
         return "not known: no row has a score and a label"
     if group.get("class_prior") in (0, 1):
@@ -408,9 +408,10 @@ def _why_null(group: Row) -> str:
     return "not known: undefined for these rows"
 
 
-def _difference_cell(comparison: Row | None, contents: Contents, *, is_real: bool) -> Cell:
+def _difference_cell(comparison: Row | None, group: Row, contents: Contents, *, is_real: bool) -> Cell:
     if comparison is None or comparison["difference"] is None:
-        return Cell(NONE, None, why="not known: too few rows to compare, or none to compare them with")
+        why = "not known: too few rows to compare, or none to compare them with"
+        return Cell(NONE, None, why=_why_null(group) if group.get("n_invalid") else why)
     value = comparison["difference"]
     between = limits_in_table(comparison["difference_ci_low"], comparison["difference_ci_high"], signed)
     if not is_real:
@@ -490,13 +491,12 @@ def figures(contents: Contents) -> list[Figure]:
     main = contents.metrics[0]
     charts = []
     cells = contents.curves
-    # Of one class alone there is no curve.
-    if cells is not None and contents.total["class_prior"].is_between(0, 1, closed="none").any():
+    # Of one class alone there is no curve. Groups with invalid rows have no share, and no curve.
+    shares = set() if cells is None else {*contents.groups["class_prior"].drop_nulls()}
+    if cells is not None and not shares <= {0.0} and not shares <= {1.0}:
         for draw in _curves_of(cells.grid.scale):
-            takes_interval = "interval" in inspect.signature(draw).parameters
-            charts.append(
-                _figure(draw.__name__, draw(cells, **({"interval": contents.interval} if takes_interval else {})))
-            )
+            options = {"interval": contents.interval} if "interval" in inspect.signature(draw).parameters else {}
+            charts.append(_figure(draw.__name__, draw(cells, **options)))
     if contents.groups.height > 1 and contents.groups[main].is_finite().any():
         charts.append(_figure("forest", plot.forest(contents.groups, main), f"{in_words(main)} of the groups"))
     history = contents.history
@@ -526,9 +526,8 @@ def _heading(title: Any) -> tuple[str, str]:
         return text(title), ""
     below = title.get("subtitle", "")
     lines = [below] if isinstance(below, str) else below
-    return text(title["text"] if isinstance(title["text"], str) else " ".join(title["text"])), ". ".join(
-        map(text, lines)
-    )
+    first = title["text"] if isinstance(title["text"], str) else " ".join(title["text"])
+    return text(first), ". ".join(map(text, lines))
 
 
 def _with_names(value: Any, names: Mapping[str, str]) -> Any:
@@ -821,10 +820,7 @@ def render(contents: Contents) -> str:
             return html
         if most > _LEAST_GROUPS:
             # What the groups take up is about proportional to how many they are.
-            fixed = sum(
-                len(text)
-                for text in (_template()[1]["vega"], *(script_json(chart.spec) for chart in charts[:n_charts]))
-            )
+            fixed = len(_template()[1]["vega"]) + sum(len(script_json(chart.spec)) for chart in charts[:n_charts])
             share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
             most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
         elif n_charts:

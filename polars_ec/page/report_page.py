@@ -61,7 +61,8 @@ def report_page(
         As for `report`; the first is the one that groups and periods are compared by. Default: the usual battery, `nec` first, and of a sketch
         `auc_roc`.
     prior
-        The reference prior, as for `report`, and the same for all groups. None: there is none.
+        The reference prior, as for `report`, and the same for all groups. None: there is none. "overall" leaves out groups with invalid
+        rows, as the comparisons with all others and the curves do.
     cluster, buckets
         The key that correlated rows share, such as the user or the day, and how many parts these are dealt out to, from 100 to 1000. It
         is what calibrators are cross-validated by, too. Default None: independent rows.

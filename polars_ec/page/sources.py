@@ -34,7 +34,7 @@ from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.words import costs_in_words, number
-from polars_ec.page.contents import Contents, costly_groups, lower_bounds_of_loss, with_kinks
+from polars_ec.page.contents import ROW, Contents, costly_groups, lower_bounds_of_loss, with_kinks
 from polars_ec.reports.models import metrics_of, named_metrics
 from polars_ec.reports.of_cells import Point, columns_at
 from polars_ec.scores.folds import BUCKETS, FOLD
@@ -256,6 +256,17 @@ class ModelRows:
             and not any(name in options.columns for name in BY_ROW)
         )
 
+    def class_prior(self, frame: pl.LazyFrame) -> Any:
+        """The shares of the classes in these rows; None if one of the rows is invalid."""
+        return _collected(frame.select(class_prior_of_log(self.score, self.label, self.options))).row(0)[0]
+
+    def of_groups(self, groups: pl.DataFrame) -> pl.LazyFrame:
+        """The rows of these groups."""
+        # By one key that is sorted Polars does not find NaN.
+        one, names = pl.lit(0), [key.meta.output_name() for key in self.keys]
+        on: dict[str, Any] = {"left_on": [*self.keys, one], "right_on": [*names, one]}
+        return self.frame.join(groups.lazy(), **on, how="semi", nulls_equal=True)
+
     def source(self, request: PageRequest) -> PageSource:
         """Sketch the rows in one pass where that says it all; else take tables of them, one pass each."""
         names = {"Score": self.score.meta.output_name(), "Label": self.label.meta.output_name()}
@@ -272,7 +283,11 @@ class ModelRows:
         if scale_of(options) is LLR and prior is not None:
             # The threshold of LLRs at the reference prior is exact where it is known before the pass.
             if parse_prior(prior).overall:
-                prior = _collected(self.frame.select(class_prior_of_log(self.score, self.label, options))).item()
+                prior = self.class_prior(self.frame)
+                if prior is None and self.keys:
+                    of_group = class_prior_of_log(self.score, self.label, self.options).alias(_KEPT)
+                    priors = _collected(self.frame.group_by(self.keys).agg(of_group))
+                    prior = self.class_prior(self.of_groups(priors.drop_nulls(_KEPT)))
             if prior not in (None, 0.0, 1.0):
                 options["prior"] = prior
         cells, point = make_cells(
@@ -310,9 +325,9 @@ class RowSource(PageSource):
 
     @cached_property
     def prior(self) -> float | None:
-        if self.request.prior is None:
+        if self.reference_prior is None:
             return None
-        prior = parse_prior(self.request.prior)
+        prior = parse_prior(self.reference_prior)
         if prior.overall:
             counted = self.group_tables[1]["class_prior"]
             return counted.item() if counted.dtype.is_float() else None
@@ -328,29 +343,50 @@ class RowSource(PageSource):
     @property
     def main_keywords(self) -> dict[str, Any]:
         """The arguments of comparisons and drifts, which are of the main metric."""
-        prior = {"prior": self.request.prior} if self.has_likelihoods else {}
+        prior = {"prior": self.reference_prior} if self.has_likelihoods else {}
         return {**self.keywords, "metrics": [self.metrics[0]], **prior}
 
-    def report(self, by: Sequence[pl.Expr], *, total: bool = False) -> pl.DataFrame:
-        options = {"metrics": self.metrics, "prior": self.request.prior, **self.keywords}
+    def report(self, by: Sequence[pl.Expr], prior: Any, *, total: bool = False) -> pl.DataFrame:
+        options = {"metrics": self.metrics, "prior": prior, **self.keywords}
         return _collected(report(self.rows.frame, self.rows.score, self.rows.label, by=by, total=total, **options))
+
+    @cached_property
+    def requested_report(self) -> pl.DataFrame:
+        """The report at the prior that is stated, and its row of all groups."""
+        return self.report(self.rows.keys, self.request.prior, total=bool(self.rows.keys))
+
+    @cached_property
+    def judged(self) -> pl.LazyFrame:
+        """The rows of the groups without invalid rows, which are compared; all rows, if there are none or no others."""
+        groups = self.requested_report.filter(~pl.col("total")) if self.request.keys else self.requested_report
+        valid = groups.filter(n_invalid=0)
+        return self.rows.of_groups(valid) if 0 < valid.height < groups.height else self.rows.frame
+
+    @cached_property
+    def reference_prior(self) -> Any:
+        """The prior as it is stated, but for "overall" the shares in the groups without invalid rows, if others have some."""
+        stated = self.request.prior
+        if not is_overall(stated) or self.judged is self.rows.frame:
+            return stated
+        prior = self.rows.class_prior(self.judged)
+        return stated if prior is None else prior
 
     @cached_property
     def group_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
         keys = list(self.request.keys)
         if not keys:
-            whole = self.report([])
-            return whole, whole
-        table = self.report(self.rows.keys, total=True)
+            return self.requested_report, self.requested_report
+        prior = self.reference_prior
+        table = self.requested_report if prior is self.request.prior else self.report(self.rows.keys, prior, total=True)
         total = table.filter("total").drop("total", *keys)
         if not total.height:
             # An empty log has no row of all groups.
-            total = self.report([])
+            total = self.report([], prior)
         return _largest_first(table.filter(~pl.col("total")).drop("total"), keys), total
 
     def period_table(self, keys: Sequence[str], period: str) -> pl.DataFrame:
         assert self.rows.period is not None
-        table = self.report([*(self.rows.keys if keys else ()), self.rows.period])
+        table = self.report([*(self.rows.keys if keys else ()), self.rows.period], self.reference_prior)
         return table.drop_nulls(period).sort(*keys, period)
 
     @property
@@ -358,7 +394,7 @@ class RowSource(PageSource):
         if self.group_tables[0].height < 2:
             return None
         rows = self.rows
-        table = compare(rows.frame, rows.score, rows.label, by=rows.keys, reference="rest", **self.main_keywords)
+        table = compare(self.judged, rows.score, rows.label, by=rows.keys, reference="rest", **self.main_keywords)
         return _collected(table).filter(metric=self.metrics[0])
 
     def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
@@ -442,6 +478,14 @@ class SketchSource(PageSource):
         return self.curves.group_by()
 
     @cached_property
+    def judged(self) -> Sketch:
+        """The groups without invalid rows, which are compared; all groups, if there are none or no others."""
+        keys, is_invalid = list(self.request.keys), (pl.col("class") == -1).any().alias(ROW)
+        groups = self.curves.frame.group_by(keys).agg(is_invalid) if keys else pl.DataFrame({ROW: [False]})
+        valid = groups.filter(~pl.col(ROW)).select(keys)
+        return _of_groups(self.curves, valid, keys) if 0 < valid.height < groups.height else self.curves
+
+    @cached_property
     def periods(self) -> Sketch:
         """The cells by group and period, without the rows that have none."""
         period = self.request.period
@@ -457,7 +501,7 @@ class SketchSource(PageSource):
         if not is_overall(stated):
             shares = parse_prior(stated).per_row(grid.classes, None)
             return list(pl.select(a=shares[0], b=shares[1]).row(0))
-        counted: list[float] | None = overall_prior(self.whole)
+        counted: list[float] | None = overall_prior(self.judged.group_by())
         return None if grid.scale.needs_prior and counted is not None and 0 in counted else counted
 
     @property
@@ -559,13 +603,11 @@ class SketchSource(PageSource):
     def rest(self) -> pl.DataFrame | None:
         if not self.has_p_values or self.curves.frame.select(self.request.keys).n_unique() < 2:
             return None
-        return self.curves.compare(self.metrics[0], reference="rest", **self.stated)
+        return self.judged.compare(self.metrics[0], reference="rest", **self.stated)
 
     def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
-        table, keys = (
-            columns_at(self.curves, self.point, None, ["nec"], replace(self.interval, level=level)),
-            self.request.keys,
-        )
+        table = columns_at(self.curves, self.point, None, ["nec"], replace(self.interval, level=level))
+        keys = self.request.keys
         return floats((join_groups(groups.select(keys), table, keys) if keys else table)["nec_ci_low"])
 
     @property
@@ -634,7 +676,8 @@ class SketchSource(PageSource):
         decisions = _AT_BAYES if self.point.decides else "none"
         costs = two_by_two(parse_options({**self.point.keywords, "threshold": None}))
         share = "none" if self.prior is None else f"{self.prior:.4g}"
-        of_log = ", as in the whole log" if self.prior is not None and is_overall(self.request.prior) else ""
+        rows = "the whole log" if self.judged is self.curves else "the groups without invalid rows"
+        of_log = f", as in {rows}" if self.prior is not None and is_overall(self.request.prior) else ""
         return {
             "Scores": f"{grid.score_type}, {bins}",
             "Costs": costs_in_words(costs.values),
@@ -683,14 +726,9 @@ def contents_of(
 ) -> Contents:
     """Make the contents of a page; the arguments are those of `report_page`."""
     if isinstance(log, Sketch):
-        row_arguments = {
-            "score": score,
-            "label": label,
-            "cluster": cluster,
-            "buckets": None if buckets == BUCKETS else buckets,
-        }
-        row_arguments |= {name: value for name, value in options.items() if name not in _OF_POINT}
-        for name, value in row_arguments.items():
+        of_rows = {name: value for name, value in options.items() if name not in _OF_POINT}
+        of_rows |= {"score": score, "label": label, "cluster": cluster}
+        for name, value in [*of_rows.items(), ("buckets", None if buckets == BUCKETS else buckets)]:
             if value is not None:
                 raise TypeError(
                     f"{name}={value!r} is of rows, and the log is a sketch, which has been made of them: leave it out"
@@ -698,24 +736,16 @@ def contents_of(
         sketch, keys = _rolled_up(log, by, period)
         sketch = sketch_of(sketch, _operating_point(sketch, options))
         period_name = None if period is None else as_expr(period, "period").meta.output_name()
-        default_title = PageRequest.title
+        named = PageRequest.title
     else:
         rows = _model_rows(as_lazy(log), score, label, by, period, cluster, buckets, options)
         keys = [key.meta.output_name() for key in rows.keys]
         period_name = None if rows.period is None else rows.period.meta.output_name()
         if period_name in keys:
             raise ValueError(f"by= has a column {period_name!r}, which is the period: leave it out there")
-        default_title = f"{rows.score.meta.output_name()} against {rows.label.meta.output_name()}"
-    request = PageRequest(
-        keys,
-        period_name,
-        reference,
-        metrics,
-        prior,
-        parse_level(interval),
-        parse_min_rows(min_rows),
-        title or default_title,
-    )
+        named = f"{rows.score.meta.output_name()} against {rows.label.meta.output_name()}"
+    level, fewest = parse_level(interval), parse_min_rows(min_rows)
+    request = PageRequest(keys, period_name, reference, metrics, prior, level, fewest, title or named)
     return build_contents(SketchSource(request, sketch) if isinstance(log, Sketch) else rows.source(request))
 
 

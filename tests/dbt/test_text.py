@@ -14,7 +14,7 @@ import polars_ec as ec
 from polars_ec.output.dialects import WarehouseDialect
 from sql.generate import dbt_macros
 from tests.support.dbt_calls import macro_call, shape
-from tests.support.dbt_text import CompileError, package
+from tests.support.dbt_text import FOLDER, CompileError, package
 from tests.support.report_queries import CASES, ReportCase, check, make_log
 from tests.support.slow import mostly_slow
 
@@ -154,12 +154,80 @@ def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], mes
     ("macros_found", "message"),
     [
         ((0, False), "no macro ec.report: put 'plugins: [{module: polars_ec.dbt}]' into the profile"),
+        (
+            (0, False),
+            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster= and total=true",
+        ),
         ((1, True), "attach the database under another alias"),
     ],
 )
 def test_duckdb_without_the_macros(macros_found: tuple[int, bool], message: str) -> None:
     with pytest.raises(CompileError, match=re.escape(message)):
         package("duckdb", macros_of_duckdb=True, macros_found=macros_found).report("log", "p", "y")
+
+
+def test_what_plain_sql_on_duckdb_lacks_is_what_the_error_says() -> None:
+    """Of all arguments of the report, and of the sketch."""
+    call = {"relation": "log", "score": "p", "label": "y"}
+    values = {
+        "cost_fn": 2,
+        "cost_fp": 2,
+        "threshold": 0.5,
+        "prior": 0.2,
+        "score_type": "percent",
+        "weight": "w",
+        "pos_label": 1,
+    }
+    values |= {"classes": [0, 1], "by": ["a"], "metrics": ["nec"], "min_rows": 2, "interval": 0.9}
+    for name, value in values.items():
+        assert package("duckdb").report(**call, **{name: value}).startswith("WITH")
+    for lacking in ({"interval": 0.9, "cluster": "user"}, {"by": ["a"], "total": True}):
+        with pytest.raises(CompileError, match="for DuckDB with the macros"):
+            package("duckdb").report(**call, **lacking)
+    assert package("duckdb").sketch(**call, cluster="user", buckets=7)
+    with pytest.raises(CompileError, match="plain SQL, which has all of it"):
+        package("duckdb", macros_of_duckdb=True, macros_found=(0, False)).sketch(**call)
+
+
+SIGNATURE = re.compile(r"{%-? *(macro|test) (\w+)\(\s*(.*?)\s*\) *-?%}", re.DOTALL)
+PUBLIC = {
+    ("test_" if kind == "test" else "") + name: re.findall(r"(\w+)(?:=(?:\[\]|'\w*'|\w+))?(?:,|$)", arguments)
+    for path in FOLDER.rglob("*.sql")
+    for kind, name, arguments in SIGNATURE.findall(path.read_text("utf-8"))
+    if kind == "test" or name in ("report", "sketch")
+}
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC))
+def test_a_misspelt_argument_lists_the_arguments(name: str) -> None:
+    assert len(PUBLIC) == 6
+    # dbt passes the model to a test, and nobody writes it.
+    arguments = [argument for argument in PUBLIC[name] if argument != "model"]
+    with pytest.raises(
+        CompileError, match=rf"^polars_ec: {name.removeprefix('test_')} has no argument treshold: "
+    ) as error:
+        getattr(package("postgres"), name)("log", "p", "y", treshold=0.5)
+    listed = str(error.value).split("its arguments are ")[1].split(", ")
+    assert sorted(listed) == sorted(arguments)
+
+
+def test_every_public_macro_is_described() -> None:
+    text = (FOLDER / "macros.yml").read_text("utf-8")
+    described: dict[str, list[str]] = {}
+    for indent, name, about in re.findall(r'^( *)- name: (\w+)\n +description: "(.*)"$', text, re.MULTILINE):
+        assert about.endswith(".")
+        if len(indent) == 2:
+            described[name] = arguments = []
+        else:
+            arguments.append(name)
+    assert text.count("- name:") == text.count("description:") == sum(map(len, described.values())) + len(described)
+    assert {name: sorted(arguments) for name, arguments in described.items()} == {
+        name: sorted(arguments) for name, arguments in PUBLIC.items()
+    }
+    readme = (FOLDER.parent / "README.md").read_text("utf-8")
+    assert all(f"polars_ec.{name.removeprefix('test_')}" in readme for name in PUBLIC)
+    version = re.search(r"^version: (.*)$", (FOLDER.parent / "dbt_project.yml").read_text("utf-8"), re.MULTILINE)[1]
+    assert f"\n## {version} " in (FOLDER.parent / "CHANGELOG.md").read_text("utf-8")
 
 
 def test_adapters_that_take_the_text_of_another() -> None:

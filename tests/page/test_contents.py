@@ -12,6 +12,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.page import sources
 from polars_ec.page.contents import Contents, sentences
+from polars_ec.page.layout import figures, group_rows
 from polars_ec.page.sources import contents_of
 
 COST_FN = 4.0
@@ -382,3 +383,52 @@ def test_what_a_sketch_has_is_not_stated_again(name: str) -> None:
         given[name] = "x"
     with pytest.raises(TypeError, match=f"{name}='.' is of rows"):
         contents_of(sketch, given.pop("score"), given.pop("label"), **given)
+
+
+WRONG = LOG.with_columns(
+    p=pl.when(ROWS.is_in([901, 902])).then(1.5).otherwise("p"),
+    llr=pl.when(ROWS.is_in([901, 902])).then(float("nan")).otherwise("log_odds"),
+)
+RIGHT = LOG.filter(pl.col("segment") != "b")
+
+
+@pytest.mark.quick("sketch", "rows")
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"cost_fn": COST_FN},
+        {"cost_fn": pl.lit(COST_FN) + 0 * pl.col("log_odds")},
+        pytest.param({"score": "llr", "score_type": "llr"}, marks=pytest.mark.slow),
+        {"score": "llr", "score_type": "llr", "cost_fn": pl.lit(COST_FN) + 0 * pl.col("log_odds")},
+    ],
+    ids=["sketch", "rows", "llr", "rows of llr"],
+)
+def test_invalid_rows_of_a_group_leave_the_others_judged(given: dict) -> None:
+    made = contents(WRONG, metrics=["nec"], **given)
+    alone = contents(RIGHT.with_columns(llr="log_odds"), metrics=["nec"], **given)
+    is_b = pl.col("segment") == "b"
+    # Whatever is said of the other groups is what a log without the group says; of the group, and of all rows, nothing is known.
+    for name in ("groups", "rest", "changes"):
+        found, expected = (getattr(table, name).filter(~is_b).sort("segment") for table in (made, alone))
+        if name == "changes":
+            # Adjusted among as many groups as there are.
+            found, expected = found.drop("p_adjusted"), expected.drop("p_adjusted")
+        assert_frame_equal(found.select(expected.columns), expected, rel_tol=1e-9)
+    assert made.rest is not None
+    assert made.rest["difference"].null_count() == 0
+    if isinstance(given.get("cost_fn"), float):
+        others = [nec(RIGHT.filter(pl.col("segment") != s)) for s in "acd"]
+        assert made.rest.sort("segment")["value_reference"].to_list() == pytest.approx(others, rel=1e-12)
+    assert made.groups.filter(is_b).select("nec", "nec_at_prior").row(0) == (None, None)
+    assert made.total["nec"].item() is None
+    assert made.prior == alone.prior == pytest.approx(RIGHT["y"].mean(), rel=1e-12)
+    texts = [s.text for s in sentences(made)]
+    assert any("of 3 groups that can be judged differ" in text for text in texts)
+    assert texts[-1] == (
+        "1 of 4 groups has invalid rows: the comparisons with all others, the curves and the prior of the whole log leave it out, and "
+        "values of all rows together are not known."
+    )
+    if isinstance(given.get("cost_fn"), float):
+        assert {figure.id for figure in figures(made)} >= {"roc", "reliability", "cost_curve", "pr"}
+    cell = {column.name: cell for column, cell in group_rows(made, [1], made.labels, None)[0].cells}["rest"]
+    assert (cell.text, cell.why) == ("–", "not known: 2 invalid rows")

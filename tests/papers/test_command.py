@@ -6,6 +6,7 @@ import contextlib
 import importlib.util
 import io
 import math
+import re
 from typing import NamedTuple
 
 import altair as alt
@@ -83,6 +84,33 @@ WIDE = Entry(
 TWO = Paper("two", "B. Author", "On width", [WIDE])
 
 
+def test_numbers_that_no_paper_prints(monkeypatch, tmp_path):
+    """They are of a kind of their own: in the table, the last line, the legend and the file."""
+    numbers = [
+        printed(0.25, "0.25"),
+        printed(0.25, "0.250", against="notebook"),
+        printed(0.26, "0.3", within=0.1, against="figure"),
+        printed(0.27, "0.27", against="simulation"),
+    ]
+    table = Entry(
+        "table-1", "Table 1", "table", "kinds", "ec.nec", table=lambda: Table(["a", "b", "c", "d"], [("", numbers)])
+    )
+    one = Entry("table-2", "Table 2", "table", "one", "ec.nec", table=lambda: Table(["a"], [("", numbers[2:3])]))
+    monkeypatch.setattr(catalogue, "PAPERS", (Paper("kinds", "E. Author", "On kinds", [table, one]),))
+    text = told("--out", tmp_path)
+    assert "0.2500 (0.25)  0.25000 (n 0.250)  0.260 (f 0.3)  0.2700 (s 0.27)" in text
+    assert all(f"({mark} 0.25)" in text for mark in "nfs")
+    assert "4 of 4 agree, the farthest off by 0.04 (0.1); more than a rounding is allowed for 1\n" in re.sub(
+        r"\s*\n {20,}", " ", text
+    )
+    assert "0.260 (f 0.3); more than a rounding is allowed for 1\n" in re.sub(r"\s*\n {20,}", " ", text)
+    assert text.endswith(
+        "5 of 5 numbers agree (1 with print, 1 with the authors' notebook, 2 with what is read off a figure, 1 with another simulation)\n"
+    )
+    kinds = pl.read_csv(tmp_path / "numbers.csv")["held_against"].to_list()
+    assert kinds == ["print", "notebook", "figure", "simulation", "figure"]
+
+
 def wrong_table():
     return Table(
         ["NEC", "beside"], [("a", [printed(0.26, "0.25"), alone(math.nan)]), ("b", [printed(0.25, "0.25"), None])]
@@ -124,7 +152,8 @@ entry       what                in polars_ec   computed (held against)
 one/
 equation-1  cost of a sample    ec.CostMatrix  defines it
 second      Equation 2: NEC     ec.nec         1.000000 (=1.000000)
-table-1     costs of decisions  ec.nec         4 of 4 agree, the farthest off by 0.01 (0.02)
+table-1     costs of decisions  ec.nec         4 of 4 agree, the farthest off by 0.01 (0.02);
+                                               more than a rounding is allowed for 1
 figure-1    a line              ec.plot.roc    there is nothing to read off
 
 5 of 5 numbers agree (2 with print, 1 with an equation, 2 with words or a range)

@@ -125,8 +125,9 @@ def best_and_bayes_thresholds() -> Rows:
                 on_grid, exact = _at_bayes(system, metric), _exact(system, metric)
                 if system == "mc1":
                     best_at, best, bayes = _OF_NOTEBOOK[metric.name]
-                    cells = [printed(threshold, best_at), printed(least, best), alone(metric.bayes)]
-                    cells += [printed(on_grid, bayes), alone(exact)]
+                    pairs = ((threshold, best_at), (least, best), (on_grid, bayes))
+                    at, value_at, value_of_bayes = (printed(*pair, against="notebook") for pair in pairs)
+                    cells = [at, value_at, alone(metric.bayes), value_of_bayes, alone(exact)]
                 else:
                     same = [between(x, least, 1.02 * least, "almost the least") for x in (on_grid, exact)]
                     close = near(threshold, metric.bayes, 0.15, f"near {metric.bayes:.2f}")

@@ -216,7 +216,8 @@ def _ends(metric: str, first: str, last: str) -> list[Number]:
             cells.append(alone(middle))
         else:
             moves = 3 * found.std(ddof=1) + 0.5 * 10.0 ** -len(text.partition(".")[2])
-            cells.append(printed(middle, text, within=0.25 if (metric, prior) == ("auprg", 0.001) else moves))
+            within = 0.25 if (metric, prior) == ("auprg", 0.001) else moves
+            cells.append(printed(middle, text, within=within, against="simulation"))
     return cells
 
 
@@ -346,9 +347,11 @@ def figure_6() -> Rows:
     for reference, formula, mean, spread in ((0.5, "0.9815", "0.9819", 0.0023), (0.01, "0.680", "0.684", 0.004)):
         row = found.row(by_predicate=pl.col("reference") == reference, named=True)
         within = 3 * float(np.std([log[reference] for log in others], ddof=1))
-        cells = [printed(row["closed"], formula, within=within), printed(row["mean"], mean, within=within)]
+        pairs = ((row["closed"], formula), (row["mean"], mean))
+        cells = [printed(*pair, within=within, against="simulation") for pair in pairs]
         low, high = spread / 2.5, spread * 2.5
-        yield f"reference {reference:g}", *cells, between(row["sd"], low, high, f"{spread:g}"), None
+        cells.append(between(row["sd"], low, high, f"{spread:g}", against="simulation"))
+        yield f"reference {reference:g}", *cells, None
     yield "largest difference", None, None, None, between(apart, 0, 0.5, "below 0.5")
 
 

@@ -179,7 +179,7 @@ def two_class_systems() -> Rows:
         for system in SYSTEMS
     }
     rows = {name: [(bar[system], expected[system][name]) for system in SYSTEMS] for name, bar in bars.items()}
-    return rows | {"NBS, printed by the notebook": _row(cal=printed(bars["NBS"]["cal"], "0.36836"))}
+    return rows | {"NBS, in the notebook": _row(cal=printed(bars["NBS"]["cal"], "0.36836", against="notebook"))}
 
 
 def _another(number: float, than: float, what: str) -> Number:
@@ -258,7 +258,7 @@ def ten_class_systems() -> Rows:
         if name in TEN_PRINTED:
             within = 0.003 if name.startswith("RCL") else None
             texts = zip(SYSTEMS, TEN_PRINTED[name], strict=True)
-            yield name, [printed(bar[system], text, within=within) for system, text in texts]
+            yield name, [printed(bar[system], text, within=within, against="notebook") for system, text in texts]
         else:
             yield name, [(bar[system], expected[system][name]) for system in SYSTEMS]
 
@@ -270,7 +270,7 @@ def what_figure_3_shows() -> Rows:
     brier = below(bars["RCL-BS-Txv"]["mcp"], bars["RCL-BS-Dxv"]["mcp"], "Dxv")
     severity = below(error["mcs"] / error["mcp"], affine["mcs"] / affine["mcp"], "that of RCL-CE-Dxv")
     yield "RCL-CE-Dxv", _row(mcp=above(affine["mcp"], 70), mcps=above(affine["mcps"], 70))
-    yield "RCL-CE-Dxv, printed by the notebook", _row(mcs=printed(affine["mcs"], "67.12"))
+    yield "RCL-CE-Dxv, in the notebook", _row(mcs=printed(affine["mcs"], "67.12", against="notebook"))
     yield "RCL-CE-Txv", _row(mcp=below(temperature["mcp"], affine["mcp"], "Dxv"))
     yield "RCL-BS-Txv", _row(mcp=brier)
     yield "NCE", _row(**{s: above(bars["NCE"][s], bars["NBS"][s], "NBS") for s in ("mcs", "mcps")})
@@ -376,7 +376,10 @@ def bootstrap_limits() -> Rows:
     for draws, allowed in ((DRAWS, (0.04, 0.1)), (2 * MANY_DRAWS, (0.02, 0.03))):
         for (system, texts), within in zip(READ_OFF.items(), allowed, strict=True):
             limits = zip(nbs(system, draws)[1:], texts, strict=True)
-            yield f"NBS of {system}, {draws:,} draws", [printed(*pair, within=within) for pair in limits]
+            yield (
+                f"NBS of {system}, {draws:,} draws",
+                [printed(*pair, within=within, against="figure") for pair in limits],
+            )
     (_, low, high), (_, very_low, very_high) = (rcl("cal", f"RCL-BS-H{way}", DRAWS) for way in ("xv", "tt"))
     yield "RCL-BS-Hxv of cal", below(low, -40), below(high, 0)
     yield "RCL-BS-Htt of cal", above(very_low, 0), below(very_high, 40)

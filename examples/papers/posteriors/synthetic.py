@@ -118,8 +118,12 @@ def appendix_c() -> Rows:
         )
         .row(0)
     )
-    yield "K = 2, N = 400, cut off", alone(sum(two), decimals=0), printed(_nbs(two, 0.15), "0.36836"), None
+    of_two, of_ten = (
+        printed(_nbs(*case), text, against="notebook")
+        for case, text in (((two, 0.15), "0.36836"), ((ten, 0.08), "0.318248"))
+    )
+    yield "K = 2, N = 400, cut off", alone(sum(two), decimals=0), of_two, None
     yield "K = 2, N = 400, rounded", alone(400, decimals=0), alone(_nbs((320, 80), 0.15)), None
-    yield "K = 10, N = 2000, cut off", alone(sum(ten), decimals=0), printed(_nbs(ten, 0.08), "0.318248"), None
+    yield "K = 10, N = 2000, cut off", alone(sum(ten), decimals=0), of_ten, None
     yield "mcp: cal at exchanged priors", None, None, (by_prior, 0.0)
     yield "mcs: log-odds of cal times 5", None, None, (by_scale, 0.0)

@@ -4,6 +4,20 @@
 
 {% macro shown(value) %}{{ return("'" ~ value ~ "'" if value is string else value | string) }}{% endmacro %}
 
+{# Refuse arguments that a macro does not have, which Jinja hands over in `unknown`, and name those that it has. #}
+{% macro refuse_unknown(name, unknown, arguments) %}
+    {%- if unknown -%}
+        {%- do polars_ec.refuse(name ~ ' has no argument ' ~ unknown | list | join(', ') ~ ': its arguments are ' ~ arguments | join(', ')) -%}
+    {%- endif -%}
+{% endmacro %}
+
+{# The arguments that the report and its tests have. #}
+{% macro shared_arguments() %}
+    {{ return([
+        'by', 'cost_fn', 'cost_fp', 'threshold', 'prior', 'score_type', 'weight', 'pos_label', 'classes', 'total', 'min_rows', 'interval',
+        'cluster', 'buckets']) }}
+{% endmacro %}
+
 {# A number, which may be infinite. #}
 {% macro checked_number(name, value, way_out) %}
     {%- if value is string or value is boolean or value is not number or value != value -%}

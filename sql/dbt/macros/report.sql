@@ -4,6 +4,7 @@
     relation, score, label, by=[], metrics=none, cost_fn=1, cost_fp=1, threshold=none, prior=none, score_type='posterior', weight=none,
     pos_label=none, classes=none, total=false, min_rows=none, interval=none, cluster=none, buckets=100
 ) %}
+    {%- do polars_ec.refuse_unknown('report', kwargs, ['relation', 'score', 'label', 'metrics'] + polars_ec.shared_arguments()) -%}
     {%- set request = polars_ec.checked_report(
         relation, score, label, by, metrics, cost_fn, cost_fp, threshold, prior, score_type, weight, pos_label, classes, total, min_rows,
         interval, cluster, buckets) -%}

@@ -54,7 +54,10 @@
     {%- if execute -%}
         {%- set found = run_query("SELECT count(*), count(*) FILTER (WHERE schema_name = 'ec') > 0 AND 'ec' IN (SELECT database_name FROM duckdb_databases()) FROM duckdb_functions() WHERE function_name = '" ~ name ~ "' AND 'ec' IN (schema_name, database_name)") -%}
         {%- if found.rows[0][0] == 0 -%}
-            {%- do polars_ec.refuse("DuckDB has no macro ec." ~ name ~ ": put 'plugins: [{module: polars_ec.dbt}]' into the profile (pip install 'polars_ec[dbt]'), or 'vars: {polars_ec_macros: false}' into dbt_project.yml, which does without intervals") -%}
+            {%- set in_plain_sql = {
+                'report': 'plain SQL, which has all but cluster= and total=true',
+                'sketch': 'plain SQL, which has all of it, and assigns clusters to buckets by another hash'} -%}
+            {%- do polars_ec.refuse("DuckDB has no macro ec." ~ name ~ ": put 'plugins: [{module: polars_ec.dbt}]' into the profile (pip install 'polars_ec[dbt]'), or 'vars: {polars_ec_macros: false}' into dbt_project.yml: " ~ in_plain_sql[name]) -%}
         {%- elif found.rows[0][1] -%}
             {%- do polars_ec.refuse('both a schema and an attached database are called ec, so that DuckDB cannot tell which one ec.' ~ name ~ ' is in: attach the database under another alias') -%}
         {%- endif -%}

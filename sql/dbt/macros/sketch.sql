@@ -4,6 +4,9 @@
     relation, score, label, by=[], score_type='posterior', resolution=64, thresholds=[], weight=none, pos_label=none, classes=none,
     cluster=none, buckets=100
 ) %}
+    {%- do polars_ec.refuse_unknown('sketch', kwargs, [
+        'relation', 'score', 'label', 'by', 'score_type', 'resolution', 'thresholds', 'weight', 'pos_label', 'classes', 'cluster',
+        'buckets']) -%}
     {%- set request = polars_ec.checked_sketch(
         relation, score, label, by, score_type, resolution, thresholds, weight, pos_label, classes, cluster, buckets) -%}
     {{ return(polars_ec.written_query(adapter.dispatch('sketch', 'polars_ec')(request), {}, request.texts)) }}
