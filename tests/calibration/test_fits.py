@@ -103,6 +103,26 @@ def check_parameters(rows: pl.DataFrame, fitted: dict, with_shift: bool) -> None
         assert not with_shift or abs(error.sum()) < 1e-8
 
 
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bits", [24, 30, 34, 37, 40, 44])
+def test_scores_that_overlap_within_a_sliver_have_the_least_loss_or_none(bits: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    y = np.arange(12) % 2
+    # In slivers: whole numbers, so that scores are exact. Rows far on the side of their class lose nothing at the least loss.
+    slivers = np.round(8 * (generator.normal(size=12) + 2 * y - 1))
+    slivers[:2] = 3, -2
+    x = np.r_[slivers * 2.0**-bits, generator.uniform(-1, -0.1, 20), generator.uniform(0.1, 1, 20)]
+    labels = np.r_[y, np.repeat([0, 1], 20)]
+    alpha, beta = plain_newton(slivers, y, np.ones(12))
+    least = np.logaddexp(0, (1 - 2 * y) * (alpha * slivers + beta)).sum()
+    fitted = pl.DataFrame({"x": x, "y": labels}).ec.sketch("x", "y", score_type="log_odds", exact=True).calibrate()
+    alpha, beta, reason = fitted.frame.select("alpha", "beta", "reason").row(0)
+    assert reason in ((None,) if bits <= 34 else (None, "not converged"))
+    if reason is None:
+        loss = np.logaddexp(0, (1 - 2 * labels) * (alpha * x + beta)).sum()
+        assert loss == pytest.approx(least, rel=1e-8)
+
+
 @settings(PROFILE, max_examples=int(EXAMPLES or 10))
 @given(small_logs(), st.sampled_from(["affine", "temperature"]), st.booleans())
 def test_fits_of_few_rows_are_defined(log, calibrator, by_group) -> None:
