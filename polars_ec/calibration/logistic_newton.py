@@ -115,24 +115,20 @@ def _evaluate_block(points: Points, slope: Floats, shift: Floats, origin: Floats
     error = np.multiply(points.negative, of_positive, out=of_positive)
     error -= np.multiply(points.positive, of_negative, out=of_negative)
     of_loss, by_shift, by_shift_twice = points.sums(loss, error, curvature)
-    centre = np.zeros(len(slope))
-    if with_shift:
-        centre = points.sums(curvature * x)[0] / by_shift_twice
-        x -= points.spread(centre)
-    else:
-        by_shift = centre
+    centre = points.sums(curvature * x)[0] / by_shift_twice if with_shift else np.zeros(len(slope))
+    x -= points.spread(centre)
     by_slope, by_slope_twice = points.sums(error * x, curvature * x**2)
-    return np.stack([of_loss, by_slope, by_shift, by_slope_twice, by_shift_twice, centre])
+    return np.stack([of_loss, by_slope, by_shift * with_shift, by_slope_twice, by_shift_twice, centre])
 
 
 @quiet
-def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats]) -> LogisticFits:
-    """Minimise the mean logistic loss of each fit over alpha >= 0 and, `with_shift`, beta, from `start`: alpha and beta, NaN where unknown."""
+def fit_lines(points: Points, *, held: Floats | None, start: tuple[Floats, Floats]) -> LogisticFits:
+    """Minimise the mean logistic loss of each fit over alpha >= 0 and beta, unless it is `held`, from `start`: alpha and beta, NaN where unknown."""
     # Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     total = points.spread(*points.sums(points.weight))
     shares = Points(points.starts, points.x, points.negative / total, points.positive / total)
     of_positives, of_negatives = shares.sums(shares.positive, shares.negative)
-    n_fits = len(of_positives)
+    n_fits, with_shift = len(of_positives), held is None
     # In standard units Newton's 2 x 2 systems are well conditioned, wherever the scores lie.
     (mean,) = shares.sums(shares.weight * shares.x) if with_shift else [np.zeros(n_fits)]
     centred = shares.x - shares.spread(mean)
@@ -140,11 +136,12 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     standard = Points(shares.starts, centred / shares.spread(scale), shares.negative, shares.positive)
     known = np.isfinite(start[0])
     slope = np.where(known, start[0] * scale, 0.0)
-    # Where alpha is 0, the best beta gives the prior.
-    own = np.log(of_positives / of_negatives) if with_shift else np.zeros(n_fits)
-    shift = np.where(known, start[1] + start[0] * mean, own)
-    # With a shift losses are in proportion to the weight of the rarer class: so are the steps that still matter.
-    rarer = np.minimum(of_positives, of_negatives) if with_shift else np.ones(n_fits)
+    # Where alpha is 0, the best beta gives the prior; and losses are in proportion to its rarer class: so are the steps that still matter.
+    if held is None:
+        shift = np.where(known, start[1] + start[0] * mean, np.log(of_positives / of_negatives))
+        rarer = np.minimum(of_positives, of_negatives)
+    else:
+        shift, rarer = held.copy(), 2 / (1 + np.exp(np.abs(held)))
     slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift, rarer)
     # Rounding may take an alpha of about 0 below it.
     alpha = np.maximum(slope / scale, 0.0)
@@ -159,9 +156,7 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
         # Where classes nearly part, slopes are so steep that flat derivatives say little.
         & (_step(reached)[2] <= _SMALL_GAIN * loss)
         & (steepest <= _FLAT * rarer)
-        & np.isfinite(scale)
-        & np.isfinite(alpha)
-        & np.isfinite(beta)
+        & np.isfinite([scale, alpha, beta]).all(axis=0)
     )
     return LogisticFits(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
 
