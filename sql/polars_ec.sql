@@ -1469,21 +1469,17 @@ CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, co
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
 CREATE OR REPLACE MACRO ec._value_of_recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 COMMENT ON MACRO ec.recall_gain IS 'Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.';
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
@@ -1614,8 +1610,8 @@ CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn 
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1];
 COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the F1 of the class against the rest; `f1_of_averages` is the other F that is called macro. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).';
--- Without hits it is 0.
-CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y = 0 THEN x ELSE 2 * x * (y / (x + y)) END;
+-- Without hits it is 0/0.
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
 CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -3002,7 +2998,7 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
 COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
 -- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
--- The algorithm is that of polars_ec/inference/quantiles.py, which says why it is right; the nodes and weights are those of its rules.
+-- The algorithm is that of polars_ec/inference/confidence.py, which says why it is right; the nodes and weights are those of its rules.
 
 -- Wichura 1988, algorithm AS 241 (PPND16).
 CREATE OR REPLACE MACRO ec._normal_in_the_middle(r) AS

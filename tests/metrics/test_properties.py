@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from tests.support.cases import CASES, Case, mostly_slow
+from tests.support.doors import evaluate
 from tests.support.oracle import Group
 from tests.support.profile import EXAMPLES, PROFILE
 
@@ -363,3 +364,28 @@ def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> 
         options["costs"] = options["costs"] or [[float(i != j) for j in range(k)] for i in range(k)]
         cases = [case for case in cases if "costs" in case.options]
     check(cases, rows, options, k, dtype, connection)
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "prior", "expected"),
+    [
+        # No positives: recall and the prior are 0/0 and 0.
+        ([0, 0, 0], [0.1, 0.2, 0.9], None, None),
+        ([0, 0, 0], [0.1, 0.2, 0.9], 0.0, None),
+        # No negatives, so that the class of prior 0.7 has no rows.
+        ([1, 1, 1], [0.1, 0.8, 0.9], 0.3, None),
+        # A prior of 0 and no hit: 0/0. With a hit it is (recall - 0) / recall.
+        ([0, 1, 1], [0.1, 0.2, 0.3], 0.0, None),
+        ([0, 1, 1], [0.1, 0.2, 0.9], 0.0, 1.0),
+        ([0, 1, 1], [0.1, 0.2, 0.9], 0.3, (0.5 - 0.3) / (0.7 * 0.5)),
+        ([0, 1, 1], [0.1, 0.2, 0.3], 0.3, -math.inf),
+    ],
+)
+def test_recall_gain_is_null_where_it_is_not_defined(labels, scores, prior, expected) -> None:
+    log = pl.DataFrame({"score": scores, "label": labels}, schema={"score": pl.Float64, "label": pl.Int64})
+    stated = {} if prior is None else {"prior": prior}
+    values = [evaluate(door, "recall_gain", log, **stated) for door in ("function", "sql")]
+    values.append(log.ec.sketch("score", "label").evaluate("recall_gain", **stated)["recall_gain"].item())
+    report = log.ec.report("score", "label", metrics=["recall_gain"], **stated)
+    values.append(report["recall_gain" if prior is None else "recall_gain_at_prior"].item())
+    assert values == [None if expected is None else pytest.approx(expected)] * 4
