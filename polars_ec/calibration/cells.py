@@ -71,7 +71,20 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     at_zero = reason == REVERSED
     columns["alpha"][at_zero] = columns["gradient_norm"][at_zero] = n_iterations[at_zero] = 0
     columns["beta"][at_zero] = (training.prior_log_odds if held is None else held)[at_zero]
-    _solve(training, held, solved, columns, n_iterations)
+    first, finite = np.arange(training.n_fits) < training.n_groups, np.isfinite(x)
+    # Newton: first for all rows of each group, from where the folds of a group then start.
+    for chosen in (solved & first, solved & ~first):
+        if not chosen.any():
+            continue
+        fit, cell = training.points(chosen, finite)
+        starts = np.flatnonzero(np.diff(fit, prepend=-1))
+        points = Points(starts, x[cell], *training.weights(fit, cell))
+        whole = np.flatnonzero(chosen) % training.n_groups
+        start = columns["alpha"][whole], columns["beta"][whole]
+        lines = fit_lines(points, held=None if held is None else held[chosen], start=start)
+        for name, values in columns.items():
+            values[chosen] = np.where(lines.converged, getattr(lines, name), np.nan)
+        n_iterations[chosen] = np.where(lines.converged, lines.n_iterations, -1)
     failed = solved & np.isnan(columns["alpha"])
     reason = np.where(failed, "not converged", reason).astype(np.str_)
     return affine_table(training, reason, columns, n_iterations)
@@ -84,17 +97,14 @@ def affine_table(
     table = pl.DataFrame(
         {
             "fit": np.arange(training.n_fits),
-            "alpha": columns["alpha"],
-            "beta": columns["beta"],
+            **columns,
             "n": training.n,
             "n_iterations": n_iterations,
-            "gradient_norm": columns["gradient_norm"],
             "reason": reason_column(reason),
         }
     )
     return table.with_columns(
-        pl.col("alpha", "beta", "gradient_norm").fill_nan(None),
-        pl.when(pl.col("n_iterations") >= 0).then("n_iterations"),
+        pl.col(*columns).fill_nan(None), pl.when(pl.col("n_iterations") >= 0).then("n_iterations")
     )
 
 
@@ -133,26 +143,6 @@ def _reversed(training: Training, held: Floats | None) -> Bools:
     sums = table.total(weight * x)
     rises: Bools = shares[1] * sums[:, 0] - shares[0] * sums[:, 1] >= 0
     return rises.ravel()
-
-
-def _solve(
-    training: Training, held: Floats | None, solved: Bools, columns: dict[str, Floats], n_iterations: Integers
-) -> None:
-    """Newton: first for all rows of each group, from where the folds of a group then start."""
-    first = np.arange(training.n_fits) < training.n_groups
-    finite = np.isfinite(training.table.log_odds)
-    for chosen in (solved & first, solved & ~first):
-        if not chosen.any():
-            continue
-        fit, cell = training.points(chosen, finite)
-        starts = np.flatnonzero(np.diff(fit, prepend=-1))
-        points = Points(starts, training.table.log_odds[cell], *training.weights(fit, cell))
-        whole = np.flatnonzero(chosen) % training.n_groups
-        start = columns["alpha"][whole], columns["beta"][whole]
-        lines = fit_lines(points, held=None if held is None else held[chosen], start=start)
-        for name, values in (("alpha", lines.alpha), ("beta", lines.beta), ("gradient_norm", lines.gradient_norm)):
-            columns[name][chosen] = np.where(lines.converged, values, np.nan)
-        n_iterations[chosen] = np.where(lines.converged, lines.n_iterations, -1)
 
 
 # The Gaussian score model: normal scores with a mean for each class and one variance, so that their LLR is affine.
