@@ -352,12 +352,13 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type, prior) AS
     invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
                            THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
+-- Log-likelihoods that are all -inf at the prior are wrong; a row that misses one of them misses it all the same.
 CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
 (score, score_type "NULL", prior) AS score,
 (score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
     invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
-                           THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
+                           THEN list_transform(_v, lambda _x: CASE WHEN _x IS NOT NULL THEN CAST('nan' AS DOUBLE) END) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
@@ -1081,7 +1082,7 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
                              AND ec._addable(_s['n1'] + _s['n0'])
                         THEN ec._share(_s['n1'], _s['n0']) END)[1];
-COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
+COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists, of two numbers too: [N_0/N, ..., N_(K-1)/N]';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),

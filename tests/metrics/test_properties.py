@@ -389,3 +389,15 @@ def test_recall_gain_is_null_where_it_is_not_defined(labels, scores, prior, expe
     report = log.ec.report("score", "label", metrics=["recall_gain"], **stated)
     values.append(report["recall_gain" if prior is None else "recall_gain_at_prior"].item())
     assert values == [None if expected is None else pytest.approx(expected)] * 4
+
+
+@pytest.mark.parametrize("door", mostly_slow(["function", "sql"], ["sql"]))
+@pytest.mark.parametrize("missing", [[-math.inf, -math.inf, None], [None, -math.inf, -math.inf], [None, None, None]])
+def test_log_likelihoods_that_are_null_or_impossible_are_missing(door: str, missing: list[float | None]) -> None:
+    """Null in any part is missing, whatever else the row holds: the value is that of the other rows."""
+    rows = np.log([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
+    schema = {"score": pl.Array(pl.Float64, 3), "label": pl.Int64}
+    log = pl.DataFrame({"score": [missing, *rows.tolist()], "label": [0, 0, 1, 2]}, schema=schema)
+    options = {"score_type": "log_likelihoods", "prior": "uniform"}
+    assert evaluate(door, "cross_entropy", log, **options) == pytest.approx(-np.trace(rows) / 3)
+    assert evaluate(door, "accuracy", log, **options) == 1
