@@ -68,8 +68,8 @@ CREATE OR REPLACE MACRO ec.class_nec(table) AS
 CREATE OR REPLACE MACRO ec.macro_precision(table) AS list_transform(table, lambda _t: ec._mean_of(ec._precisions(_t)))[1];
 CREATE OR REPLACE MACRO ec.macro_recall(table) AS list_transform(table, lambda _t: ec._mean_of(ec._recalls(_t)))[1];
 CREATE OR REPLACE MACRO ec.macro_f1(table) AS list_transform(table, lambda _t: ec._mean_of(ec._f1s(_t)))[1];
--- Without hits it is 0.
-CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y = 0 THEN x ELSE 2 * x * (y / (x + y)) END;
+-- Without hits it is 0/0.
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
 CREATE OR REPLACE MACRO ec.f1_of_averages(table) AS
     list_transform(table, lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1];
 CREATE OR REPLACE MACRO ec.micro_precision(table) AS

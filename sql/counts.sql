@@ -384,7 +384,7 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs, score_type, w
                      'rows': ec._kept(NULL, score, label, weight, ec._whole_row(score, label, weight)), 'c': ec._given_costs(costs)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
                         THEN ec._class_priors(ec._class_n(_s['tally'], _s['n'], _s['rows']), NULL, NULL) END)[1];
-COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
+COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists, of two numbers too: [N_0/N, ..., N_(K-1)/N]';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),

@@ -208,9 +208,8 @@ CREATE OR REPLACE MACRO ec.lr_minus(cells) AS list_transform(cells, lambda _c: e
 CREATE OR REPLACE MACRO ec.precision_gain(cells) AS
     list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec.recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
 

@@ -352,12 +352,13 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type, prior) AS
     invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
                            THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
+-- Log-likelihoods that are all -inf at the prior are wrong; a row that misses one of them misses it all the same.
 CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
 (score, score_type "NULL", prior) AS score,
 (score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
     invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
-                           THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
+                           THEN list_transform(_v, lambda _x: CASE WHEN _x IS NOT NULL THEN CAST('nan' AS DOUBLE) END) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 
@@ -1081,7 +1082,7 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
                              AND ec._addable(_s['n1'] + _s['n0'])
                         THEN ec._share(_s['n1'], _s['n0']) END)[1];
-COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists: [N_0/N, ..., N_(K-1)/N]';
+COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists, of two numbers too: [N_0/N, ..., N_(K-1)/N]';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
@@ -1469,21 +1470,17 @@ CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, co
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
 CREATE OR REPLACE MACRO ec._value_of_recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] = 0 THEN NULL
-                                         WHEN _c['p1'] = 0 THEN 1e0
-                                         ELSE 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
+        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
 COMMENT ON MACRO ec.recall_gain IS 'Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.';
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
@@ -1614,8 +1611,8 @@ CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn 
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1];
 COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the F1 of the class against the rest; `f1_of_averages` is the other F that is called macro. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).';
--- Without hits it is 0.
-CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y = 0 THEN x ELSE 2 * x * (y / (x + y)) END;
+-- Without hits it is 0/0.
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
 CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -3798,7 +3795,7 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
--- What is 0.3 without a name? A number as it is written is a DECIMAL, and goes to the overload that takes one rather than to the others.
+-- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
     SELECT ec._fail('what comes after the label of ec.report needs its name: prior := 0.3 or interval := 0.95');
 
@@ -3827,13 +3824,13 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
         min_rows, interval, cluster, buckets)),
-(log, score, label, unnamed DECIMAL, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
-(log, score, label, unnamed DECIMAL, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
-(log, score, label, unnamed DECIMAL, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
-(log, score, label, unnamed DECIMAL, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
 COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';
 -- Last, so that whoever finds the version finds all.

@@ -295,7 +295,7 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
--- What is 0.3 without a name? A number as it is written is a DECIMAL, and goes to the overload that takes one rather than to the others.
+-- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
     SELECT ec._fail('what comes after the label of ec.report needs its name: prior := 0.3 or interval := 0.95');
 
@@ -324,12 +324,12 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
         min_rows, interval, cluster, buckets)),
-(log, score, label, unnamed DECIMAL, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
-(log, score, label, unnamed DECIMAL, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
-(log, score, label, unnamed DECIMAL, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
-(log, score, label, unnamed DECIMAL, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
 COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';

@@ -343,12 +343,13 @@ CREATE OR REPLACE MACRO ec._likely(score, score_type "NULL", prior "NULL") AS sc
 (score, score_type, prior) AS
     invoke(lambda _s: CASE WHEN score_type = 'llr' AND isnan(_s + ec._prior_log_odds(prior, score_type))
                            THEN CAST('nan' AS DOUBLE) ELSE _s END, score);
+-- Log-likelihoods that are all -inf at the prior are wrong; a row that misses one of them misses it all the same.
 CREATE OR REPLACE MACRO ec._likely_list(score, score_type "NULL", prior "NULL") AS score,
 (score, score_type "NULL", prior) AS score,
 (score, score_type, prior "NULL") AS score,
 (score, score_type, prior) AS
     invoke(lambda _v: CASE WHEN score_type = 'log_likelihoods' AND list_max(ec._log_joint(_v, prior)) = CAST('-inf' AS DOUBLE)
-                           THEN list_transform(_v, lambda _x: CAST('nan' AS DOUBLE)) ELSE _v END, score);
+                           THEN list_transform(_v, lambda _x: CASE WHEN _x IS NOT NULL THEN CAST('nan' AS DOUBLE) END) ELSE _v END, score);
 
 -- Decisions -----------------------------------------------------------------------------------------------------------
 

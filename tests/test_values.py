@@ -371,6 +371,10 @@ def test_classes_as_scikit_learn_has_them() -> None:
             r"report\(\) takes a table and the names of its columns: of arrays make one",
         ),
         (lambda: ec.report(pl.DataFrame({"p": P, "y": Y}), "p", "y", by=np.array(Y)), r"by= holds values \(ndarray\)"),
+        (
+            lambda: ec.accuracy(P, ["no" if y == 0 else "Yes" for y in Y], pos_label="yes"),
+            r"'label': no row has the label 'yes' \(pos_label=\): the nearest values are 'Yes'",
+        ),
         (lambda: ec.nec(P), "nec\\(\\): missing a required argument: 'label'"),
         (lambda: ec.nec(P, Y, cost_fm=4), "did you mean cost_fp"),
     ],
@@ -378,6 +382,17 @@ def test_classes_as_scikit_learn_has_them() -> None:
 def test_errors_name_the_value_and_the_way_out(call, message: str) -> None:
     with pytest.raises((TypeError, ValueError), match=message):
         call()
+
+
+def test_a_positive_label_that_no_row_has_and_none_resembles_is_a_warning() -> None:
+    """There may be no positive row, so that there is a value all the same, and the labels are shown."""
+    with pytest.warns(
+        UserWarning, match=r"no row has the label 'late' \(pos_label=\): its values are 'yes', 'no'"
+    ) as warned:
+        assert ec.accuracy([0.1, 0.2, 0.9], ["no", "yes", "no"], pos_label="late") == pytest.approx(2 / 3)
+    assert warned[0].filename == __file__
+    # Without any label there is nothing to tell.
+    assert ec.accuracy([0.1], pl.Series([None], dtype=pl.String), pos_label="late") is None
 
 
 def test_one_index_in_two_orders_is_an_error() -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from typing import TypeVar, Unpack
 
 import polars as pl
 
+from polars_ec.arguments.classes import without_positives
 from polars_ec.arguments.inputs import as_lazy, is_read_once
 from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.exceptions import InvalidDataError
-from polars_ec.scores.read import by_likeness, expand, meant_values, resolve_columns, with_prior_column
+from polars_ec.scores.read import expand, resolve_columns, with_prior_column
 from polars_ec.typing import FrameLike, IntoExpr
 
 FrameT = TypeVar("FrameT", bound=FrameLike)
@@ -90,25 +90,14 @@ def validate(
                     f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
                 )
         if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
-            messages += _without_positives(lazy, rows.labels.label, checked.pos_label)
+            values = (
+                lazy.select(rows.labels.label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming")
+            )
+            name = rows.labels.label.meta.output_name()
+            messages += without_positives(name, values.to_series().sort(), checked.pos_label)
     if messages:
         raise InvalidDataError("\n".join(messages))
     return frame
-
-
-def _without_positives(frame: pl.LazyFrame, label: pl.Expr, pos_label: object) -> list[str]:
-    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
-
-    A log may well have no positive row, so that only a value that differs in case or form is an error.
-    """
-    values = frame.select(label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming").to_series()
-    meant = meant_values(pos_label, values)
-    shown = ", ".join(map(repr, meant or by_likeness(pos_label, values.sort())[:_SHOWN_ROWS]))
-    text = f"{label.meta.output_name()!r}: no row has the label {pos_label!r} (pos_label=): "
-    if meant:
-        return [f"{text}the nearest values are {shown}"]
-    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=2)
-    return []
 
 
 def _first_rows(frame: pl.LazyFrame, columns: list[pl.Expr], mask: pl.Expr) -> str:

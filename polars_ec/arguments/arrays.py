@@ -9,7 +9,9 @@ from typing import Any, cast
 
 import polars as pl
 
+from polars_ec.arguments.classes import plain, without_positives
 from polars_ec.arguments.inputs import as_lazy, is_instance
+from polars_ec.exceptions import InvalidDataError
 from polars_ec.numerics import np
 
 _STREAMS = ("__arrow_c_array__", "__arrow_c_stream__")
@@ -43,6 +45,10 @@ def of_values(
     frame = pl.DataFrame(list(series.values()))
     expression = function(**{**arguments, **{name: pl.col(name) for name in series}})
     result = frame.select(expression).to_series()
+    labels, pos_label = series.get("label", pl.Series()).drop_nulls().unique(), plain(arguments.get("pos_label"))
+    if pos_label is not None and len(labels) and not pl.select((pl.lit(labels) == pl.lit(pos_label)).any()).item():
+        for fault in without_positives("label", labels.sort(), pos_label):
+            raise InvalidDataError(fault)
     # Of no rows a metric is one value, and a function of rows none.
     return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
 

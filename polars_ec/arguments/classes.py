@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -15,6 +16,7 @@ order, or a mapping from class), "uniform", or an expression that is constant in
 and a sketch, also takes "overall": the shares of the classes in all of it."""
 
 _SUM_TOLERANCE = 1e-6
+_SHOWN_LABELS = 5
 
 
 @dataclass(frozen=True)
@@ -266,3 +268,39 @@ def _components(expression: pl.Expr, dtype: pl.DataType, classes: ClassNames) ->
         places = classes.places(names, "prior=, a struct,", or_in_order=True)
         return [expression.struct.field(names[place]).cast(pl.Float64) for place in places]
     raise TypeError(f"the prior's dtype is {dtype}: pass a number, or an Array, List or Struct of {n_classes} shares")
+
+
+def meant_values(wanted: object, values: Iterable[object]) -> list[object]:
+    """Values that equal `wanted` but for case, spaces at the ends and the form of a number."""
+    return [value for value in values if _as_compared(value) == _as_compared(wanted)]
+
+
+def by_likeness(wanted: object, values: Iterable[object]) -> list[object]:
+    """The values, those first that look most like `wanted`."""
+    # Imported here, for only logs without a positive row need it.
+    import difflib
+
+    one = _as_compared(wanted)
+    return sorted(values, key=lambda value: -difflib.SequenceMatcher(None, one, _as_compared(value)).ratio())
+
+
+def _as_compared(value: object) -> str:
+    text = str(value).strip().casefold()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
+
+
+def without_positives(name: str, labels: Iterable[object], pos_label: object) -> list[str]:
+    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
+
+    A log may well have no positive row, so that only a value that differs in case or form is an error.
+    """
+    meant = meant_values(pos_label, labels)
+    shown = ", ".join(map(repr, meant or by_likeness(pos_label, labels)[:_SHOWN_LABELS]))
+    text = f"{name!r}: no row has the label {pos_label!r} (pos_label=): "
+    if meant:
+        return [f"{text}the nearest values are {shown}"]
+    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=4)
+    return []

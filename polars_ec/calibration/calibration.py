@@ -112,8 +112,8 @@ def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 # The parameters of fitted calibrators, as a table; and the calibrated scores of rows, by their groups.
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "gaussian", "pav", "histogram"]
-"""`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0. `gaussian`: those of
-normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the share of positives in
+"""`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0, of LLRs
+with the prior's log-odds. `gaussian`: those of normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the share of positives in
 the bin of the posterior."""
 
 CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)

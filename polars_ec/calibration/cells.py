@@ -58,8 +58,10 @@ from polars_ec.typing import Rule
 def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     """A row per `fit`: `alpha`, `beta`, `n`, `n_iterations`, `gradient_norm`, `reason`."""
     x = training.table.log_odds
+    # Without a shift posteriors keep the prior that they have, and LLRs are at that of the fit.
+    held = None if with_shift else np.where(training.table.grid.scale.needs_prior, training.prior_log_odds, 0.0)
     reasons = [*training.why_untrained(), *_why_unsolved(training, with_shift)]
-    reversed_, infinite = _reversed(training, with_shift), training.any(training.seen & np.isinf(x))
+    reversed_, infinite = _reversed(training, held), training.any(training.seen & np.isinf(x))
     # The limit at alpha = 0 would send infinite scores nowhere.
     reasons += [(reversed_ & infinite, "infinite log-odds"), (reversed_, REVERSED)]
     reason = first_reason(reasons)
@@ -68,8 +70,21 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     n_iterations = np.full(training.n_fits, -1)
     at_zero = reason == REVERSED
     columns["alpha"][at_zero] = columns["gradient_norm"][at_zero] = n_iterations[at_zero] = 0
-    columns["beta"][at_zero] = training.prior_log_odds[at_zero] if with_shift else 0
-    _solve(training, with_shift, solved, columns, n_iterations)
+    columns["beta"][at_zero] = (training.prior_log_odds if held is None else held)[at_zero]
+    first, finite = np.arange(training.n_fits) < training.n_groups, np.isfinite(x)
+    # Newton: first for all rows of each group, from where the folds of a group then start.
+    for chosen in (solved & first, solved & ~first):
+        if not chosen.any():
+            continue
+        fit, cell = training.points(chosen, finite)
+        starts = np.flatnonzero(np.diff(fit, prepend=-1))
+        points = Points(starts, x[cell], *training.weights(fit, cell))
+        whole = np.flatnonzero(chosen) % training.n_groups
+        start = columns["alpha"][whole], columns["beta"][whole]
+        lines = fit_lines(points, held=None if held is None else held[chosen], start=start)
+        for name, values in columns.items():
+            values[chosen] = np.where(lines.converged, getattr(lines, name), np.nan)
+        n_iterations[chosen] = np.where(lines.converged, lines.n_iterations, -1)
     failed = solved & np.isnan(columns["alpha"])
     reason = np.where(failed, "not converged", reason).astype(np.str_)
     return affine_table(training, reason, columns, n_iterations)
@@ -82,17 +97,14 @@ def affine_table(
     table = pl.DataFrame(
         {
             "fit": np.arange(training.n_fits),
-            "alpha": columns["alpha"],
-            "beta": columns["beta"],
+            **columns,
             "n": training.n,
             "n_iterations": n_iterations,
-            "gradient_norm": columns["gradient_norm"],
             "reason": reason_column(reason),
         }
     )
     return table.with_columns(
-        pl.col("alpha", "beta", "gradient_norm").fill_nan(None),
-        pl.when(pl.col("n_iterations") >= 0).then("n_iterations"),
+        pl.col(*columns).fill_nan(None), pl.when(pl.col("n_iterations") >= 0).then("n_iterations")
     )
 
 
@@ -114,14 +126,15 @@ def _why_unsolved(training: Training, with_shift: bool) -> list[tuple[Bools, str
     return [(hopeless, "infinite log-odds"), (flat, "one score"), (separable, "separable")]
 
 
-def _reversed(training: Training, with_shift: bool) -> Bools:
-    """True if the least loss is at some alpha <= 0: if it does not fall from alpha = 0 upwards."""
+def _reversed(training: Training, held: Floats | None) -> Bools:
+    """True if the least loss is at some alpha <= 0: if it does not fall from alpha = 0 upwards, with beta as it is `held`."""
     table = training.table
     finite = np.isfinite(table.log_odds)
     weight = training.weight * finite
     x = np.where(finite, table.log_odds, 0.0)
-    shares = np.full((2, len(weight), 1), 0.5)
-    if with_shift:
+    if held is not None:
+        shares = 1 / (1 + np.exp(np.multiply.outer([1, -1], held.reshape(len(weight), -1))))
+    else:
         own = table.total(weight)
         shares = (own / own.sum(axis=1, keepdims=True)).swapaxes(0, 1)
         # The shares of a class, times the other's sums, cancel where all scores are the same: so they may be moved to the middle.
@@ -130,26 +143,6 @@ def _reversed(training: Training, with_shift: bool) -> Bools:
     sums = table.total(weight * x)
     rises: Bools = shares[1] * sums[:, 0] - shares[0] * sums[:, 1] >= 0
     return rises.ravel()
-
-
-def _solve(
-    training: Training, with_shift: bool, solved: Bools, columns: dict[str, Floats], n_iterations: Integers
-) -> None:
-    """Newton: first for all rows of each group, from where the folds of a group then start."""
-    first = np.arange(training.n_fits) < training.n_groups
-    finite = np.isfinite(training.table.log_odds)
-    for chosen in (solved & first, solved & ~first):
-        if not chosen.any():
-            continue
-        fit, cell = training.points(chosen, finite)
-        starts = np.flatnonzero(np.diff(fit, prepend=-1))
-        points = Points(starts, training.table.log_odds[cell], *training.weights(fit, cell))
-        whole = np.flatnonzero(chosen) % training.n_groups
-        start = columns["alpha"][whole], columns["beta"][whole]
-        lines = fit_lines(points, with_shift=with_shift, start=start)
-        for name, values in (("alpha", lines.alpha), ("beta", lines.beta), ("gradient_norm", lines.gradient_norm)):
-            columns[name][chosen] = np.where(lines.converged, values, np.nan)
-        n_iterations[chosen] = np.where(lines.converged, lines.n_iterations, -1)
 
 
 # The Gaussian score model: normal scores with a mean for each class and one variance, so that their LLR is affine.
@@ -348,9 +341,9 @@ def calibrate(
     """The transform of scores into calibrated posteriors, fitted for every group of a sketch at once.
 
     affine: log-odds' = alpha log-odds + beta, where alpha >= 0 and beta make the cross-entropy least, found by Newton's
-    method; temperature: the same with beta = 0. The order of the scores is kept: scores that point the wrong way get
-    alpha = 0, the limit at which every posterior is the prior (0.5 for temperature), and the reason "reversed". LLRs are
-    taken as log-odds are, and become posteriors at the prior. With a stated prior, affine is prior-weighted logistic
+    method; temperature: the same with beta = 0, of LLRs with beta = ln(P_1 / P_0). The order of the scores is kept: scores that
+    point the wrong way get alpha = 0, the limit at which every posterior is the prior (0.5 for temperature of other scores than
+    LLRs), and the reason "reversed". LLRs are taken as log-odds are, and become posteriors at the prior. With a stated prior, affine is prior-weighted logistic
     regression, of raw scores too. gaussian: the scores of either class are normal, with means m_1 and m_0 and one variance v,
     the mean of those of both classes at the prior; then alpha = (m_1 - m_0) / v, beta = -alpha (m_1 + m_0) / 2 + ln(P_1 / P_0).
     pav: isotonic regression, the posterior that never falls

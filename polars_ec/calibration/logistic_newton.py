@@ -13,6 +13,8 @@ CONVERGED = 1e-20
 CLOSE_ENOUGH = 1e-12
 # Derivatives of the mean loss by the parameters of scores in standard units.
 _FLAT = 1e-7
+# The share of the loss that one more step may promise at what is returned.
+_SMALL_GAIN = 1e-9
 _MAX_EVALUATIONS = 200
 # Points worked on at once: a dozen arrays of so many stay in the cache, which is four times as fast.
 _BLOCK = 2**15
@@ -78,26 +80,27 @@ class Points:
         return Points(np.cumsum(lengths) - lengths, self.x[kept], self.negative[kept], self.positive[kept])
 
 
-def _step(value: Floats, with_shift: bool) -> tuple[Floats, Floats, Floats]:
-    """Newton's step from a place with this `_evaluate`, and what its slope promises: the squared Newton decrement."""
-    _, by_slope, by_shift, slope_slope, slope_shift, shift_shift = value
-    if not with_shift:
-        slope = -by_slope / slope_slope
-        return slope, np.zeros_like(slope), -slope * by_slope
-    determinant = slope_slope * shift_shift - slope_shift**2
-    slope = (slope_shift * by_shift - shift_shift * by_slope) / determinant
-    shift = (slope_shift * by_slope - slope_slope * by_shift) / determinant
+def _step(value: Floats) -> tuple[Floats, Floats, Floats]:
+    """Newton's step from a place with this `_evaluate`, where the scores count from the centre, and the squared Newton decrement."""
+    _, by_slope, by_shift, by_slope_twice, by_shift_twice, _ = value
+    slope, shift = -by_slope / by_slope_twice, -by_shift / by_shift_twice
     return slope, shift, -slope * by_slope - shift * by_shift
 
 
-def _evaluate(points: Points, slope: Floats, shift: Floats) -> Floats:
-    """Mean loss of each fit, its two first derivatives, and the second ones: by slope, by both, by shift."""
-    return np.hstack([_evaluate_block(block, slope[fits], shift[fits]) for fits, block in points.blocks])
+def _evaluate(points: Points, slope: Floats, shift: Floats, origin: Floats, with_shift: bool) -> Floats:
+    """Mean loss of each fit at slope x (x - origin) + shift; its first and second derivatives by both; and the `centre` of x - origin.
+
+    The centre is the mean by curvature, and derivatives by slope are at scores that count from there: then no second one is by both.
+    Elsewhere their determinant cancels where scores are nearly separable. Without a shift, by which there is none, the centre is 0.
+    """
+    blocks = [_evaluate_block(block, slope[f], shift[f], origin[f], with_shift) for f, block in points.blocks]
+    return np.hstack(blocks)
 
 
-def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
+def _evaluate_block(points: Points, slope: Floats, shift: Floats, origin: Floats, with_shift: bool) -> Floats:
+    x = points.x - points.spread(origin)
     z = points.spread(slope)
-    z *= points.x
+    z *= x
     z += points.spread(shift)
     odds = np.exp(z)
     inverse = 1 / odds
@@ -111,18 +114,21 @@ def _evaluate_block(points: Points, slope: Floats, shift: Floats) -> Floats:
     curvature *= points.weight
     error = np.multiply(points.negative, of_positive, out=of_positive)
     error -= np.multiply(points.positive, of_negative, out=of_negative)
-    leaning = curvature * points.x
-    return np.stack(points.sums(loss, error * points.x, error, leaning * points.x, leaning, curvature))
+    of_loss, by_shift, by_shift_twice = points.sums(loss, error, curvature)
+    centre = points.sums(curvature * x)[0] / by_shift_twice if with_shift else np.zeros(len(slope))
+    x -= points.spread(centre)
+    by_slope, by_slope_twice = points.sums(error * x, curvature * x**2)
+    return np.stack([of_loss, by_slope, by_shift * with_shift, by_slope_twice, by_shift_twice, centre])
 
 
 @quiet
-def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats]) -> LogisticFits:
-    """Minimise the mean logistic loss of each fit over alpha >= 0 and, `with_shift`, beta, from `start`: alpha and beta, NaN where unknown."""
+def fit_lines(points: Points, *, held: Floats | None, start: tuple[Floats, Floats]) -> LogisticFits:
+    """Minimise the mean logistic loss of each fit over alpha >= 0 and beta, unless it is `held`, from `start`: alpha and beta, NaN where unknown."""
     # Every evaluation serves all fits that have not converged: some take their next Newton step, while others halve theirs.
     total = points.spread(*points.sums(points.weight))
     shares = Points(points.starts, points.x, points.negative / total, points.positive / total)
     of_positives, of_negatives = shares.sums(shares.positive, shares.negative)
-    n_fits = len(of_positives)
+    n_fits, with_shift = len(of_positives), held is None
     # In standard units Newton's 2 x 2 systems are well conditioned, wherever the scores lie.
     (mean,) = shares.sums(shares.weight * shares.x) if with_shift else [np.zeros(n_fits)]
     centred = shares.x - shares.spread(mean)
@@ -130,25 +136,27 @@ def fit_lines(points: Points, *, with_shift: bool, start: tuple[Floats, Floats])
     standard = Points(shares.starts, centred / shares.spread(scale), shares.negative, shares.positive)
     known = np.isfinite(start[0])
     slope = np.where(known, start[0] * scale, 0.0)
-    # Where alpha is 0, the best beta gives the prior.
-    own = np.log(of_positives / of_negatives) if with_shift else np.zeros(n_fits)
-    shift = np.where(known, start[1] + start[0] * mean, own)
-    # With a shift losses are in proportion to the weight of the rarer class: so are the steps that still matter.
-    rarer = np.minimum(of_positives, of_negatives) if with_shift else np.ones(n_fits)
+    # Where alpha is 0, the best beta gives the prior; and losses are in proportion to its rarer class: so are the steps that still matter.
+    if held is None:
+        shift = np.where(known, start[1] + start[0] * mean, np.log(of_positives / of_negatives))
+        rarer = np.minimum(of_positives, of_negatives)
+    else:
+        shift, rarer = held.copy(), 2 / (1 + np.exp(np.abs(held)))
     slope, shift, n_iterations, gain = _minimise(standard, slope, shift, with_shift, rarer)
     # Rounding may take an alpha of about 0 below it.
     alpha = np.maximum(slope / scale, 0.0)
     beta = shift - alpha * mean
     # At what is returned, because alpha x + beta has few digits left where scores differ by little of their size.
-    _, by_alpha, by_beta, *_ = _evaluate(shares, alpha, beta)
-    by_beta = by_beta if with_shift else np.zeros(n_fits)
+    reached = _evaluate(shares, alpha, beta, np.zeros(n_fits), with_shift)
+    loss, by_slope, by_beta, *_, centre = reached
+    by_alpha = by_slope + centre * by_beta
     steepest = np.maximum(np.abs(by_alpha - mean * by_beta) / scale, np.abs(by_beta))
     converged = (
         (gain <= CLOSE_ENOUGH * rarer)
+        # Where classes nearly part, slopes are so steep that flat derivatives say little.
+        & (_step(reached)[2] <= _SMALL_GAIN * loss)
         & (steepest <= _FLAT * rarer)
-        & np.isfinite(scale)
-        & np.isfinite(alpha)
-        & np.isfinite(beta)
+        & np.isfinite([scale, alpha, beta]).all(axis=0)
     )
     return LogisticFits(alpha, beta, n_iterations, np.maximum(np.abs(by_alpha), np.abs(by_beta)), converged)
 
@@ -158,18 +166,23 @@ def _minimise(
 ) -> tuple[Floats, Floats, Integers, Floats]:
     """The minimum of each fit's loss, the number of steps, and the gain that one more promises; losses are of size `unit`."""
     n_fits = len(slope)
-    n_iterations = np.zeros(n_fits, dtype=np.int64)
-    value = _evaluate(points, slope, shift)
-    d_slope, d_shift, gain = _step(value, with_shift)
+    n_iterations, origin = np.zeros(n_fits, dtype=np.int64), np.zeros(n_fits)
+    value = _evaluate(points, slope, shift, origin, with_shift)
+    d_slope, d_shift, gain = _step(value)
     length = np.ones(n_fits)
     active = np.flatnonzero(~(gain <= CONVERGED * unit))
     kept = points.of(~(gain <= CONVERGED * unit))
+    moved = np.arange(n_fits)
     for _ in range(_MAX_EVALUATIONS):
+        # From the centre on the classes' scores that overlap lose no digits, however steep the slope is.
+        centre = origin[moved] + value[-1, moved]
+        shift[moved] += slope[moved] * (centre - origin[moved])
+        origin[moved] = centre
         if len(active) == 0:
             break
         tried = length[active]
         new_slope, new_shift = slope[active] + tried * d_slope[active], shift[active] + tried * d_shift[active]
-        new = _evaluate(kept, new_slope, new_shift)
+        new = _evaluate(kept, new_slope, new_shift, origin[active], with_shift)
         old = value[0, active]
         better = new[0] <= old - ARMIJO * tried * gain[active] + ROUNDING * (unit[active] + np.abs(old))
         length[active] = np.where(better, 1.0, tried / 2)
@@ -177,11 +190,11 @@ def _minimise(
         slope[moved], shift[moved] = new_slope[better], new_shift[better]
         n_iterations[moved] += 1
         value[:, moved] = new[:, better]
-        d_slope[moved], d_shift[moved], gain[moved] = _step(value[:, moved], with_shift)
+        d_slope[moved], d_shift[moved], gain[moved] = _step(value[:, moved])
         going = ~(gain[active] <= CONVERGED * unit[active])
         if not going.all():
             kept, active = kept.of(going), active[going]
-    return slope, shift, n_iterations, gain
+    return slope, shift - slope * origin, n_iterations, gain
 
 
 # Multinomial logistic regression with one slope, for many fits at once: Newton's method on sums over batches of rows.

@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments.classes import by_likeness, meant_values
 from polars_ec.cli.gates import Gates
 from polars_ec.cli.options import Periods
 from polars_ec.cli.terminal import DataError, UsageError
-from polars_ec.scores.read import by_likeness, meant_values
 from polars_ec.sketches.cells import SCORE
 
 

@@ -60,8 +60,8 @@ def f1_of_averages(sums: Sums) -> pl.Expr:
     recall_of_all = sums.over_classes(lambda of: of.rate(right=True)) / sums.n_classes
 
     def harmonic(precision: pl.Expr, recall: pl.Expr) -> pl.Expr:
-        # Without hits both are 0, and so it is.
-        return pl.when(recall == 0).then(precision).otherwise(2 * precision * (recall / (precision + recall)))
+        # Without hits both are 0.
+        return 2 * precision * ratio(recall, precision + recall)
 
     return sums.bound([macro_precision(sums), recall_of_all], harmonic)
 

@@ -88,8 +88,8 @@ def precision_gain(sums: Sums) -> pl.Expr:
 def recall_gain(sums: Sums) -> pl.Expr:
     p0, p1 = sums.prior
     missed = signed_ratio(sums.rate(1, [0]), sums.rate(1, [1]))
-    # At a stated P_1 of 0 it is 1 whatever the rows are, but not where there are none.
-    return pl.when((p0 != 0) & (sums.size != 0)).then(1 - term(p1 / p0, missed))
+    # Rows of class 0 move it by the prior alone, but where there are none it is known no better than precision gain.
+    return pl.when((p0 != 0) & sums.rate(0, [0]).is_not_null()).then(1 - (p1 / p0 * missed).fill_nan(None))
 
 
 @dataclass(frozen=True)

@@ -105,7 +105,7 @@ def f1_of_averages(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided for some class or any class has no rows.
+    Float64, one per group; null if nothing is decided for some class, any class has no rows, or no decision is right.
 
     References
     ----------

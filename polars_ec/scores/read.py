@@ -380,28 +380,6 @@ def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
     return ~label.is_nan() if dtype.is_float() else None
 
 
-def meant_values(wanted: object, values: Iterable[object]) -> list[object]:
-    """Values that equal `wanted` but for case, spaces at the ends and the form of a number."""
-    return [value for value in values if _as_compared(value) == _as_compared(wanted)]
-
-
-def by_likeness(wanted: object, values: Iterable[object]) -> list[object]:
-    """The values, those first that look most like `wanted`."""
-    # Imported here, for only logs without a positive row need it.
-    import difflib
-
-    one = _as_compared(wanted)
-    return sorted(values, key=lambda value: -difflib.SequenceMatcher(None, one, _as_compared(value)).ratio())
-
-
-def _as_compared(value: object) -> str:
-    text = str(value).strip().casefold()
-    try:
-        return repr(float(text))
-    except ValueError:
-        return text
-
-
 def class_index(labels: Labels) -> pl.Expr:
     """The class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
     if labels.index is not None:

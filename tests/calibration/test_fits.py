@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy.optimize import minimize_scalar
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
@@ -101,6 +102,57 @@ def check_parameters(rows: pl.DataFrame, fitted: dict, with_shift: bool) -> None
         assert fitted["gradient_norm"] < 1e-8
         assert abs(error @ finite_x) < 1e-8 * (1 + abs(finite_x).max())
         assert not with_shift or abs(error.sum()) < 1e-8
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("bits", [24, 30, 34, 37, 40, 44])
+def test_scores_that_overlap_within_a_sliver_have_the_least_loss_or_none(bits: int, seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    y = np.arange(12) % 2
+    # In slivers: whole numbers, so that scores are exact. Rows far on the side of their class lose nothing at the least loss.
+    slivers = np.round(8 * (generator.normal(size=12) + 2 * y - 1))
+    slivers[:2] = 3, -2
+    x = np.r_[slivers * 2.0**-bits, generator.uniform(-1, -0.1, 20), generator.uniform(0.1, 1, 20)]
+    labels = np.r_[y, np.repeat([0, 1], 20)]
+    alpha, beta = plain_newton(slivers, y, np.ones(12))
+    least = np.logaddexp(0, (1 - 2 * y) * (alpha * slivers + beta)).sum()
+    fitted = pl.DataFrame({"x": x, "y": labels}).ec.sketch("x", "y", score_type="log_odds", exact=True).calibrate()
+    alpha, beta, reason = fitted.frame.select("alpha", "beta", "reason").row(0)
+    assert reason in ((None,) if bits <= 34 else (None, "not converged"))
+    if reason is None:
+        loss = np.logaddexp(0, (1 - 2 * labels) * (alpha * x + beta)).sum()
+        assert loss == pytest.approx(least, rel=1e-8)
+
+
+@pytest.mark.parametrize("prior", [None, 0.01])
+def test_temperature_of_llrs_keeps_the_prior(prior: float | None) -> None:
+    """Beta is the log-odds of the prior of each fit, and alpha makes the cross-entropy least: by golden section."""
+    generator = np.random.default_rng(3)
+    y = generator.random(2000) < 0.05
+    # Exact LLRs of normal scores, made twice as sure.
+    x = 2 * (1.5 * generator.normal(1.5 * (y - 0.5), 1.0))
+    log = pl.DataFrame({"x": x, "y": y, "fold": np.arange(2000) % 2})
+    sketch = log.ec.sketch("x", "y", by="fold", score_type="llr", exact=True)
+    calibration = sketch.calibrate("temperature", prior=prior)
+    for fold, alpha, beta, reason in calibration.frame.select("fold", "alpha", "beta", "reason").rows():
+        kept = np.ones(2000, dtype=bool) if fold is None else log["fold"].to_numpy() != fold
+        share = y[kept].mean() if prior is None else prior
+        weight = np.where(y[kept], share / y[kept].mean(), (1 - share) / (1 - y[kept].mean()))
+
+        def loss(slope: float, kept=kept, weight=weight, share=share) -> float:
+            z = slope * x[kept] + logit(share)
+            return np.average(np.logaddexp(0, np.where(y[kept], -z, z)), weights=weight)
+
+        best = minimize_scalar(loss, bracket=(0.1, 1.0), tol=1e-9).x
+        assert (alpha, beta, reason) == (pytest.approx(best, rel=1e-6), pytest.approx(logit(share), rel=1e-12), None)
+    # An LLR of 0 leaves the prior as it is.
+    share = y.mean() if prior is None else prior
+    calibrated = pl.DataFrame({"x": [0.0]}).select(calibration.apply("x")).item()
+    assert calibrated == pytest.approx(share, rel=1e-9)
+    # Scores that point the wrong way: the limit at alpha = 0 is the prior.
+    wrong = log.with_columns(-pl.col("x")).ec.sketch("x", "y", score_type="llr", exact=True)
+    fitted = wrong.calibrate("temperature", prior=prior).frame.select("alpha", "beta", "reason").row(0)
+    assert fitted == (0, pytest.approx(logit(share), rel=1e-12), "reversed")
 
 
 @settings(PROFILE, max_examples=int(EXAMPLES or 10))

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import polars_ec as ec
 from tests.support.cases import CASES, Case, mostly_slow
+from tests.support.doors import evaluate
 from tests.support.oracle import Group
 from tests.support.profile import EXAMPLES, PROFILE
 
@@ -363,3 +364,40 @@ def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> 
         options["costs"] = options["costs"] or [[float(i != j) for j in range(k)] for i in range(k)]
         cases = [case for case in cases if "costs" in case.options]
     check(cases, rows, options, k, dtype, connection)
+
+
+@pytest.mark.parametrize(
+    ("labels", "scores", "prior", "expected"),
+    [
+        # No positives: recall and the prior are 0/0 and 0.
+        ([0, 0, 0], [0.1, 0.2, 0.9], None, None),
+        ([0, 0, 0], [0.1, 0.2, 0.9], 0.0, None),
+        # No negatives, so that the class of prior 0.7 has no rows.
+        ([1, 1, 1], [0.1, 0.8, 0.9], 0.3, None),
+        # A prior of 0 and no hit: 0/0. With a hit it is (recall - 0) / recall.
+        ([0, 1, 1], [0.1, 0.2, 0.3], 0.0, None),
+        ([0, 1, 1], [0.1, 0.2, 0.9], 0.0, 1.0),
+        ([0, 1, 1], [0.1, 0.2, 0.9], 0.3, (0.5 - 0.3) / (0.7 * 0.5)),
+        ([0, 1, 1], [0.1, 0.2, 0.3], 0.3, -math.inf),
+    ],
+)
+def test_recall_gain_is_null_where_it_is_not_defined(labels, scores, prior, expected) -> None:
+    log = pl.DataFrame({"score": scores, "label": labels}, schema={"score": pl.Float64, "label": pl.Int64})
+    stated = {} if prior is None else {"prior": prior}
+    values = [evaluate(door, "recall_gain", log, **stated) for door in ("function", "sql")]
+    values.append(log.ec.sketch("score", "label").evaluate("recall_gain", **stated)["recall_gain"].item())
+    report = log.ec.report("score", "label", metrics=["recall_gain"], **stated)
+    values.append(report["recall_gain" if prior is None else "recall_gain_at_prior"].item())
+    assert values == [None if expected is None else pytest.approx(expected)] * 4
+
+
+@pytest.mark.parametrize("door", mostly_slow(["function", "sql"], ["sql"]))
+@pytest.mark.parametrize("missing", [[-math.inf, -math.inf, None], [None, -math.inf, -math.inf], [None, None, None]])
+def test_log_likelihoods_that_are_null_or_impossible_are_missing(door: str, missing: list[float | None]) -> None:
+    """Null in any part is missing, whatever else the row holds: the value is that of the other rows."""
+    rows = np.log([[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
+    schema = {"score": pl.Array(pl.Float64, 3), "label": pl.Int64}
+    log = pl.DataFrame({"score": [missing, *rows.tolist()], "label": [0, 0, 1, 2]}, schema=schema)
+    options = {"score_type": "log_likelihoods", "prior": "uniform"}
+    assert evaluate(door, "cross_entropy", log, **options) == pytest.approx(-np.trace(rows) / 3)
+    assert evaluate(door, "accuracy", log, **options) == 1

@@ -251,6 +251,11 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
         ),
         pytest.param("score_type := 'llr'", "needs prior", marks=pytest.mark.slow),
         ("0.3", "what comes after the label of ec.report needs its name"),
+        ("CAST(0.3 AS DOUBLE)", "needs its name"),
+        *(
+            pytest.param(n, "needs its name", marks=pytest.mark.slow)
+            for n in ("3e-1", "CAST(0.3 AS FLOAT)", "1", "0.3, 3e-1")
+        ),
         pytest.param("0.3, interval := 0.95", "needs its name", marks=pytest.mark.slow),
         pytest.param("0.95, cluster := k", "needs its name", marks=pytest.mark.slow),
         pytest.param("0.3, interval := 0.95, cluster := k", "needs its name", marks=pytest.mark.slow),
@@ -259,6 +264,13 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
 def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
     with pytest.raises(duckdb_error(), match=message):
         flights.execute(f"FROM ec.report('flights', p, y, {arguments})")
+
+
+def test_a_parameter_needs_its_name(flights: duckdb.DuckDBPyConnection) -> None:
+    with pytest.raises(duckdb_error(), match="needs its name: prior := "):
+        flights.execute("FROM ec.report('flights', p, y, ?)", [0.3])
+    named = flights.execute("SELECT nec_at_prior FROM ec.report('flights', p, y, prior := ?)", [0.3]).fetchall()
+    assert named == flights.execute("SELECT nec_at_prior FROM ec.report('flights', p, y, prior := 0.3)").fetchall()
 
 
 @pytest.mark.parametrize(

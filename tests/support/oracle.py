@@ -361,7 +361,7 @@ class Group:
         precision, recall = _mean_of(self.class_precision()), _mean_of(self.class_recall())
         if precision is None or recall is None:
             return None
-        return 0.0 if precision + recall == 0 else 2 * precision * recall / (precision + recall)
+        return over(2 * precision * recall, precision + recall)
 
     def _pooled(self) -> list[float] | None:
         found = self._against_the_rest(lambda h, m, a, _r: (h, m, a))
@@ -406,12 +406,13 @@ class Group:
         return None if ratio is None else 1 - ratio
 
     def recall_gain(self) -> float | None:
-        if self.prior is None or self.prior[0] == 0 or sum(self.count) == 0:
+        # (recall - P_1) / (P_0 recall), where both classes have rows.
+        if self.prior is None or self.prior[0] == 0 or 0 in self.count:
             return None
         ratio = signed_over(self.fnr(), self.recall())
-        if self.prior[1] == 0:
-            return 1.0
-        return None if ratio is None else 1 - self.prior[1] / self.prior[0] * ratio
+        if ratio is None or (self.prior[1] == 0 and ratio == math.inf):
+            return None
+        return 1 - self.prior[1] / self.prior[0] * ratio
 
     def cross_entropy(self) -> float | None:
         return self.weigh(self.mean_over_class(lambda s, y: log_loss_of(s, y, self.score_type, self.stated, self.k)))
