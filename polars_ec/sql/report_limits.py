@@ -171,11 +171,8 @@ class ReportLimits:
             )
             bounds = BOUNDS_OF_SUMS if name.startswith("ec_x") else BOUNDS_OF_SQUARES
             moments[name] = self.within(f"CASE {cases} END", bounds)
-        estimates = " ".join(
-            f"WHEN ec_metric = {i} THEN {metric.estimate}"
-            for i, metric in enumerate(self.metrics)
-            if metric.name != KINK
-        )
+        with_value = [(i, metric.estimate) for i, metric in enumerate(self.metrics) if metric.name != KINK]
+        estimates = " ".join(f"WHEN ec_metric = {i} THEN {estimate}" for i, estimate in with_value)
         return {**moments, "ec_value": f"CASE {estimates} END"}
 
     def moments_of(self, family: str) -> dict[str, str]:
@@ -241,11 +238,8 @@ class ReportLimits:
     @property
     def slopes(self) -> dict[str, str]:
         """Aggregates from the values of all steps to slopes, beside what a metric has in each step."""
-        of_metric = {
-            "ec_on": "MAX(ec_scale)",
-            "ec_v": "MAX(ec_u)",
-            "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)",
-        }
+        centre = "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)"
+        of_metric = {"ec_on": "MAX(ec_scale)", "ec_v": "MAX(ec_u)", "ec_centre": centre}
         moments = {_after(name): f"MAX({name})" for name in _MOMENTS}
         slopes = {}
         for i, (ij, _) in enumerate(_CELLS, 1):
