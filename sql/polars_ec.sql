@@ -3128,6 +3128,8 @@ CREATE OR REPLACE MACRO ec._several(rows_) AS rows_ > 1 + 1e-9;
 CREATE OR REPLACE MACRO ec._has_rows(u, w0, w1, w20, w21) AS
     w0 > 0 AND w1 > 0 AND ec._square_ok(w20) AND ec._square_ok(w21)
     AND (u = 1 OR ec._several(ec._equal_rows(w0, w20)) AND ec._several(ec._equal_rows(w1, w21)));
+-- Losses that are all equal within the classes, but for rounding, say nothing of what other rows would lose.
+CREATE OR REPLACE MACRO ec._differ(a, b, c) AS c - b * ec._ratio(b, a) > 1e-11 * c;
 CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
     SELECT * EXCLUDE (_ec_features), unnest(_ec_features) FROM (
         SELECT *, unnest([
@@ -3140,7 +3142,8 @@ CREATE OR REPLACE MACRO ec._sums_of_families(sums) AS TABLE
                          all2_0, brier1_0, brier2_0, all2_1, brier1_1, brier2_1)]) AS _ec_features
         FROM query_table(sums));
 CREATE OR REPLACE MACRO ec._moments(groups) AS TABLE
-    SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1) AS known
+    SELECT *, 'plain' AS kind, true AS sloped, ec._has_rows(u, all_0, all_1, all2_0, all2_1)
+           AND (family IN ('constant', 'decisions') OR coalesce(ec._differ(a0, b0, c0) OR ec._differ(a1, b1, c1), false)) AS known
     FROM ec._sums_of_families(groups) WHERE _ec_right AND (_ec_decided OR family NOT IN ('constant', 'decisions'));
 
 -- Half a row more of each decision, of the mean weight that rows have who say as much.
@@ -3291,6 +3294,10 @@ CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
     ec._half_width_of(ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END), variance, scale, centre);
 -- The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
 CREATE OR REPLACE MACRO ec._has_square(x) AS x = 0 OR abs(x) > 1e-140 AND abs(x) < 1e140;
+-- Beyond this an exponential is infinite.
+CREATE OR REPLACE MACRO ec._has_end(scale, z) AS scale <> 'log' OR z < 709.78;
+-- Where every row is surely wrong a Brier score is 1.
+CREATE OR REPLACE MACRO ec._at_most(name, x) AS CASE WHEN name = 'brier' AND x > 1 THEN 1 ELSE x END;
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
 -- in between is planned wherever it is used, and quantiles are long.)
 CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
@@ -3298,10 +3305,11 @@ CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
         SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half
         FROM query_table(spread)),
     _ec_known AS (
-        SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AND ec._has_square(value) AS _ec_shown
+        SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AND ec._has_square(value)
+                  AND ec._has_end(scale, _ec_at + _ec_half) AS _ec_shown
         FROM _ec_widths)
     SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_at - _ec_half), estimate) END AS low,
-           CASE WHEN _ec_shown THEN greatest(ec._inverse(scale, _ec_at + _ec_half), estimate) END AS high
+           CASE WHEN _ec_shown THEN greatest(ec._at_most(name, ec._inverse(scale, _ec_at + _ec_half)), estimate) END AS high
     FROM _ec_known;
 
 -- The limits of a group by the names of metrics.
@@ -3417,11 +3425,11 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_of_rows AS (
         SELECT _ec_id, at_prior, name, value, variance AS variance_, df AS df_ FROM ec._spread_of_rows('_ec_enlarged', '_ec_both')),
     _ec_spread AS (
-        SELECT _ec_id, at_prior, name, scale, known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
+        SELECT _ec_id, at_prior, name, scale, known AND (NOT no_width OR family = 'decisions') AS known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
                CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
-        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df)
-                                 AND (variance <= pow(1e-9 * estimate, 2) OR ec._is_at_end(scale, estimate)), false) AS at_end
-              FROM _ec_of_clusters LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
+        FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (no_width OR ec._is_at_end(scale, estimate)), false) AS at_end
+              FROM (SELECT *, variance <= pow(1e-9 * estimate, 2) AS no_width FROM _ec_of_clusters)
+              LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
     _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
     FROM ec._limits_of_groups('_ec_limits');
 -- polars_ec for DuckDB, file 12 of 12: the report, a table of the metrics of each group. Load after intervals.

@@ -252,6 +252,51 @@ def test_an_infinite_loss() -> None:
     assert has_limits(row, "brier")
 
 
+@pytest.mark.parametrize("high", [0.95, 0.9], ids=["equal between the classes", "apart"])
+@pytest.mark.parametrize("options", [{}, {"cluster": "id"}, {"weight": "w"}, {"method": "bootstrap"}], ids=str)
+def test_losses_that_are_all_equal_within_the_classes(high: float, options: dict[str, Any]) -> None:
+    """Rows without an error do not say what an error would cost: of the report, and of a sketch of it."""
+    log = pl.DataFrame({"y": [0, 1] * 60, "p": [0.05, high] * 60, "id": range(120), "w": [1.0, 2.5, 0.1] * 40})
+    cells = {name: options[name] for name in ("cluster", "weight") if name in options}
+    method = {"method": options["method"]} if "method" in options else {}
+    for one_error in (False, True):
+        frame = log.with_columns(p=pl.when(pl.col("id").is_in([7, 8]) & one_error).then(1 - pl.col("p")).otherwise("p"))
+        report = frame.ec.report("p", "y", metrics=[*LOSSES, "recall"], interval=0.95, **options)
+        sketch = frame.ec.sketch("p", "y", **cells).evaluate(*LOSSES, "recall", interval=0.95, **method)
+        for row in (report.row(0, named=True), sketch.row(0, named=True)):
+            assert {has_limits(row, name) for name in LOSSES} == {one_error}
+            assert not row["small"]
+            assert has_limits(row, "recall") or method
+
+
+def test_losses_that_are_all_equal_in_the_clusters() -> None:
+    """Each user has one error among as many rows: the users differ in nothing."""
+    log = pl.DataFrame({"p": [0.1, 0.2, 0.8, 0.7, 0.9, 0.6] * 40, "y": [0, 0, 0, 1, 1, 1] * 40, "id": range(240)})
+    log = log.with_columns(user=pl.col("id") // 6)
+    one = log.filter(pl.struct("user").is_in(log.group_by(ec.bucket("user")).agg(pl.struct("user").first())["user"]))
+    row = one.ec.report("p", "y", metrics=["brier", "nce", "recall"], interval=0.95, cluster="user").row(0, named=True)
+    assert not has_limits(row, "brier")
+    assert not has_limits(row, "nce")
+    assert one["user"].n_unique() >= 20
+
+
+@pytest.mark.parametrize("cluster", [None, "id"])
+def test_limits_stay_in_the_range_of_the_metric(cluster: str | None) -> None:
+    """No Brier score is above 1, or 2 / 3 of three classes; bounds that leave everything open are none."""
+    log = pl.DataFrame({"p": [0.001, 0.9999, 0.01, 0.0002] * 2, "y": [1, 1, 0, 0] * 2, "id": range(8)})
+    log = log.with_columns(q=pl.concat_arr(pl.col("p") / 2, pl.col("p") / 2, 1 - pl.col("p")))
+    log = log.with_columns(of_three=pl.when(pl.col("y") == 1).then(pl.col("id") % 2).otherwise(2))
+    rows = log.ec.report("p", "y", metrics=LOSSES, interval=0.999, cluster=cluster).row(0, named=True)
+    assert rows["brier_ci_high"] == 1
+    assert rows["cross_entropy_ci_high"] > 10
+    sketch = log.ec.sketch("p", "y", cluster=cluster).evaluate("brier", interval=0.999)
+    assert sketch["brier_ci_high"].to_list() == [1]
+    three = log.ec.report("q", "of_three", metrics=["brier"], interval=0.999, cluster=cluster)
+    assert three["brier_ci_high"].item() == pytest.approx(2 / 3)
+    few = log.head(4).ec.report("p", "y", metrics=LOSSES, interval=1 - 1e-9, cluster=cluster).row(0, named=True)
+    assert not any(has_limits(few, name) for name in LOSSES)
+
+
 def test_one_row_in_a_class() -> None:
     row = of([0] * 20 + [1], [0.1 + 0.02 * i for i in range(20)] + [0.7])
     assert not has_limits(row, "nce")

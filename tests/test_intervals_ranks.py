@@ -479,3 +479,18 @@ def test_the_sketch_has_the_limits_of_the_report(options):
     whole = ec.merge(parts).group_by().evaluate("auc_roc", "eer", interval=0.95)
     at_once = rows.ec.sketch("score", "label", costs=None, **{**given, "by": ()})
     assert_frame_equal(whole, at_once.evaluate("auc_roc", "eer", interval=0.95), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize(("positives", "known"), [(29, False), (30, True)])
+def test_points_of_a_curve_of_few_rows_have_no_limits(positives: int, known: bool) -> None:
+    """EER, KS and min_cllr of fewer than 30 rows of a class; areas have theirs, and so have costs over all thresholds."""
+    rng = np.random.default_rng(4)
+    y = np.arange(400) < positives
+    log = pl.DataFrame({"y": y, "p": 1 / (1 + np.exp(-rng.normal(1.5 * y - 1, 1))), "user": np.arange(400) % 100})
+    few, others = ("eer", "ks", "min_cllr"), ("auc_roc", "average_precision", "min_dcf")
+    for cluster in (None, "user"):
+        report = log.ec.report("p", "y", metrics=[*few, *others], interval=0.95, cluster=cluster)
+        sketch = log.ec.sketch("p", "y", cluster=cluster).evaluate(*few, *others, interval=0.95)
+        for table in (report, sketch):
+            assert {table[f"{name}_ci_low"].item() is not None for name in few} == {known}
+            assert all(table[f"{name}_ci_low"].item() is not None for name in others)

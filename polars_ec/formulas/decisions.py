@@ -255,6 +255,11 @@ def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
     return _OTHER_SCALES.get(name, "logit") if formula is None else formula.scale
 
 
+def highest(name: str, n_classes: int) -> float:
+    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong."""
+    return 2 / n_classes if name == "brier" else float("inf")
+
+
 def worst_first(table: pl.DataFrame, column: str, *, lower: bool) -> pl.DataFrame:
     """The rows in which a metric is known, the worst ones first; `lower` says which way it is better."""
     known = table.filter(pl.col(column).is_not_nan())

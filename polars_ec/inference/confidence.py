@@ -30,8 +30,8 @@ FormulaOf: TypeAlias = "Callable[[slice | Integers], Formula]"
 _ONE_ROW = 1 + 1e-9
 # Sums of squares of weights beyond have lost digits.
 _LEAST_SQUARE, _MOST_SQUARE = 1e-280, 1e300
-# What rounding makes of a 0.
-_ZERO = 1e-7
+# What rounding makes of a 0; and of a variance that is none, as a share of the mean square: sums of many equal numbers lose digits.
+_ZERO, _ALIKE = 1e-7, 1e-11
 
 FEWEST_CLUSTERS = 5
 """With fewer clusters than this there is no variance to speak of."""
@@ -103,6 +103,15 @@ class Moments:
     def rows(self) -> Floats:
         """(groups, classes): effective sample size."""
         return effective_rows(self.weight, self.weight2)
+
+    @property
+    def varies(self) -> Bools:
+        """(groups,): whether the rows of some class differ in a feature, by more than rounding."""
+        of_each = np.einsum("...ff->...f", self.square)
+        with np.errstate(all="ignore"):
+            mixed = self.square @ self.unit
+            differ = of_each - mixed * (mixed / self.weight2[..., None]) > _ALIKE * of_each
+        return np.asarray(differ.any(axis=(-2, -1)))
 
     @property
     def exclusive(self) -> Moments:
@@ -211,9 +220,8 @@ class Clusters:
             return effective_clusters(self.weight)
         # Of all classes, and strata if there are any.
         rows = tuple(range(1, self.singletons.weight.ndim))
-        return effective_clusters(
-            self.weight, self.singletons.weight.sum(axis=rows), self.singletons.weight2.sum(axis=rows)
-        )
+        amounts = (of.sum(axis=rows) for of in (self.singletons.weight, self.singletons.weight2))
+        return effective_clusters(self.weight, *amounts)
 
     def influence(self, gradient: Floats) -> ClusterInfluence:
         """What each cluster adds to the metric with this gradient."""
@@ -322,10 +330,9 @@ def cluster_influence(
 
 def effective_clusters(buckets: Floats, weight: Floats | float = 0.0, weight2: Floats | float = 0.0) -> Floats:
     """Effective number of clusters, (sum n_b)^2 / sum n_b^2; `weight` and `weight2` are the sums of w and w^2 of singletons."""
+    total, squares = buckets.sum(axis=-1) + weight, (buckets**2).sum(axis=-1) + weight2
     with np.errstate(all="ignore"):
-        return np.asarray(
-            (buckets.sum(axis=-1) + weight) ** 2 / ((buckets**2).sum(axis=-1) + weight2), dtype=np.float64
-        )
+        return np.asarray(total**2 / squares, dtype=np.float64)
 
 
 # Differences of two estimates that may share clusters.
@@ -351,9 +358,8 @@ class VarianceComponents:
 
     def taken(self, groups: Integers) -> VarianceComponents:
         """Select some groups."""
-        return VarianceComponents(
-            None if self.shared is None else self.shared[groups], self.independent[groups], self.df[groups]
-        )
+        shared = None if self.shared is None else self.shared[groups]
+        return VarianceComponents(shared, self.independent[groups], self.df[groups])
 
     def minus(self, other: VarianceComponents) -> Variance:
         """Variance of the difference; degrees of freedom by Satterthwaite, as if the estimates were independent."""
@@ -575,9 +581,8 @@ class Estimate:
                 # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
                 independent_rows = _components_of_rows(*self._rescaled, metric)
                 independent = np.where(degenerate, independent_rows.independent, components.independent)
-                components = replace(
-                    components, independent=independent, df=np.where(degenerate, independent_rows.df, components.df)
-                )
+                df = np.where(degenerate, independent_rows.df, components.df)
+                components = replace(components, independent=independent, df=df)
         return replace(components, independent=np.where(self.known, components.independent, np.nan))
 
     def _of_clusters(self, clusters: Clusters, metric: int) -> VarianceComponents:
@@ -660,7 +665,7 @@ _LEAST, _MOST = 1e-140, 1e140
 
 
 def limits(value: Floats, variance: Variance, scale: Scale, level: float) -> Limits:
-    """The lower and the upper limit; NaN where there is no variance, where the value is at an end of its scale, and where its square is no number."""
+    """The lower and the upper limit; NaN where there is no variance, no upper end, where the value is at an end of its scale, and where its square is no number."""
     with np.errstate(all="ignore"):
         at = forward(scale, value)
         # Fewer degrees of freedom than one would make limits without meaning.
@@ -668,15 +673,13 @@ def limits(value: Floats, variance: Variance, scale: Scale, level: float) -> Lim
         half = half * np.abs(slope(scale, value))
         low, high = inverse(scale, at - half), inverse(scale, at + half)
     size = np.abs(value)
-    known = np.isfinite(at) & np.isfinite(half) & ((size == 0) | (size > _LEAST) & (size < _MOST))
+    known = np.isfinite(at) & np.isfinite(half) & np.isfinite(high) & ((size == 0) | (size > _LEAST) & (size < _MOST))
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
 def extended(low: Floats, high: Floats, value: Floats) -> Limits:
     """The limits, so far apart that they hold the value."""
-    return np.where(np.isnan(low), np.nan, np.minimum(low, value)), np.where(
-        np.isnan(high), np.nan, np.maximum(high, value)
-    )
+    return np.minimum(low, value), np.maximum(high, value)
 
 
 # Quantiles of the normal distribution and of t, and tails of t.

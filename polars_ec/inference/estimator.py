@@ -129,12 +129,12 @@ class Estimator(Estimate):
 
     def interval(self, scales: Sequence[Scale], request: Request, values: Floats | None = None) -> Limits:
         """Limits of the metrics, (groups, metrics), which hold their values; NaN where there are none."""
-        values = self.values if values is None else values
+        # Losses that are all equal within the classes say nothing of what other rows would lose.
+        varies = self.moments.varies[:, None] | (self.with_pseudocounts is not None)
+        values = np.where(varies, self.values if values is None else values, np.nan)
         if request.is_resampled:
-            units, sums = (
-                resampled_decisions(self.moments, self.clusters) if self.resampled is None else self.resampled()
-            )
-            return bootstrap_limits(self.formula_of, units, sums, values, request)
+            resampled = resampled_decisions(self.moments, self.clusters) if self.resampled is None else self.resampled()
+            return bootstrap_limits(self.formula_of, *resampled, values, request)
         if np.prod(self.moments.linear.shape[1:]) > MOST_SLOPES:
             return self._jackknife_limits(scales, request, values)
         if self.clusters is None:
@@ -163,7 +163,9 @@ class Estimator(Estimate):
             shown = self.known & np.isfinite(value) & np.isfinite(variance.df)
             ends[:, m] = shown & (is_degenerate(variance.variance, value) | at_boundary(scale, value))
         groups = np.flatnonzero(ends.any(axis=-1))
-        if self.with_pseudocounts is None or not len(groups):
+        if self.with_pseudocounts is None:
+            return np.where(ends, np.nan, lows), np.where(ends, np.nan, highs)
+        if not len(groups):
             return lows, highs
         fewer = rescaled_to(clusters.number, self.moments).taken(groups)
 
@@ -183,8 +185,7 @@ class Estimator(Estimate):
         decides, clusters = self.with_pseudocounts is not None, self.clusters
         n_parts = JACKKNIFE_PARTS if np.prod(self.moments.linear.shape[1:]) <= _MOST_IN_PARTS else _FEWER_PARTS
         if clusters is None and not decides:
-            nothing = np.full_like(values, np.nan)
-            return nothing, nothing
+            return np.full_like(values, np.nan), np.full_like(values, np.nan)
         number = None
         if clusters is None:
             part_sums = _random_parts(self.moments, n_parts, request.seed)
@@ -226,11 +227,10 @@ class Estimator(Estimate):
                 variance = Variance(variance.variance, np.minimum(variance.df, number - 1))
             variances.append(variance)
             defined = (np.isfinite(replicates) == used).all(axis=1)
-            known.append(~at_boundary(scale, value) & (variance.variance > 0) & defined)
+            known.append(~at_boundary(scale, value) & ~is_degenerate(variance.variance, value) & defined)
         every_class = (whole.sum(axis=2) > 0).all(axis=1)
-        return _limits_of_each(
-            values, values, variances, every_class[:, None] & np.stack(known, axis=-1), scales, level
-        )
+        shown = every_class[:, None] & np.stack(known, axis=-1)
+        return _limits_of_each(values, values, variances, shown, scales, level)
 
     def _boundary_limits(self, moments: Moments, values: Floats, scales: Sequence[Scale], level: float) -> Limits:
         """Limits of metrics at the boundary of their scale, such as rates of 0 and 1; NaN for all others. One-hot features.

@@ -11,6 +11,8 @@ OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", 
 
 # Beside shares: what no classifier does worse than at its best.
 _AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
+# Of one point of a curve, or of one that is fitted: of fewer rows of a class intervals are too narrow.
+_AT_ONE_POINT = ("eer", "ks", "min_cllr")
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
 
@@ -35,11 +37,13 @@ def are_few(rows: Floats, least: Floats) -> Bools:
 
 
 def ranking_limits_of(
-    metric: str, value: Floats, variance: Variance, bias: Floats | None, level: float
+    metric: str, value: Floats, variance: Variance, rows: Floats, bias: Floats | None, level: float
 ) -> tuple[Floats, Floats]:
-    """On the scale of the metric; with the `bias` that the jackknife finds, so that they hold those about the value without it, too."""
+    """On the scale of the metric, of effective `rows` by class; with the `bias` that the jackknife finds, so that they hold those about the value without it, too."""
     # Rows that make no difference say nothing of what other rows would.
-    variance = variance.only(variance.variance > 0)
+    variance = variance.only(
+        (variance.variance > 0) & ((rows.min(axis=-1) >= _FEW_ROWS) | (metric not in _AT_ONE_POINT))
+    )
     if metric == "auprg":
         # It has no lower end, and what it falls short of 1 is never below 0.
         low, high = limits(1 - value, variance, "log", level)

@@ -13,7 +13,7 @@ import polars as pl
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.calibration_error import ECE_BINS
-from polars_ec.formulas.decisions import interval_scale
+from polars_ec.formulas.decisions import highest, interval_scale
 from polars_ec.inference.bootstrap import BinnedClusters, Resampled, if_calibrated, resampled_values, variance_of_gaps
 from polars_ec.inference.confidence import (
     Clusters,
@@ -510,18 +510,17 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
     if family.estimates:
-        widths = [estimate.width or 1 for estimate in family.estimates]
-        scales = [
-            interval_scale(estimate.metric, estimate.costs)
-            for estimate, width in zip(family.estimates, widths, strict=True)
-            for _ in range(width)
-        ]
+        scales = [interval_scale(of.metric, of.costs) for of in family.estimates for _ in range(of.width or 1)]
         formula = _MetricFormula(chunk.table, family)
         resampled = None if features.values is None else partial(chunk.resampled, features, features.values)
         estimator = Estimator(formula.of_groups, moments, clusters, features.pseudocounts, resampled=resampled)
-        ends = estimator.interval(scales, request, formula.of_table(moments))
-        at = 0
-        for estimate, width in zip(family.estimates, widths, strict=True):
+        of_table, at = formula.of_table(moments), 0
+        low, high = estimator.interval(scales, request, of_table)
+        n_classes = features.model.rows.costs.n_classes
+        most = [highest(of.metric, n_classes) for of in family.estimates for _ in range(of.width or 1)]
+        ends = low, np.minimum(high, np.fmax(most, of_table))
+        for estimate in family.estimates:
+            width = estimate.width or 1
             for end, values in zip((LOW, HIGH), ends, strict=True):
                 columns[f"{estimate.column}{end}"] = values[:, at : at + width]
             at += width

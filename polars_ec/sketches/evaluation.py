@@ -14,7 +14,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import Request
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
-from polars_ec.formulas.decisions import CELLS, Scale, interval_scale
+from polars_ec.formulas.decisions import CELLS, Scale, highest, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES, expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
@@ -36,6 +36,7 @@ from polars_ec.inference.confidence import (
     effective_rows,
     extended,
     has_rows,
+    is_degenerate,
     limits,
     slopes_of,
     with_pseudocounts,
@@ -174,11 +175,14 @@ class Intervals:
         cells = self.fine if self.by_bucket is None else self.by_bucket
         loss = cells.with_sums(losses(cells), totals[..., 1])
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
-        source = cells.moments(features, unit) if self.by_bucket is None else cells.clusters(features, unit)
+        moments = cells.moments(features, unit)
+        source = moments if self.by_bucket is None else cells.clusters(features, unit)
         variance = source.variance(slopes_of(formula, totals)[..., 0])
+        middle = formula(totals[None])[0]
         known = has_rows(self._rows, several=True) & np.isfinite(cells.total(cells.weight * loss)).all(axis=-1)
+        known &= moments.varies & ~is_degenerate(variance.variance, middle[:, 0])
         if self.request.is_resampled:
-            estimates = np.where(known[:, None], formula(totals[None])[0], np.nan)
+            estimates = np.where(known[:, None], middle, np.nan)
             ends = bootstrap_limits(of_groups, *_resampled(cells, loss), estimates, self.request)
             low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
             return low, high
@@ -465,7 +469,7 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
 
 def _columns(name: str, low: Floats, high: Floats, least: Floats, most: Floats) -> list[pl.Series]:
     """The limits as columns, so wide that they hold whatever the value may be."""
-    low, high = extended(low, high, least)[0], extended(low, high, most)[1]
+    low, high = extended(low, high, least)[0], extended(low, np.minimum(high, highest(name, 2)), most)[1]
     known = np.isfinite(least) & np.isfinite(most) & ~np.isnan(low + high)
     return [
         pl.Series(f"{name}_ci_{end}", np.where(known, values, np.nan), nan_to_null=True)
@@ -520,7 +524,7 @@ def evaluate(
     if "ece" in names:
         assert sums is not None
         table, joined["ece"] = _join_ece(table, numbered, sums, arguments, grid), ["ece", "ece_error"]
-    columns: dict[str, pl.Expr] = {}
+    columns = {"class_prior": pl.col("class_prior")}
     for name in names:
         if name in joined:
             columns |= {column: pl.col(column) for column in joined[name]}
@@ -528,9 +532,7 @@ def evaluate(
             columns |= _formula_columns(name, arguments, grid, cells.weighted)
     # Weights may add up to more than a float holds.
     right = (pl.col("n_invalid") == 0) & GroupSums(None).size.is_finite()
-    guarded = {
-        name: pl.when(right).then(column) for name, column in {"class_prior": pl.col("class_prior"), **columns}.items()
-    }
+    guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
     check_keys(keys, guarded)
     shown = table.select(*keys, "n", "n_missing", "n_invalid", **guarded)
     if request is None:

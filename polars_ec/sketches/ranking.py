@@ -113,6 +113,12 @@ class RankedCells:
         """(groups, classes): sums of the values of cells and classes."""
         return np.stack([summed(self.group, values[:, i], self.size) for i in range(2)], axis=-1)
 
+    @property
+    def rows(self) -> Floats:
+        """(groups, classes): effective sample size."""
+        weight, weight2 = map(self.total, self.weights)
+        return weight**2 / weight2
+
     def blocks(self) -> Iterator[RankedCells]:
         """Some groups after the others, so that what is made of their cells stays small."""
         starts = np.append(self._starts, len(self.group))
@@ -286,7 +292,8 @@ def ranking_limits(ranking: Ranking, values: pl.DataFrame, level: float, seed: i
             low, high = auc_limits(value, variance, _independent_rows(ranking, variance), level)
         else:
             is_too_good = name in OPTIMISTIC and (name, ranking.arguments.method) != ("eer", "linear")
-            low, high = ranking_limits_of(name, value, variance, replicates.bias(name) if is_too_good else None, level)
+            bias = replicates.bias(name) if is_too_good else None
+            low, high = ranking_limits_of(name, value, variance, ranking.ranked.rows, bias, level)
         ends[name] = widened(name, low, high, error)
     return _table(ranking.ranked, ends)
 
@@ -412,9 +419,7 @@ def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
 
 def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
     """(groups, classes): the effective sample size for the AUC; NaN where there are too few clusters."""
-    ranked = ranking.ranked
-    whole, squares = map(ranked.total, ranked.weights)
-    rows = whole**2 / squares
+    ranked, rows = ranking.ranked, ranking.ranked.rows
     if ranked.clustered is None:
         return rows
     of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))

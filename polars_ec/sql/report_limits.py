@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.decisions import AT_PRIOR, CELLS, interval_scale
+from polars_ec.formulas.decisions import AT_PRIOR, CELLS, highest, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile
 from polars_ec.output.dialects import Writer, quoted
@@ -94,10 +94,8 @@ class ReportLimits:
         yield "ec_changed", f"SELECT *, {_columns(self.changed)} FROM ec_moments CROSS JOIN ec_stencil"
         for name, columns in self.of_values:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        yield (
-            "ec_slopes",
-            f"{select(groups | {'ec_value': 'ec_value'} | self.slopes, '{source}')} GROUP BY {grouped}, ec_value",
-        )
+        slopes = select(groups | {"ec_value": "ec_value"} | self.slopes, "{source}")
+        yield "ec_slopes", f"{slopes} GROUP BY {grouped}, ec_value"
         for name, columns in self.of_spread:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
         settled = select(groups | {"ec_value": "ec_value"} | self.settled, "{source}")
@@ -121,16 +119,21 @@ class ReportLimits:
 
     @property
     def halves(self) -> dict[str, str]:
-        """Conditions: every class has rows, or several; and half a row more of each decision."""
+        """Conditions: every class has rows, or several whose losses are not all equal; and half a row more of each decision."""
         enough = [f"ec_rows_{i} >= {FEW_OF_A_CLASS}" for i in (0, 1)]
         several = " AND ".join(self._of("_several", rows_=f"ec_rows_{i}") for i in (0, 1))
         halves = {
             f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
             for i, (a, c) in enumerate((("tn", "fp"), ("fn", "tp")))
         }
+        for loss in dict.fromkeys(metric.family for metric in self.metrics if metric.name in SCORING_RULES):
+            differ = " OR ".join(
+                self._of("_differ", a=f"ec_squares_{i}", b=f"ec_sum_{loss}1_{i}", c=f"ec_sum_{loss}2_{i}")
+                for i in (0, 1)
+            )
+            halves[f"ec_{loss}_known"] = f"CASE WHEN {several} AND ({differ}) THEN 1 ELSE 0 END"
         return {
             "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
-            "ec_several": f"CASE WHEN {several} THEN 1 ELSE 0 END",
             "ec_small": f"CASE WHEN ec_n >= {self.min_rows} AND {' AND '.join(enough)} THEN 0 ELSE 1 END",
             **halves,
         }
@@ -163,16 +166,13 @@ class ReportLimits:
         moments = {}
         for name in _MOMENTS:
             cases = " ".join(
-                f"WHEN ec_family = '{family}' AND {'ec_some' if family in ('decisions', 'constant') else 'ec_several'} = 1 THEN {of[name]}"
+                f"WHEN ec_family = '{family}' AND ec_{'some' if family in ('decisions', 'constant') else f'{family}_known'} = 1 THEN {of[name]}"
                 for family, of in families.items()
             )
             bounds = BOUNDS_OF_SUMS if name.startswith("ec_x") else BOUNDS_OF_SQUARES
             moments[name] = self.within(f"CASE {cases} END", bounds)
-        estimates = " ".join(
-            f"WHEN ec_metric = {i} THEN {metric.estimate}"
-            for i, metric in enumerate(self.metrics)
-            if metric.name != KINK
-        )
+        with_value = [(i, metric.estimate) for i, metric in enumerate(self.metrics) if metric.name != KINK]
+        estimates = " ".join(f"WHEN ec_metric = {i} THEN {estimate}" for i, estimate in with_value)
         return {**moments, "ec_value": f"CASE {estimates} END"}
 
     def moments_of(self, family: str) -> dict[str, str]:
@@ -231,24 +231,15 @@ class ReportLimits:
         if name == KINK:
             e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
             return portable(MacroFormulas({}).of("_constants_apart", {"e": e}), self.writer)
-        cells = {
-            "n0": "ec_n0",
-            "n1": "ec_n1",
-            "p0": "ec_p0",
-            "p1": "ec_p1",
-            **{cell: f"ec_{cell}" for _, cell in _CELLS},
-        }
+        cells = {cell: f"ec_{cell}" for cell in ("n0", "n1", "p0", "p1", *CELLS)}
         losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
 
     @property
     def slopes(self) -> dict[str, str]:
         """Aggregates from the values of all steps to slopes, beside what a metric has in each step."""
-        of_metric = {
-            "ec_on": "MAX(ec_scale)",
-            "ec_v": "MAX(ec_u)",
-            "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)",
-        }
+        centre = "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)"
+        of_metric = {"ec_on": "MAX(ec_scale)", "ec_v": "MAX(ec_u)", "ec_centre": centre}
         moments = {_after(name): f"MAX({name})" for name in _MOMENTS}
         slopes = {}
         for i, (ij, _) in enumerate(_CELLS, 1):
@@ -259,12 +250,8 @@ class ReportLimits:
     @property
     def of_spread(self) -> list[tuple[str, dict[str, str]]]:
         """Levels from slopes to limits; a value without one of the steps has no slope."""
-        levels: list[tuple[str, dict[str, str]]] = []
-        slopes: dict[str, str] = {}
-        influences: dict[str, str] = {}
-        rows: dict[str, str] = {}
-        variances: dict[str, str] = {}
-        lost: dict[str, dict[str, str]] = {}
+        slopes, influences, rows, variances = (dict[str, str]() for _ in range(4))
+        lost: list[dict[str, str]] = []
         for ij, _ in _CELLS:
             x = _after(f"ec_x{ij}")
             step = self._of("_step", x=x)
@@ -281,22 +268,14 @@ class ReportLimits:
             rows |= {f"ec_m_{i}": self._of("_mean_influence", i=names), f"ec_k_{i}": self._of("_rows_of", i=names)}
             variances[f"ec_within_{i}"] = self._of("_within_class", i=names, rows_=f"ec_k_{i}", mean=f"ec_m_{i}")
             variances[f"ec_between_{i}"] = self._of("_between_classes", i=names, mean=f"ec_m_{i}")
-            lost[f"s{i}"] = {"within": f"ec_part_{i}", "rows": f"ec_k_{i}"}
+            lost.append({"within": f"ec_part_{i}", "rows": f"ec_k_{i}"})
         least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
-        within = {f"ec_part_{i}": f"CASE WHEN ec_within_{i} > {least} THEN ec_within_{i} ELSE 0 END" for i in (0, 1)}
-        within["ec_part_2"] = (
-            f"CASE WHEN ec_between_0 + ec_between_1 > {least} THEN ec_between_0 + ec_between_1 ELSE 0 END"
-        )
-        df = self._of(
-            "_df_of_rows",
-            s0=lost["s0"],
-            s1=lost["s1"],
-            between_="ec_part_2",
-            rows_="ec_k_0 + ec_k_1",
-            variance="ec_variance",
-        )
+        terms = ["ec_within_0", "ec_within_1", "ec_between_0 + ec_between_1"]
+        within = {f"ec_part_{i}": f"CASE WHEN {x} > {least} THEN {x} ELSE 0 END" for i, x in enumerate(terms)}
+        rows_, variance = "ec_k_0 + ec_k_1", "ec_variance"
+        df = self._of("_df_of_rows", s0=lost[0], s1=lost[1], between_="ec_part_2", rows_=rows_, variance=variance)
         one, most = self.writer.number(1.0), self.writer.number(1e30)
-        levels += [
+        levels = [
             ("ec_gradients", slopes),
             ("ec_influences", influences),
             ("ec_means_of_class", rows),
@@ -321,14 +300,14 @@ class ReportLimits:
     @property
     def of_ends(self) -> list[tuple[str, dict[str, str]]]:
         """Limits around the middle, so far apart that they hold the value; none where either is none."""
-        largest = self.writer.number(sys.float_info.max)
+        largest, end = self.writer.number(sys.float_info.max), "ec_start + ec_width"
         shown = " AND ".join(
             [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_value", "ec_start", "ec_width")]
-            + [f"({self._of('_has_square', x='ec_middle')})"]
+            + [f"({self._of('_has_square', x='ec_middle')})", f"({self._of('_has_end', scale='ec_scale', z=end)})"]
         )
         ends = {
             f"ec_{end}_end": f"CASE WHEN {shown} THEN {self._of('_inverse', scale='ec_scale', z=z, guarded=True)} END"
-            for end, z in (("low", "ec_start - ec_width"), ("high", "ec_start + ec_width"))
+            for end, z in (("low", "ec_start - ec_width"), ("high", end))
         }
         held = {
             "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
@@ -343,8 +322,10 @@ class ReportLimits:
             if metric.name == KINK:
                 taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
                 continue
-            for end in ("ec_low", "ec_high"):
-                taken[f"{end}_{i}"] = f"MAX(CASE WHEN ec_metric = {i} THEN {end} END)"
+            most = highest(metric.name, 2)
+            above = "" if most == math.inf else f"WHEN ec_high > {most} AND ec_value <= {most} THEN {most} "
+            taken[f"ec_low_{i}"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_low END)"
+            taken[f"ec_high_{i}"] = f"MAX(CASE WHEN ec_metric <> {i} THEN NULL {above}ELSE ec_high END)"
         return taken
 
 

@@ -27,6 +27,17 @@ QUICK = [case for case in WITH_LIMITS if case.name == "weighted_usual_limits"]
 ROWS = "(VALUES (0.9, true), (0.6, false), (0.2, false), (0.3, true), (0.7, true), (0.1, false)) AS t(p, y)"
 
 
+EQUAL = pl.concat(
+    pl.DataFrame({"g": g, "y": [True] * 60 + [False] * 60, "p": [high] * 60 + [low] * 59 + [last], "id": range(120)})
+    for g, high, low, last in (
+        ("apart", 0.9, 0.05, 0.05),
+        ("equal", 0.95, 0.05, 0.05),
+        ("one differs", 0.9, 0.1, 0.1001),
+    )
+)
+"""Groups of losses that are equal within the classes, in one of them between the classes too; and that differ in one row."""
+
+
 @pytest.fixture(scope="module")
 def path(tmp_path_factory) -> Path:
     return write_log(tmp_path_factory.mktemp("warehouse") / "log.parquet")
@@ -74,8 +85,36 @@ def test_the_macro_and_the_query_give_the_same(metric: str, log: pl.DataFrame) -
     wanted = connection.sql(
         f"FROM ec.report('log', p, late, groups := ['segment'], metrics := ['{metric}'], prior := 0.2, weight := w, interval := 0.9)"
     ).pl()
-    # Losses that are all alike have the root of rounding as their limits.
     assert _largest(made, wanted) < 1e-7
+
+
+def test_losses_that_are_all_equal_have_no_limits() -> None:
+    """Within the classes; of the report macro, its clusters, and the query. No Brier score is above 1, and no bound infinite."""
+    names = ["cross_entropy", "nce", "brier", "nbs", "recall"]
+    wanted = ec.report(EQUAL, "p", "y", by="g", metrics=names, prior=0.3, interval=0.95).sort("g")
+    connection = duckdb.connect()
+    ec.register(connection)
+    connection.register("equal", EQUAL)
+    made = [connection.sql(report_query("equal", "p", "y", by="g", metrics=names, prior=0.3, interval=0.95)).pl()]
+    for cluster in ("", ", cluster := id"):
+        macro = (
+            f"ec.report('equal', p, y, groups := ['g'], metrics := {names}, prior := 0.3, interval := 0.95{cluster})"
+        )
+        made.append(connection.sql(f"FROM {macro}").pl())
+    wild = EQUAL.filter(g="apart").head(62).with_columns(p=pl.Series([0.001, 0.9999] * 30 + [0.01, 0.02]))
+    connection.register("wild", wild.filter(pl.col("id").is_in([0, 1, 60, 61])))
+    for level, brier in ((0.999, 1.0), (1 - 1e-9, None)):
+        query = report_query("wild", "p", "y", metrics=["brier"], interval=level)
+        macro = f"FROM ec.report('wild', p, y, metrics := ['brier'], interval := {level})"
+        assert [connection.sql(sql).pl()["brier_ci_high"].item() for sql in (query, macro)] == [brier] * 2
+    for table in (wanted, *made):
+        shown = table.sort("g").select(pl.col("^(cross_entropy|nce|brier|nbs).*_ci_.*$").is_not_null())
+        assert shown.select(known=pl.all_horizontal(pl.all()), none=~pl.any_horizontal(pl.all())).rows() == [
+            (False, True),
+            (False, True),
+            (True, False),
+        ]
+        assert table["recall_ci_low"].null_count() == 0
 
 
 @pytest.mark.slow
