@@ -114,6 +114,63 @@ def test_paired_loss_is_the_sum_of_squared_influences(metric: str, prior: float 
     assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(found["difference"]) / error, df), rel=1e-6)
 
 
+ONE_CLASS = {
+    "row costs": ("expected_cost", {"cost_fp": "c", "cost_fn": "c"}),
+    "constant costs": ("expected_cost", {"cost_fp": "one", "cost_fn": "one"}),
+    "exact posteriors": ("brier", {}),
+    "nearly exact posteriors": ("brier", {}),
+}
+
+
+def one_class_log(kind: str, n: int, seed: int = 5) -> pl.DataFrame:
+    """Models of equal cost in truth: `a` has few and large losses in class 0, `b` none there but small ones of about one size in class 1."""
+    rng = np.random.default_rng(seed)
+    y, rare = rng.random(n) < 0.5, rng.random(n) < 0.15
+    if ONE_CLASS[kind][1]:
+        small = rng.random(n) < (0.5 if kind == "row costs" else 0.15)
+        a, b = np.where(~y & rare, 0.9, 0.1) + 0.8 * y, np.where(y & small, 0.1, 0.9) - 0.8 * ~y
+    else:
+        a = np.where(y, 1.0, np.where(rare, 0.8, 0.0))
+        b = np.where(y, 1 - 0.8 * np.sqrt(0.15), 1e-9 * (kind == "nearly exact posteriors"))
+    cost = np.where(y, 0.3, 1.0) * rng.uniform(0.8, 1.2, n)
+    return pl.DataFrame({"a": a, "b": b, "y": y, "c": cost, "one": 1.0, "nobody": None})
+
+
+def losses_of_rows(log: pl.DataFrame, kind: str, model: str) -> np.ndarray:
+    q, y = log[model].to_numpy(), log["y"].to_numpy()
+    cost = {"row costs": log["c"].to_numpy(), "constant costs": 1.0}.get(kind)
+    return (q - y) ** 2 if cost is None else cost * ((q > 0.5) != y)
+
+
+@pytest.mark.quick("None-*", "nobody-row costs")
+@pytest.mark.parametrize("kind", ONE_CLASS)
+@pytest.mark.parametrize("cluster", [None, "nobody"])
+def test_a_class_without_errors_of_one_model_has_its_variance(cluster: str | None, kind: str) -> None:
+    log = one_class_log(kind, 200)
+    metric, options = ONE_CLASS[kind]
+    gap = losses_of_rows(log, kind, "b") - losses_of_rows(log, kind, "a")
+    half, error, df = strata_interval((gap - gap.mean()) / len(gap), log["y"].to_numpy(), 0.95)
+    for models, sign in ((["a", "b"], 1), (["b", "a"], -1)):
+        found = log.ec.compare(models, "y", metrics=[metric], cluster=cluster, **options).row(0, named=True)
+        assert found["difference"] == pytest.approx(sign * gap.mean(), rel=1e-9)
+        # A row that is a cluster of its own counts as in the jackknife, which is a little wider.
+        assert found["difference_ci_high"] - found["difference"] == pytest.approx(
+            half, rel=1e-7 if not cluster else 0.01
+        )
+        if not cluster:
+            p = 2 * stats.t.sf(abs(gap.mean()) / error, df)
+            assert found["p_value"] == pytest.approx(p, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["row costs", pytest.param("exact posteriors", marks=pytest.mark.slow)])
+def test_models_of_one_cost_without_errors_in_a_class_are_seldom_told_apart(kind: str) -> None:
+    groups = 1000
+    log = one_class_log(kind, 200 * groups).with_columns(group=pl.int_range(pl.len()) % groups)
+    metric, options = ONE_CLASS[kind]
+    found = log.ec.compare(["a", "b"], "y", by="group", metrics=[metric], **options)
+    assert 0.03 < (found["p_value"] < 0.05).mean() < 0.075
+
+
 @pytest.mark.quick("None-None", "w-user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("weight", [None, "w"])

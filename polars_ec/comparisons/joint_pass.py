@@ -547,11 +547,10 @@ def compare_models(
 ) -> dict[str, Differences]:
     """Differences of each metric of a family between a model and its reference, by the metric's column."""
     metrics, family = models[0], models[0].family
-    values, slopes = [], []
-    for of, table in zip(models, groups, strict=True):
-        linear = cells.linear(of.model, family)
-        values.append(of.of(linear[None], table)[0])
-        slopes.append(slopes_of(partial(of.of, groups=table), linear))
+    linear = [cells.linear(of.model, family) for of in models]
+    formulas = [partial(of.of, groups=table) for of, table in zip(models, groups, strict=True)]
+    values = [formula(sums[None])[0] for formula, sums in zip(formulas, linear, strict=True)]
+    slopes = [slopes_of(formula, sums) for formula, sums in zip(formulas, linear, strict=True)]
     joint = None if cells.without_key is None else _joint_moments(cells, models, cells.without_key)
     by_bucket = (
         [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
@@ -560,7 +559,7 @@ def compare_models(
     differences = {}
     for c, column in enumerate(metrics.columns):
         pair = (slopes[0][..., c], slopes[1][..., c])
-        singletons = None if joint is None else _singletons(joint, _joint_gradient(family, *pair))
+        singletons = None if joint is None else _singletons(joint, _joint_gradient(family, pair, linear))
         if by_bucket:
             variance = paired_variance(pair, by_bucket, cells.unit(family), cells.weight_by_bucket, singletons)
         else:
@@ -579,14 +578,15 @@ def _joint_moments(cells: JointCells, models: tuple[Metrics, Metrics], alone: Bo
     return cells.moments_of_numbers(numbers_of(pair, family.numbers), alone)
 
 
-def _joint_gradient(family: MetricFamily, slopes: Floats, reference: Floats) -> Floats:
+def _joint_gradient(family: MetricFamily, pair: tuple[Floats, Floats], linear: Sequence[Floats]) -> Floats:
     """Gradient of the difference, with respect to the features of the joint moments."""
+    slopes, reference = pair
     if family.decides:
         gradient = slopes[..., :, None] - reference[..., None, :]
         return gradient.reshape(*gradient.shape[:2], -1)
-    # Of the gaps of numbers that differ; of others how the slopes do.
+    # Metrics are linear in numbers that differ, so one slope is that of their gap: the one by the larger sum, for a sum of 0 has none.
     differ = np.array([False, *(name != COSTS[0] for name in family.numbers)])
-    return np.where(differ, slopes, slopes - reference)
+    return np.where(differ, np.where(linear[0] < linear[1], reference, slopes), slopes - reference)
 
 
 def _singletons(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Singletons:
