@@ -243,6 +243,54 @@ def test_values_are_those_of_the_report_on_rows_that_all_models_have() -> None:
     assert {row["group"]: row["n_missing"] for row in found.iter_rows(named=True)} == counted
 
 
+THREE = {
+    "decisions and losses": ({}, METRICS),
+    "weights and groups": ({"weight": "w", "by": "group"}, METRICS),
+    "clusters": ({"cluster": ["user", "user", "user"]}, ["nec", "brier"]),
+    "row costs": ({"cost_fn": "w"}, ["nec", "expected_cost"]),
+    "overall prior": ({"prior": "overall", "by": "group"}, ["nce", "precision"]),
+    "ratios at the overall prior": ({"prior": "overall", "score_type": "llr"}, ["nec", "nce"]),
+    "ranks": ({"by": "group"}, ["auc_roc", "eer", "brier"]),
+    "own labels": ({}, ["nec"]),
+}
+
+
+@pytest.mark.quick("row costs", "clusters", "ratios at the overall prior", "ranks", "own labels")
+@pytest.mark.parametrize("kind", THREE)
+def test_pairs_are_compared_on_the_rows_that_have_the_scores_of_both(kind: str) -> None:
+    options, metrics = THREE[kind]
+    row = pl.int_range(pl.len())
+    log = LOG.with_columns(
+        a=pl.when(row % 29 != 0).then("a"), c=pl.when(row % 3 != 1).then(1 - pl.col("b") * pl.col("w").exp())
+    )
+    log = log.with_columns(c=pl.col("c").clip(0.01, 0.99))
+    if options.get("score_type"):
+        log = log.with_columns(pl.col("a", "b", "c").log() - (1 - pl.col("a", "b", "c")).log())
+    label = ["y", "y", "y"] if kind == "own labels" else "y"
+    found = log.ec.compare(["a", "b", "c"], label, metrics=metrics, reference="b", **options)
+    groups = log["group"].n_unique() if "by" in options else 1
+    for model in ("a", "c"):
+        # By the report on these rows alone, and by no pass that knows of a third model.
+        used = log.filter(pl.col(model).is_not_null())
+        of_model = found.filter(pl.col("model") == model)
+        assert of_model["n"].sum() == len(of_model) // groups * used.height
+        assert (of_model["n"] + of_model["n_missing"]).sum() == len(of_model) // groups * log.height
+        told = {k: v for k, v in options.items() if k != "cluster"}
+        reports = {m: used.ec.report(m, "y", metrics=metrics, **told) for m in (model, "b")}
+        for metric in of_model["metric"].unique():
+            rows = of_model.filter(pl.col("metric") == metric)
+            for column, name in (("value", model), ("value_reference", "b")):
+                assert rows[column].to_list() == pytest.approx(reports[name][metric].to_list(), rel=1e-9)
+        alone = used.ec.compare(
+            [model, "b"],
+            "y",
+            metrics=metrics,
+            reference="b",
+            **(told | ({"cluster": "user"} if "cluster" in options else {})),
+        )
+        assert_frame_equal(of_model.drop("n_missing"), alone.drop("n_missing"), rel_tol=1e-9)
+
+
 @pytest.mark.parametrize(
     ("reference", "options"),
     mostly_slow(

@@ -120,7 +120,10 @@ def sum_jointly(
     clusters: ClusterKeys | None,
     labels: Sequence[pl.Expr],
 ) -> pl.LazyFrame:
-    """Sums per group, bucket, class and decisions of the models in `pairs`; their own `labels`, if they have several, must be the same."""
+    """Sums per group, bucket, class and decisions of the models in `pairs`; their own `labels`, if they have several, must be the same.
+
+    Of one pair by the joint class; of several by the class for each model, as rows that one model lacks are rows of the other pairs.
+    """
     first = models[0].rows
     asked = [CLASS, *([DECISION] if requirements.decisions else []), *requirements.losses]
     columns = _columns(models, requirements, clusters, labels) | _unlike(frame, pairs)
@@ -128,22 +131,28 @@ def sum_jointly(
     row_table = row_table.with_columns(
         m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
     )
-    classes = [model.column(CLASS) for model in models]
-    # A row that is wrong for one model has a class for the others; one that lacks anything is used by none.
-    present = reduce(and_, [index.is_not_null() for index in classes])
-    row_table = row_table.with_columns(pl.when(present).then(pl.max_horizontal(classes)).alias(JOINT))
-    within = [JOINT, *([BUCKET] if clusters is not None else [])]
+    within = [f"{model.prefix}{CLASS}" for model in models]
+    if len(pairs) == 1:
+        row_table, within = row_table.with_columns(joint_class(models)), [JOINT]
+    within += [BUCKET] if clusters is not None else []
     within += [f"{model.prefix}{DECISION}" for model in models if requirements.decisions]
     schema = row_table.collect_schema()
     sums = {ROWS: pl.len().cast(pl.Int64)}
     sums |= {name: count_rows(pl.col(name)) for name in (UNDECIDED, *UNEQUAL.values()) if name in schema}
     for model in models:
-        sums[f"{model.prefix}invalid"] = count_rows(pl.col(JOINT).is_not_null() & (model.column(CLASS) == -1))
+        sums[f"{model.prefix}invalid"] = count_rows(model.column(CLASS) == -1)
         sums |= _constant_priors(model)
     unlike = [f"{model.prefix}{UNLIKE}" for model, reference in pairs if reference is not None]
     sums |= {name: count_rows(pl.col(name)) for name in unlike}
     sums |= _moments(pairs, requirements, first.row_costs is not None, first.weight is not None)
     return row_table.group_by([*(key.meta.output_name() for key in keys), *within]).agg(**sums)
+
+
+def joint_class(models: Sequence[Model]) -> pl.Expr:
+    """The column JOINT: a row that is wrong for one of these models has a class for the others, one that any of them lacks has none."""
+    classes = [model.column(CLASS) for model in models]
+    present = reduce(and_, [index.is_not_null() for index in classes])
+    return pl.when(present).then(pl.max_horizontal(classes)).alias(JOINT)
 
 
 def _columns(
@@ -244,13 +253,13 @@ def _constant_priors(model: Model) -> dict[str, pl.Expr]:
 
 def sum_of_groups(cells: pl.DataFrame, models: Sequence[Model]) -> dict[str, pl.Expr]:
     """The columns of a table of groups beside the sums of classes, from these cells: as the report has them."""
-    present = pl.when(pl.col(JOINT).is_not_null()).then(ROWS).otherwise(0).sum()
+    present = pl.col(JOINT).is_not_null()
     columns: dict[str, pl.Expr] = {}
     for model in models:
         columns |= {
             f"{model.prefix}rows": pl.col(ROWS).sum(),
-            f"{model.prefix}present": present,
-            f"{model.prefix}invalid": model.column("invalid").sum(),
+            f"{model.prefix}present": pl.when(present).then(ROWS).otherwise(0).sum(),
+            f"{model.prefix}invalid": pl.when(present).then(model.column("invalid")).otherwise(0).sum(),
             f"{model.prefix}undecided": pl.col(UNDECIDED).sum() if UNDECIDED in cells.columns else pl.lit(0),
         }
         columns |= _constant_priors(model)

@@ -448,24 +448,25 @@ def _of_replicates(replicates: Floats, *, together: bool) -> VarianceComponents:
 def ranking_differences(
     cells: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
+    pair: Pair,
     comparison: Comparison,
     against: Against | None,
-    same: Mapping[str, bool],
-) -> dict[tuple[str, str], Differences]:
-    """By model and column; `tables` are those of the groups, with the stated prior of each; `same`: whether a model is its reference."""
-    differences: dict[tuple[str, str], Differences] = {}
+    *,
+    same: bool,
+) -> dict[str, Differences]:
+    """By column; `tables` are those of the groups, with the stated prior of each; `same`: whether the model is its reference."""
+    differences: dict[str, Differences] = {}
     level, names = comparison.level, [name for name in comparison.names if name in RANKING_METRICS]
-    for model, other in comparison.pairs:
-        for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
-            first, *reference = _estimators(cells, (model, other), tables, comparison, at_prior=bool(suffix))
-            for name in names:
-                if suffix and not is_moved(name, model):
-                    continue
-                differences[model.name, f"{name}{suffix}"] = (
-                    first.difference(name, against, level)
-                    if against is not None
-                    else first.paired_difference(reference[0], name, level, same=same[model.name])
-                )
+    for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
+        first, *reference = _estimators(cells, pair, tables, comparison, at_prior=bool(suffix))
+        for name in names:
+            if suffix and not is_moved(name, pair[0]):
+                continue
+            differences[f"{name}{suffix}"] = (
+                first.difference(name, against, level)
+                if against is not None
+                else first.paired_difference(reference[0], name, level, same=same)
+            )
     return differences
 
 
