@@ -100,8 +100,8 @@ def compare(
     with its reference on the rows that have the scores of both, whatever a third model lacks; `n` counts these. Values are those of `report` on these rows; limits and p-values are null where a class has no rows, for losses
     one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
     of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
-    differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
-    parts of the clusters, or of the rows, that are left out in turn.
+    differ by less is taken for larger than it is. Those at the best threshold, or of the hull, such as `eer`, `ks` and
+    `min_dcf`, have it with the threshold, or the hull, where it is.
 
     With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
     distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.

@@ -120,10 +120,7 @@ def sum_jointly(
     clusters: ClusterKeys | None,
     labels: Sequence[pl.Expr],
 ) -> pl.LazyFrame:
-    """Sums per group, bucket, class and decisions of the models in `pairs`; their own `labels`, if they have several, must be the same.
-
-    Of one pair by the joint class; of several by the class for each model, as rows that one model lacks are rows of the other pairs.
-    """
+    """Sums per group, bucket, class and decisions of the models in `pairs`; their own `labels`, if they have several, must be the same."""
     first = models[0].rows
     asked = [CLASS, *([DECISION] if requirements.decisions else []), *requirements.losses]
     columns = _columns(models, requirements, clusters, labels) | _unlike(frame, pairs)
@@ -131,6 +128,7 @@ def sum_jointly(
     row_table = row_table.with_columns(
         m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
     )
+    # Of several pairs by the class for each model: rows that one of them lacks are rows of the other pairs.
     within = [f"{model.prefix}{CLASS}" for model in models]
     if len(pairs) == 1:
         row_table, within = row_table.with_columns(joint_class(models)), [JOINT]
