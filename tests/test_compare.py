@@ -114,6 +114,63 @@ def test_paired_loss_is_the_sum_of_squared_influences(metric: str, prior: float 
     assert found["p_value"] == pytest.approx(2 * stats.t.sf(abs(found["difference"]) / error, df), rel=1e-6)
 
 
+ONE_CLASS = {
+    "row costs": ("expected_cost", {"cost_fp": "c", "cost_fn": "c"}),
+    "constant costs": ("expected_cost", {"cost_fp": "one", "cost_fn": "one"}),
+    "exact posteriors": ("brier", {}),
+    "nearly exact posteriors": ("brier", {}),
+}
+
+
+def one_class_log(kind: str, n: int, seed: int = 5) -> pl.DataFrame:
+    """Models of equal cost in truth: `a` has few and large losses in class 0, `b` none there but small ones of about one size in class 1."""
+    rng = np.random.default_rng(seed)
+    y, rare = rng.random(n) < 0.5, rng.random(n) < 0.15
+    if ONE_CLASS[kind][1]:
+        small = rng.random(n) < (0.5 if kind == "row costs" else 0.15)
+        a, b = np.where(~y & rare, 0.9, 0.1) + 0.8 * y, np.where(y & small, 0.1, 0.9) - 0.8 * ~y
+    else:
+        a = np.where(y, 1.0, np.where(rare, 0.8, 0.0))
+        b = np.where(y, 1 - 0.8 * np.sqrt(0.15), 1e-9 * (kind == "nearly exact posteriors"))
+    cost = np.where(y, 0.3, 1.0) * rng.uniform(0.8, 1.2, n)
+    return pl.DataFrame({"a": a, "b": b, "y": y, "c": cost, "one": 1.0, "nobody": None})
+
+
+def losses_of_rows(log: pl.DataFrame, kind: str, model: str) -> np.ndarray:
+    q, y = log[model].to_numpy(), log["y"].to_numpy()
+    cost = {"row costs": log["c"].to_numpy(), "constant costs": 1.0}.get(kind)
+    return (q - y) ** 2 if cost is None else cost * ((q > 0.5) != y)
+
+
+@pytest.mark.quick("None-*", "nobody-row costs")
+@pytest.mark.parametrize("kind", ONE_CLASS)
+@pytest.mark.parametrize("cluster", [None, "nobody"])
+def test_a_class_without_errors_of_one_model_has_its_variance(cluster: str | None, kind: str) -> None:
+    log = one_class_log(kind, 200)
+    metric, options = ONE_CLASS[kind]
+    gap = losses_of_rows(log, kind, "b") - losses_of_rows(log, kind, "a")
+    half, error, df = strata_interval((gap - gap.mean()) / len(gap), log["y"].to_numpy(), 0.95)
+    for models, sign in ((["a", "b"], 1), (["b", "a"], -1)):
+        found = log.ec.compare(models, "y", metrics=[metric], cluster=cluster, **options).row(0, named=True)
+        assert found["difference"] == pytest.approx(sign * gap.mean(), rel=1e-9)
+        # A row that is a cluster of its own counts as in the jackknife, which is a little wider.
+        assert found["difference_ci_high"] - found["difference"] == pytest.approx(
+            half, rel=1e-7 if not cluster else 0.01
+        )
+        if not cluster:
+            p = 2 * stats.t.sf(abs(gap.mean()) / error, df)
+            assert found["p_value"] == pytest.approx(p, rel=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["row costs", pytest.param("exact posteriors", marks=pytest.mark.slow)])
+def test_models_of_one_cost_without_errors_in_a_class_are_seldom_told_apart(kind: str) -> None:
+    groups = 1000
+    log = one_class_log(kind, 200 * groups).with_columns(group=pl.int_range(pl.len()) % groups)
+    metric, options = ONE_CLASS[kind]
+    found = log.ec.compare(["a", "b"], "y", by="group", metrics=[metric], **options)
+    assert 0.03 < (found["p_value"] < 0.05).mean() < 0.075
+
+
 @pytest.mark.quick("None-None", "w-user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("weight", [None, "w"])
@@ -184,6 +241,54 @@ def test_values_are_those_of_the_report_on_rows_that_all_models_have() -> None:
     of_group = log.group_by("group").agg(pl.any_horizontal(pl.col("a", "b").is_null()).sum().alias("missing"))
     counted = dict(of_group.rows())
     assert {row["group"]: row["n_missing"] for row in found.iter_rows(named=True)} == counted
+
+
+THREE = {
+    "decisions and losses": ({}, METRICS),
+    "weights and groups": ({"weight": "w", "by": "group"}, METRICS),
+    "clusters": ({"cluster": ["user", "user", "user"]}, ["nec", "brier"]),
+    "row costs": ({"cost_fn": "w"}, ["nec", "expected_cost"]),
+    "overall prior": ({"prior": "overall", "by": "group"}, ["nce", "precision"]),
+    "ratios at the overall prior": ({"prior": "overall", "score_type": "llr"}, ["nec", "nce"]),
+    "ranks": ({"by": "group"}, ["auc_roc", "eer", "brier"]),
+    "own labels": ({}, ["nec"]),
+}
+
+
+@pytest.mark.quick("row costs", "clusters", "ratios at the overall prior", "ranks", "own labels")
+@pytest.mark.parametrize("kind", THREE)
+def test_pairs_are_compared_on_the_rows_that_have_the_scores_of_both(kind: str) -> None:
+    options, metrics = THREE[kind]
+    row = pl.int_range(pl.len())
+    log = LOG.with_columns(
+        a=pl.when(row % 29 != 0).then("a"), c=pl.when(row % 3 != 1).then(1 - pl.col("b") * pl.col("w").exp())
+    )
+    log = log.with_columns(c=pl.col("c").clip(0.01, 0.99))
+    if options.get("score_type"):
+        log = log.with_columns(pl.col("a", "b", "c").log() - (1 - pl.col("a", "b", "c")).log())
+    label = ["y", "y", "y"] if kind == "own labels" else "y"
+    found = log.ec.compare(["a", "b", "c"], label, metrics=metrics, reference="b", **options)
+    groups = log["group"].n_unique() if "by" in options else 1
+    for model in ("a", "c"):
+        # By the report on these rows alone, and by no pass that knows of a third model.
+        used = log.filter(pl.col(model).is_not_null())
+        of_model = found.filter(pl.col("model") == model)
+        assert of_model["n"].sum() == len(of_model) // groups * used.height
+        assert (of_model["n"] + of_model["n_missing"]).sum() == len(of_model) // groups * log.height
+        told = {k: v for k, v in options.items() if k != "cluster"}
+        reports = {m: used.ec.report(m, "y", metrics=metrics, **told) for m in (model, "b")}
+        for metric in of_model["metric"].unique():
+            rows = of_model.filter(pl.col("metric") == metric)
+            for column, name in (("value", model), ("value_reference", "b")):
+                assert rows[column].to_list() == pytest.approx(reports[name][metric].to_list(), rel=1e-9)
+        alone = used.ec.compare(
+            [model, "b"],
+            "y",
+            metrics=metrics,
+            reference="b",
+            **(told | ({"cluster": "user"} if "cluster" in options else {})),
+        )
+        assert_frame_equal(of_model.drop("n_missing"), alone.drop("n_missing"), rel_tol=1e-9)
 
 
 @pytest.mark.parametrize(

@@ -139,11 +139,39 @@ def test_other_ranking_metrics_have_the_spread_of_their_differences(cluster: str
     assert found["metric"].to_list() == [*names, "average_precision_at_prior"]
     draws = [log[rng.integers(0, log.height, log.height)].ec.report(["a", "b"], "y", metrics=names) for _ in range(20)]
     errors = [np.std([draw[name][1] - draw[name][0] for draw in draws]) for name in names]
-    ratio = width(found)[:4] / 2 / np.array([2.09, 2.09, 2.09, 1.97]) / np.array(errors)
-    # Of 20 draws and 20 parts: a standard error of 20 percent.
+    ratio = width(found)[:4] / 2 / 1.97 / np.array(errors)
+    # Of 20 draws: a standard error of 16 percent.
     assert ((ratio > 0.5) & (ratio < 1.7)).all()
     whole = log.ec.report(["a", "b"], "y", metrics=names)
     assert found["difference"][:4].to_list() == pytest.approx([whole[n][1] - whole[n][0] for n in names], abs=1e-12)
+
+
+AT_BEST = ["eer", "ks", "min_dcf", "min_cllr", "min_expected_cost", "auprg"]
+
+
+@pytest.mark.parametrize("cluster", [None, "row", pytest.param("nobody", marks=pytest.mark.slow)])
+def test_swapped_models_have_the_mirrored_limits_of_ranking_metrics(cluster: str | None) -> None:
+    log = LOG.with_row_index("row").with_columns(nobody=None)
+    found, swapped = (
+        log.ec.compare(models, "y", by="group", metrics=AT_BEST, prior=0.1, cluster=cluster)
+        for models in (["a", "b"], ["b", "a"])
+    )
+    assert found["difference_ci_low"].to_list() == pytest.approx((-swapped["difference_ci_high"]).to_list(), abs=1e-12)
+    assert found["difference_ci_high"].to_list() == pytest.approx((-swapped["difference_ci_low"]).to_list(), abs=1e-12)
+    assert found["p_value"].to_list() == pytest.approx(swapped["p_value"].to_list(), abs=1e-12)
+
+
+def test_limits_of_ranking_metrics_do_not_hang_on_how_rows_are_dealt_to_parts() -> None:
+    def widths(log: pl.DataFrame, **options: Any) -> np.ndarray:
+        return width(log.ec.compare(["a", "b"], "y", metrics=AT_BEST, **options))
+
+    rng = np.random.default_rng(3)
+    rows = widths(LOG)
+    assert widths(LOG.with_columns(nobody=None), cluster="nobody") == pytest.approx(rows, rel=0.01)
+    for _ in range(2):
+        keyed = LOG.with_columns(row=pl.Series(rng.permutation(10**6)[: LOG.height]))
+        # 900 clusters of one row in 1,000 buckets, which hold one or a few of them.
+        assert widths(keyed, cluster="row", buckets=1000) == pytest.approx(rows, rel=0.08)
 
 
 @pytest.mark.parametrize(

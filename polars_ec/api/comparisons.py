@@ -18,7 +18,6 @@ from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
 from polars_ec.comparisons.validation import (
     COLUMNS,
-    ClusterKeys,
     Reference,
     check_kinds,
     check_number,
@@ -97,12 +96,12 @@ def compare(
     `metric`; `value`, `value_reference`, `difference`, which is value - reference; `difference_ci_low`, `difference_ci_high`; `p_value`, of
     no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
     called real because it is below 0.05, at most a 20th are not); `small`, true where the group, or what it is compared with, has fewer than
-    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. Of models that are compared with
-    each other a row that lacks the score of any is used for none. Values are those of `report`; limits and p-values are null where a class has no rows, for losses
+    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. A model is compared
+    with its reference on the rows that have the scores of both, whatever a third model lacks; `n` counts these. Values are those of `report` on these rows; limits and p-values are null where a class has no rows, for losses
     one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
     of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
-    differ by less is taken for larger than it is. `eer`, `ks`, `auprg`, `min_dcf`, `min_expected_cost` and `min_cllr` have theirs from 20
-    parts of the clusters, or of the rows, that are left out in turn.
+    differ by less is taken for larger than it is. Those at the best threshold, or of the hull, such as `eer`, `ks` and
+    `min_dcf`, have it with the threshold, or the hull, where it is.
 
     With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
     distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.
@@ -157,17 +156,22 @@ def _compare(
     labels = one_or_each(label, "label", names)
     level, clusters = level_and_clusters(intervals, names)
     check_prior(options.prior, against)
-    if against.model is None and len(scores) > 1:
-        return of_each_model(
-            [
-                _compare(frame, [model], of_model, by, metrics, reference, clustered, keywords, execute, min_rows)
-                for model, of_model, clustered in zip(
-                    scores, _of_models(labels, scores), _clustered(intervals, clusters, scores), strict=True
-                )
-            ],
-            key_names,
-        )
     ranks = any(name in RANKING_METRICS for name in named or ())
+    # Sums of all models together know which rows each pair has; cells of scores, and a prior that is counted first, do not.
+    counted_first = ranks or (options.prior.overall and options.scale.needs_prior)
+    apart: list[list[int]] = []
+    if against.model is None and len(scores) > 1:
+        apart = [[m] for m in range(len(scores))]
+    elif len(scores) > 2 and counted_first:
+        other = names.index(against.model or "")
+        apart = [sorted([m, other]) for m in range(len(scores)) if m != other]
+    tables = []
+    for some in apart:
+        clustered = {**intervals, "cluster": None if clusters is None else _of_models(clusters.keys, some)}
+        columns = [scores[m] for m in some], _of_models(labels, some)
+        tables.append(_compare(frame, *columns, by, metrics, reference, clustered, keywords, execute, min_rows))
+    if tables:
+        return of_each_model(tables, key_names)
     frame, models = _models(frame, scores, labels[0], keywords, options, against, ranks, execute)
     metric_names = metrics_of_all(named, models)
     layout = ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False)
@@ -191,18 +195,9 @@ def _compare(
     )
 
 
-def _of_models(columns: Sequence[pl.Expr], models: Sequence[pl.Expr]) -> Sequence[pl.Expr]:
-    """The column of each model."""
-    return list(columns) * len(models) if len(columns) == 1 else columns
-
-
-def _clustered(
-    intervals: Mapping[str, Any], clusters: ClusterKeys | None, models: Sequence[pl.Expr]
-) -> Sequence[Mapping[str, Any]]:
-    """What is stated of the intervals of each model."""
-    if clusters is None:
-        return [intervals] * len(models)
-    return [{**intervals, "cluster": key} for key in _of_models(clusters.keys, models)]
+def _of_models(columns: Sequence[pl.Expr], models: Sequence[int]) -> pl.Expr | list[pl.Expr]:
+    """The column of all models, or that of each of these."""
+    return columns[0] if len(columns) == 1 else [columns[m] for m in models]
 
 
 def _models(
@@ -215,12 +210,11 @@ def _models(
     ranks: bool,
     execute: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
-    """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
+    """The frame and the models; where two are compared that are counted first, a row that one of them lacks is one that both lack."""
     with_priors, models = read_models(frame, scores, label, keywords, options, None, execute)
     check_kinds(models)
     counts_prior = any(model.counts_prior for model in models)
     if against.model is None or not (ranks or counts_prior):
-        # Sums of all models together know which rows all of them have.
         return with_priors, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
     # Without the columns of priors, which are made anew.

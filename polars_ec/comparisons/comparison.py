@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 import polars as pl
 
 from polars_ec.comparisons.joint_pass import (
+    JOINT,
     UNEQUAL,
     Comparison,
     JointCells,
     Metrics,
+    Pair,
     Shape,
     compare_models,
     estimator_of,
     families,
+    joint_class,
     with_references,
 )
 from polars_ec.comparisons.ranking import KIND, ranking_differences
@@ -43,45 +46,39 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     if comparison.grids:
         ranks = numbered.filter(pl.col(KIND).is_not_null())
         numbered = numbered.filter(pl.col(KIND).is_null())
-    groups = with_sums(groups, numbered, comparison.models)
+    result_rows = []
     with np.errstate(all="ignore"):
         costs = comparison.models[0].rows.costs
-        joint = JointCells(numbered, Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets))
-        found = _differences(joint, ranks, groups, comparison)
-        rows = _result_rows(found, joint, groups, comparison)
-        return result_table(rows, groups, keys, comparison.reference, comparison.min_rows)
+        shape = Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets)
+        for pair in comparison.pairs:
+            models = [model for model in pair if model is not None]
+            of_pair = numbered if JOINT in numbered.columns else numbered.with_columns(joint_class(models))
+            joint, table = JointCells(of_pair, shape), with_sums(groups, of_pair, models)
+            differences = _differences(joint, ranks, table, pair, comparison)
+            sizes = Sizes.of(pair[0], table, joint.counts, joint.counts2)
+            names = in_order(differences, comparison.names)
+            result_rows += [ResultRow(pair[0].name, name, differences[name], sizes) for name in names]
+        return result_table(result_rows, groups, keys, comparison.reference, comparison.min_rows)
 
 
 def _differences(
-    joint: JointCells, ranks: pl.DataFrame, groups: pl.DataFrame, comparison: Comparison
-) -> dict[tuple[str, str], Differences]:
-    """Differences of each model and column of a metric."""
-    models, reference = comparison.models, comparison.reference
-    against = None if reference.model is not None else against_of(comparison.reference, groups, comparison.keys)
-    tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in models}
-    differences: dict[tuple[str, str], Differences] = {}
+    joint: JointCells, ranks: pl.DataFrame, groups: pl.DataFrame, pair: Pair, comparison: Comparison
+) -> dict[str, Differences]:
+    """Differences of each column of a metric of a model."""
+    model, other = pair
+    against = None if other is not None else against_of(comparison.reference, groups, comparison.keys)
+    tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in pair if m is not None}
+    differences: dict[str, Differences] = {}
     of_sums = [name for name in comparison.names if name not in RANKING_METRICS]
-    for family in families(of_sums, models[0].rows.row_costs is not None):
-        of = {model.name: Metrics(model, family, comparison.layout) for model in models}
-        for model, other in comparison.pairs:
-            metrics, table = of[model.name], tables[model.name]
-            if other is None:
-                assert against is not None
-                found = estimator_of(joint, table, metrics).difference(against, comparison.level)
-            else:
-                both = (metrics, of[other.name])
-                found = compare_models(joint, (table, tables[other.name]), both, comparison.level)
-            differences |= {(model.name, column): of_column for column, of_column in found.items()}
+    for family in families(of_sums, model.rows.row_costs is not None):
+        metrics, table = Metrics(model, family, comparison.layout), tables[model.name]
+        if other is None:
+            assert against is not None
+            differences |= estimator_of(joint, table, metrics).difference(against, comparison.level)
+        else:
+            metrics_of_pair = (metrics, replace(metrics, model=other))
+            differences |= compare_models(joint, (table, tables[other.name]), metrics_of_pair, comparison.level)
     if comparison.grids:
-        same = {} if against is not None else {model.name: joint.is_reference(model) for model, _ in comparison.pairs}
-        differences |= ranking_differences(ranks, tables, comparison, against, same)
+        same = against is None and joint.is_reference(model)
+        differences |= ranking_differences(ranks, tables, pair, comparison, against, same=same)
     return differences
-
-
-def _result_rows(
-    found: Mapping[tuple[str, str], Differences], joint: JointCells, groups: pl.DataFrame, comparison: Comparison
-) -> Iterator[ResultRow]:
-    for model, _ in comparison.pairs:
-        sizes = Sizes.of(model, groups, joint.counts, joint.counts2)
-        for column in in_order((column for name, column in found if name == model.name), comparison.names):
-            yield ResultRow(model.name, column, found[model.name, column], sizes)

@@ -128,22 +128,29 @@ def sum_jointly(
     row_table = row_table.with_columns(
         m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
     )
-    classes = [model.column(CLASS) for model in models]
-    # A row that is wrong for one model has a class for the others; one that lacks anything is used by none.
-    present = reduce(and_, [index.is_not_null() for index in classes])
-    row_table = row_table.with_columns(pl.when(present).then(pl.max_horizontal(classes)).alias(JOINT))
-    within = [JOINT, *([BUCKET] if clusters is not None else [])]
+    # Of several pairs by the class for each model: rows that one of them lacks are rows of the other pairs.
+    within = [f"{model.prefix}{CLASS}" for model in models]
+    if len(pairs) == 1:
+        row_table, within = row_table.with_columns(joint_class(models)), [JOINT]
+    within += [BUCKET] if clusters is not None else []
     within += [f"{model.prefix}{DECISION}" for model in models if requirements.decisions]
     schema = row_table.collect_schema()
     sums = {ROWS: pl.len().cast(pl.Int64)}
     sums |= {name: count_rows(pl.col(name)) for name in (UNDECIDED, *UNEQUAL.values()) if name in schema}
     for model in models:
-        sums[f"{model.prefix}invalid"] = count_rows(pl.col(JOINT).is_not_null() & (model.column(CLASS) == -1))
+        sums[f"{model.prefix}invalid"] = count_rows(model.column(CLASS) == -1)
         sums |= _constant_priors(model)
     unlike = [f"{model.prefix}{UNLIKE}" for model, reference in pairs if reference is not None]
     sums |= {name: count_rows(pl.col(name)) for name in unlike}
     sums |= _moments(pairs, requirements, first.row_costs is not None, first.weight is not None)
     return row_table.group_by([*(key.meta.output_name() for key in keys), *within]).agg(**sums)
+
+
+def joint_class(models: Sequence[Model]) -> pl.Expr:
+    """The column JOINT: a row that is wrong for one of these models has a class for the others, one that any of them lacks has none."""
+    classes = [model.column(CLASS) for model in models]
+    present = reduce(and_, [index.is_not_null() for index in classes])
+    return pl.when(present).then(pl.max_horizontal(classes)).alias(JOINT)
 
 
 def _columns(
@@ -244,13 +251,13 @@ def _constant_priors(model: Model) -> dict[str, pl.Expr]:
 
 def sum_of_groups(cells: pl.DataFrame, models: Sequence[Model]) -> dict[str, pl.Expr]:
     """The columns of a table of groups beside the sums of classes, from these cells: as the report has them."""
-    present = pl.when(pl.col(JOINT).is_not_null()).then(ROWS).otherwise(0).sum()
+    present = pl.col(JOINT).is_not_null()
     columns: dict[str, pl.Expr] = {}
     for model in models:
         columns |= {
             f"{model.prefix}rows": pl.col(ROWS).sum(),
-            f"{model.prefix}present": present,
-            f"{model.prefix}invalid": model.column("invalid").sum(),
+            f"{model.prefix}present": pl.when(present).then(ROWS).otherwise(0).sum(),
+            f"{model.prefix}invalid": pl.when(present).then(model.column("invalid")).otherwise(0).sum(),
             f"{model.prefix}undecided": pl.col(UNDECIDED).sum() if UNDECIDED in cells.columns else pl.lit(0),
         }
         columns |= _constant_priors(model)
@@ -547,11 +554,10 @@ def compare_models(
 ) -> dict[str, Differences]:
     """Differences of each metric of a family between a model and its reference, by the metric's column."""
     metrics, family = models[0], models[0].family
-    values, slopes = [], []
-    for of, table in zip(models, groups, strict=True):
-        linear = cells.linear(of.model, family)
-        values.append(of.of(linear[None], table)[0])
-        slopes.append(slopes_of(partial(of.of, groups=table), linear))
+    linear = [cells.linear(of.model, family) for of in models]
+    formulas = [partial(of.of, groups=table) for of, table in zip(models, groups, strict=True)]
+    values = [formula(sums[None])[0] for formula, sums in zip(formulas, linear, strict=True)]
+    slopes = [slopes_of(formula, sums) for formula, sums in zip(formulas, linear, strict=True)]
     joint = None if cells.without_key is None else _joint_moments(cells, models, cells.without_key)
     by_bucket = (
         [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
@@ -560,7 +566,7 @@ def compare_models(
     differences = {}
     for c, column in enumerate(metrics.columns):
         pair = (slopes[0][..., c], slopes[1][..., c])
-        singletons = None if joint is None else _singletons(joint, _joint_gradient(family, *pair))
+        singletons = None if joint is None else _singletons(joint, _joint_gradient(family, pair, linear))
         if by_bucket:
             variance = paired_variance(pair, by_bucket, cells.unit(family), cells.weight_by_bucket, singletons)
         else:
@@ -579,14 +585,15 @@ def _joint_moments(cells: JointCells, models: tuple[Metrics, Metrics], alone: Bo
     return cells.moments_of_numbers(numbers_of(pair, family.numbers), alone)
 
 
-def _joint_gradient(family: MetricFamily, slopes: Floats, reference: Floats) -> Floats:
+def _joint_gradient(family: MetricFamily, pair: tuple[Floats, Floats], linear: Sequence[Floats]) -> Floats:
     """Gradient of the difference, with respect to the features of the joint moments."""
+    slopes, reference = pair
     if family.decides:
         gradient = slopes[..., :, None] - reference[..., None, :]
         return gradient.reshape(*gradient.shape[:2], -1)
-    # Of the gaps of numbers that differ; of others how the slopes do.
+    # Metrics are linear in numbers that differ, so one slope is that of their gap: the one by the larger sum, for a sum of 0 has none.
     differ = np.array([False, *(name != COSTS[0] for name in family.numbers)])
-    return np.where(differ, slopes, slopes - reference)
+    return np.where(differ, np.where(linear[0] < linear[1], reference, slopes), slopes - reference)
 
 
 def _singletons(moments: Moments | tuple[Floats, Floats], gradient: Floats) -> Singletons:

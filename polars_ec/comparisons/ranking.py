@@ -15,7 +15,6 @@ from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evalua
 from polars_ec.formulas.ranking_influence import SMOOTH_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import (
-    PARTS,
     Singletons,
     Variance,
     VarianceComponents,
@@ -23,10 +22,8 @@ from polars_ec.inference.confidence import (
     effective_rows,
     exclusive,
     in_one_cluster,
-    jackknife,
     limits,
     normal_quantile,
-    random_parts,
     t_quantile,
 )
 from polars_ec.inference.estimator import Against, Differences, with_best, with_one
@@ -41,7 +38,7 @@ from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.counting import STAND_IN, CellCodes
 from polars_ec.sketches.evaluation import Intervals
 from polars_ec.sketches.grid import Grid
-from polars_ec.sketches.ranking import Ranking, ranking_influence, ranking_replicates
+from polars_ec.sketches.ranking import Ranking, ranking_influence
 from polars_ec.sketches.sums import ordered_cells, ranking_prior
 
 # The passes over the log for ranking metrics: cells of equal log-odds, which have the values; and coarse ones, which have their spread.
@@ -114,7 +111,6 @@ def _cell(model: Model, grid: Grid) -> pl.Expr:
 
 # Estimates from cells as arrays.
 
-_SEED = 0
 # The level of the limits which variances are taken from.
 _LEVEL = 0.95
 
@@ -129,24 +125,11 @@ class Counts:
     weight2: Floats
     bucket: Integers
     other: Integers
-    order: Integers
-    """In which rows are assigned to parts: the same from the side of the other model."""
 
     @property
     def turned(self) -> Counts:
         """Counts with the two models swapped."""
         return replace(self, code=self.other, other=self.code)
-
-    @cached_property
-    def weights_of_parts(self) -> Floats:
-        """Rows of each cell assigned at random to parts, (parts, cells)."""
-        weights_of_parts = np.empty((PARTS, len(self.order)))
-        if len(self.order):
-            starts = np.flatnonzero(np.diff(self.group[self.order], prepend=-1))
-            weights_of_parts[:, self.order] = random_parts(
-                self.weight[self.order], self.weight2[self.order], starts, _SEED
-            )
-        return weights_of_parts
 
 
 @dataclass(frozen=True, eq=False)
@@ -173,7 +156,7 @@ class RankingCells:
 class RankingEstimator:
     """Ranking metrics of the groups of one model, from cells: fine ones have the values, and coarse ones the variances.
 
-    Variances are from the influence of each cell where a metric is smooth, else from the jackknife. `invalid` counts rows, (groups,).
+    Variances are from the influence of each cell. `invalid` counts rows, (groups,).
     """
 
     n_groups: int
@@ -225,15 +208,6 @@ class RankingEstimator:
         singletons = Singletons(alone, alone2, *[np.zeros_like(alone)] * 3)
         return np.asarray(in_one_cluster(self._by_bucket, singletons).any(axis=-1))
 
-    @cached_property
-    def _weights_of_parts(self) -> Floats:
-        """(groups, parts, coarse cells): weight."""
-        of, one, (n_groups, n_cells) = self.keyed, self.singletons, self._shape
-        weights_of_parts = summed(of.weight, (of.group, of.bucket % PARTS, of.code), (n_groups, PARTS, n_cells))
-        for part, amounts in enumerate(one.weights_of_parts):
-            weights_of_parts[:, part] += summed(amounts, (one.group, one.code), self._shape)
-        return weights_of_parts
-
     def _per_bucket(self, influence: Floats) -> Floats:
         """(groups, buckets, classes): sums of w psi, of influences (groups, coarse cells)."""
         assert self.n_buckets is not None
@@ -281,29 +255,9 @@ class RankingEstimator:
         """Influence of a row of weight 1 in each coarse cell, (groups, cells)."""
         return self._influence_at(metric, *self._weights, self.prior)
 
-    def _replicates_of(self, metric: str, weights_of_parts: Floats, prior: pl.DataFrame | None) -> Floats:
-        """The metric without one part after the other, (groups, parts), of weights (groups, parts, cells); NaN for parts without rows."""
-        n_groups, n_parts, n_cells = weights_of_parts.shape
-        flat = weights_of_parts.reshape(n_groups * n_parts, n_cells)
-        frame = self.coarse.frame(flat, flat).with_columns(
-            pl.col(GROUP) // n_parts, bucket=(pl.col(GROUP) % n_parts).cast(pl.Int16)
-        )
-        found = ranking_replicates(Ranking(frame, self.coarse.grid, [metric], self.arguments, prior), _SEED)
-        used = found.filter(pl.col("weight") > 0)
-        values = np.full((n_groups, n_parts), np.nan)
-        values[used[GROUP].to_numpy(), used["part"].to_numpy()] = used[metric].fill_null(np.nan).to_numpy()
-        return values
-
-    def replicates(self, metric: str) -> Floats:
-        """The metric without one part of the rows after the other, (groups, parts)."""
-        return self._replicates_of(metric, self._weights_of_parts, self.prior)
-
     def paired_difference(self, reference: RankingEstimator, metric: str, level: float, *, same: bool) -> Differences:
         """Compare with a model on the same rows: the singletons have the cells of both. They are the `same` where all their scores are."""
-        if metric in SMOOTH_METRICS:
-            variance = self._paired_variance(reference, metric)
-        else:
-            variance = jackknife(self.replicates(metric) - reference.replicates(metric))
+        variance = self._paired_variance(reference, metric)
         return Differences.tested(self.values(metric), reference.values(metric), variance, level, same=same)
 
     def _paired_variance(self, reference: RankingEstimator, metric: str) -> Variance:
@@ -341,10 +295,6 @@ class RankingEstimator:
         first = None if self.prior is None else self.prior[:1]
         weight, invalid = (of.sum(axis=0, keepdims=True) for of in (self._fine_weight, self.invalid))
         reference = np.repeat(self._value(metric, weight, invalid, first), self.n_groups)
-        if metric not in SMOOTH_METRICS:
-            total = self._replicates_of(metric, self._weights_of_parts.sum(axis=0, keepdims=True), first)
-            inside = _of_replicates(self.replicates(metric), together=True)
-            return reference, inside.minus(_of_replicates(np.repeat(total, self.n_groups, axis=0), together=True))
         influence = self.influence(metric)
         w, w2 = (of.sum(axis=0, keepdims=True) for of in self._weights)
         total = np.broadcast_to(self._influence_at(metric, w, w2, first), influence.shape)
@@ -354,10 +304,6 @@ class RankingEstimator:
 
     def _components(self, metric: str, values: Floats, *, others: bool = False) -> VarianceComponents:
         """Components of the variance of each group, or of all others, with as much as the limits of a single value tell of."""
-        if metric not in SMOOTH_METRICS:
-            weights_of_parts = exclusive(self._weights_of_parts) if others else self._weights_of_parts
-            replicates = self._replicates_of(metric, weights_of_parts, self.prior)
-            return _of_replicates(replicates, together=self.n_buckets is not None)
         influence = self._influence_at(metric, *self._weights_of(self._weights, others=others), self.prior)
         components = self._of_cells(influence, others=others)
         return _plus(components, self._more_with_few(metric, values, influence, components, others=others))
@@ -403,6 +349,8 @@ class RankingEstimator:
     ) -> Floats:
         """Variance beyond these components where rows are few or a value is near 0 or 1: by Newcombe's limits for AUC, else by those of logits."""
         variance = components.variance
+        if metric not in SMOOTH_METRICS:
+            return np.where(variance > 0, 0.0, np.nan)
         if metric != "auc_roc":
             low, high = limits(values, Variance(variance, components.df), "logit", _LEVEL)
             half = t_quantile(0.5 + _LEVEL / 2, components.df)
@@ -429,43 +377,31 @@ def _plus(components: VarianceComponents, more: Floats) -> VarianceComponents:
     return replace(components, independent=np.where(components.variance > 0, components.independent, 0.0) + more)
 
 
-def _of_replicates(replicates: Floats, *, together: bool) -> VarianceComponents:
-    """From values without one part each; `together`: parts are of the same rows, or clusters, in both estimates."""
-    variance = jackknife(replicates)
-    # Parts that make no difference say nothing of what other rows would.
-    variance = variance.only(variance.variance > 0)
-    if not together:
-        return VarianceComponents.of_variance(variance)
-    number = np.isfinite(replicates).sum(axis=-1, keepdims=True)
-    away = replicates - np.nansum(replicates, axis=-1, keepdims=True) / number
-    shared = np.nan_to_num(away) * np.sqrt((number - 1) / number)
-    return VarianceComponents(shared, np.where(np.isnan(variance.variance), np.nan, 0.0), variance.df)
-
-
 # From the tables of the pass to the differences of each model and metric.
 
 
 def ranking_differences(
     cells: pl.DataFrame,
     tables: Mapping[str, pl.DataFrame],
+    pair: Pair,
     comparison: Comparison,
     against: Against | None,
-    same: Mapping[str, bool],
-) -> dict[tuple[str, str], Differences]:
-    """By model and column; `tables` are those of the groups, with the stated prior of each; `same`: whether a model is its reference."""
-    differences: dict[tuple[str, str], Differences] = {}
+    *,
+    same: bool,
+) -> dict[str, Differences]:
+    """By column; `tables` are those of the groups, with the stated prior of each; `same`: whether the model is its reference."""
+    differences: dict[str, Differences] = {}
     level, names = comparison.level, [name for name in comparison.names if name in RANKING_METRICS]
-    for model, other in comparison.pairs:
-        for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
-            first, *reference = _estimators(cells, (model, other), tables, comparison, at_prior=bool(suffix))
-            for name in names:
-                if suffix and not is_moved(name, model):
-                    continue
-                differences[model.name, f"{name}{suffix}"] = (
-                    first.difference(name, against, level)
-                    if against is not None
-                    else first.paired_difference(reference[0], name, level, same=same[model.name])
-                )
+    for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
+        first, *reference = _estimators(cells, pair, tables, comparison, at_prior=bool(suffix))
+        for name in names:
+            if suffix and not is_moved(name, pair[0]):
+                continue
+            differences[f"{name}{suffix}"] = (
+                first.difference(name, against, level)
+                if against is not None
+                else first.paired_difference(reference[0], name, level, same=same)
+            )
     return differences
 
 
@@ -521,7 +457,7 @@ def _counts(cells: pl.DataFrame, grid: Grid, other: Grid | None = None) -> Count
 
     group, code, of_other = whole(GROUP), whole(CODE), whole(OTHER_CODE)
     amount, squares = (used[name].to_numpy() for name in (AMOUNT, SQUARES))
-    return Counts(group, code, amount, squares, whole(BUCKET), of_other, np.lexsort((of_other, code, group)))
+    return Counts(group, code, amount, squares, whole(BUCKET), of_other)
 
 
 # The cells of a sketch as ranking metrics are compared from them.
@@ -593,5 +529,5 @@ def _placed_cells(grid: Grid, frames: Sequence[pl.DataFrame], weighted: bool) ->
         if "bucket" in used.columns:
             bucket = used["bucket"].fill_null(0).to_numpy().astype(np.int64)
         weight, weight2 = (used[name].to_numpy().astype(np.float64) for name in ("weight", "weight2"))
-        counts.append(Counts(group, code, weight, weight2, bucket, np.zeros_like(code), np.lexsort((code, group))))
+        counts.append(Counts(group, code, weight, weight2, bucket, np.zeros_like(code)))
     return RankingCells(grid, cells, weighted), counts

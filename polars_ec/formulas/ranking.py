@@ -88,7 +88,7 @@ def _near_1(name: str) -> pl.Expr:
     return pl.when("whole").then(pl.col(name)).otherwise(pl.col(name) * pl.lit(2.0).pow(-power))
 
 
-def _first(reached: pl.Expr) -> pl.Expr:
+def reached_first(reached: pl.Expr) -> pl.Expr:
     """The first row of a group that has reached something, which those below it have too; the last where rounding hides it.
 
     A count, because which of several maxima arg_max finds depends on the engine.
@@ -131,7 +131,8 @@ def _average_precision(_: RankingArguments) -> Bounded:
     return Bounded(pl.when(defined).then(value), pl.when(defined).then(error))
 
 
-def _auprg(_: RankingArguments) -> Bounded:
+def auprg(_: RankingArguments | None = None) -> Bounded:
+    """The area from a recall gain of 0 on, a sum of trapezoids."""
     p1, p0 = pl.col("p1"), pl.col("p0")
     # Recall gain is 0 where recall is the prior; the point there is found linearly. Recall is above the prior where misses are
     # below its complement: the smaller one of the two says so with more digits.
@@ -153,7 +154,7 @@ def _auprg(_: RankingArguments) -> Bounded:
 
 
 def _eer_linear(_: RankingArguments) -> Bounded:
-    crossing = _first(_fpr >= _fnr)
+    crossing = reached_first(_fpr >= _fnr)
     share = (_fnr_before - _fpr_before) / (pl.col("w1") / _N1 + pl.col("w0") / _N0)
     line = _fpr_before + share * (pl.col("w0") / _N0)
     low = pl.max_horizontal(_fpr_before, _fnr)
@@ -173,7 +174,7 @@ def enough(share: float | pl.Expr, whole: pl.Expr) -> pl.Expr:
 
 def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
     """Specificity at the highest threshold with this sensitivity; `evenly`: as if rows lay evenly in a cell, so that nothing jumps with it."""
-    attained = _first(_tpr >= enough(sensitivity, pl.col("whole")))
+    attained = reached_first(_tpr >= enough(sensitivity, pl.col("whole")))
     run = pl.col("w0") / _N0
     error = pl.when(_LOOSE).then(run).otherwise(0.0)
     value = _tnr
@@ -185,7 +186,7 @@ def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bou
 
 def sensitivity_at(specificity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
     """Sensitivity at the lowest threshold with this specificity; `evenly` as for `specificity_at`."""
-    lost = _first(_tnr < enough(specificity, pl.col("whole")))
+    lost = reached_first(_tnr < enough(specificity, pl.col("whole")))
     before = pl.col("threshold").shift(1, fill_value=math.inf)
     rise = pl.col("w1") / _N1
     error = pl.when(_LOOSE).then(rise).otherwise(0.0)
@@ -205,10 +206,10 @@ def _ks(_: RankingArguments) -> Bounded:
 
 
 def _min_expected_cost(arguments: RankingArguments) -> Bounded:
-    cost = _cost(arguments.costs, _tpr, _fnr, _fpr, _tnr)
+    cost = threshold_cost(arguments.costs, _tpr, _fnr, _fpr, _tnr)
     zero, one = pl.lit(0.0), pl.lit(1.0)
-    nothing = _cost(arguments.costs, zero, one, zero, one).first()
-    best_corner = _cost(arguments.costs, _tpr, _fnr, _fpr_before, _tnr_before)
+    nothing = threshold_cost(arguments.costs, zero, one, zero, one).first()
+    best_corner = threshold_cost(arguments.costs, _tpr, _fnr, _fpr_before, _tnr_before)
     lowest = cost.min()
     below = pl.min_horizontal(lowest, nothing, pl.when(_LOOSE).then(best_corner).min())
     attained = pl.min_horizontal(lowest, nothing)
@@ -228,7 +229,7 @@ def _min_dcf(arguments: RankingArguments) -> Bounded:
     )
 
 
-def _cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, tnr: pl.Expr) -> pl.Expr:
+def threshold_cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, tnr: pl.Expr) -> pl.Expr:
     (c00, c01), (c10, c11) = costs.values
     return pl.col("p1") * (c11 * tpr + c10 * fnr) + pl.col("p0") * (c01 * fpr + c00 * tnr)
 
@@ -237,7 +238,7 @@ def _eer_of_hull() -> pl.Expr:
     """Where the hull meets the line FPR = FNR; over the corners that `hulls` gives."""
     fpr, tpr = pl.col("fpr"), pl.col("tpr")
     fpr_before, tpr_before = fpr.shift(1), tpr.shift(1)
-    crossing = _first(fpr + tpr >= 1)
+    crossing = reached_first(fpr + tpr >= 1)
     share = (1 - fpr_before - tpr_before) / (fpr + tpr - fpr_before - tpr_before)
     return (fpr_before + share * (fpr - fpr_before)).get(crossing)
 
@@ -252,14 +253,19 @@ def _min_cllr_of_hull() -> pl.Expr:
     return (bits(rise, run) + bits(run, rise)) / (2 * math.log(2))
 
 
-def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
-    """Corners `fpr`, `tpr` of the hull of each group's ROC curve; `outer`: of the highest curve that the cells allow."""
+def roc_points(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
+    """Points `fpr`, `tpr` of each group's ROC curve, from the origin on; `outer`: of the highest curve that the cells allow."""
     steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
     if outer:
         corners = cells.filter(_LOOSE).select(GROUP, _fpr_before.alias("fpr"), _tpr.alias("tpr"))
         steps = pl.concat([corners, steps])
     origin = cells.select(GROUP, pl.lit(0.0).alias("fpr"), pl.lit(0.0).alias("tpr")).unique()
-    points = pl.concat([origin, steps]).sort(GROUP, "fpr", "tpr")
+    return pl.concat([origin, steps]).sort(GROUP, "fpr", "tpr")
+
+
+def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
+    """Corners of the hull of these points."""
+    points = roc_points(cells, outer)
     kept = upper_hull(points[GROUP].to_numpy(), points["fpr"].to_numpy(), points["tpr"].to_numpy())
     return points[kept]
 
@@ -285,7 +291,7 @@ def _of_hulls(cells: pl.DataFrame, names: Collection[str]) -> dict[str, pl.DataF
 _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
     "auc_roc": _auc_roc,
     "average_precision": _average_precision,
-    "auprg": _auprg,
+    "auprg": auprg,
     "specificity_at_sensitivity": lambda arguments: specificity_at(arguments.sensitivity),
     "sensitivity_at_specificity": lambda arguments: sensitivity_at(arguments.specificity),
     "ks": _ks,

@@ -1,32 +1,46 @@
-"""The influence of the rows of each cell on ranking metrics that are smooth: what their variance is made of."""
+"""The influence of the rows of each cell on ranking metrics: what their variance is made of.
+
+A metric at the best threshold, or of the best hull, moves as if these stayed where they are: the best of all is flat there.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import polars as pl
 
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.ranking import (
     NEGATIVES_BELOW,
     NEGATIVES_COUNT,
     POSITIVES_ABOVE,
     Bounded,
     RankingArguments,
+    auprg,
     enough,
+    hulls,
+    reached_first,
+    roc_points,
     sensitivity_at,
     specificity_at,
+    threshold_cost,
 )
 from polars_ec.formulas.sums import GROUP
 
 OPERATING_POINTS = ("specificity_at_sensitivity", "sensitivity_at_specificity")
 """Those that are read off where a class has a share above the threshold that is asked for."""
 SMOOTH_METRICS = ("auc_roc", "average_precision", *OPERATING_POINTS)
-"""The ranking metrics that have it."""
+"""Those that are as smooth as a mean in few rows, so that limits of logits tell of these."""
 
 SHARE_VARIANCE = "share_variance"
 _SLOPE = pl.col("__ec_slope")
 _N1, _N0 = pl.col("n1"), pl.col("n0")
 _W1, _W0 = pl.col("w1"), pl.col("w0")
+_P1, _P0 = pl.col("p1"), pl.col("p0")
+_TPR, _FPR = pl.col("tp") / _N1, pl.col("fp") / _N0
+_ABOVE = pl.col("__ec_above")
+_STEPS = ("fpr", "tpr")
 # The slope of the curve at a point is taken between so many standard errors on either side, as Woodruff has limits of a quantile.
 _ERRORS_AROUND = 2
 # With fewer rows of a class than this beyond a point, nobody knows how the curve runs there.
@@ -41,8 +55,15 @@ def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, 
     """
     if metric == "auc_roc":
         return _of_classes(cells, NEGATIVES_BELOW / _N0 / _N1, POSITIVES_ABOVE / _N1 / _N0)
-    if metric == "average_precision":
-        return _of_average_precision(cells, stated=stated)
+    if metric in ("average_precision", "auprg"):
+        of_area = _of_average_precision if metric == "average_precision" else _of_gain
+        return of_area(cells, stated=stated)
+    if metric in ("min_expected_cost", "min_dcf"):
+        return _of_least_cost(cells, arguments.costs, stated=stated, normalized=metric == "min_dcf")
+    if metric in ("ks", "min_cllr"):
+        return _of_largest_gap(cells) if metric == "ks" else _of_hull_slopes(cells)
+    if metric == "eer":
+        return _of_equal_error(cells, linear=arguments.method == "linear")
     above = _above(metric, arguments)
     if metric == "specificity_at_sensitivity":
         slope = _slope(cells, specificity_at, arguments.sensitivity, 1)
@@ -105,6 +126,84 @@ def _of_average_precision(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
     # At the group's own prior the number of positives is what the sum is divided by, and r stays 1.
     whole = ((_W1 * of_1 + _W0 * of_0).sum() / _N1.first()).over(GROUP)
     return _in_units(moved, of_1 - whole, of_0)
+
+
+def _of_gain(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
+    """The influence on AUPRG: p1 / p0 times the integral of (1 - FPR / TPR) / TPR^2 by TPR, from p1 on."""
+    before = pl.max_horizontal(pl.col("tp_before") / _N1, _P1)
+    rise, run = _TPR - before, _W0 / _N0 * pl.when(_W1 > 0).then((_TPR - before) / (_W1 / _N1)).otherwise(1.0)
+    mean = pl.when(rise > 0).then((before**-2 - _TPR**-2) / 2 / rise).otherwise(_TPR**-3)
+    inside = pl.when(_TPR > _P1)
+    of_steps = {"__ec_1": inside.then(run * mean).otherwise(0.0), "__ec_0": inside.then(rise * mean).otherwise(0.0)}
+    # Of what is below a row, and half of its own cell.
+    below = [(pl.col(name).cum_sum(reverse=True) - pl.col(name) / 2).over(GROUP) for name in of_steps]
+    start = {"__ec_start": (_FPR - run).filter(_TPR > _P1).first().over(GROUP), "__ec_area": auprg().value.over(GROUP)}
+    moved = cells.with_columns(**of_steps, **start).with_columns(below)
+    by_prior = pl.lit(0.0) if stated else pl.col("__ec_area") - 1 + pl.col("__ec_start") / _P1
+    of_1, of_0 = (_P1 / _P0 * pl.col(name) for name in of_steps)
+    mean_1, mean_0 = ((w * of).sum().over(GROUP) / n for w, of, n in ((_W1, of_1, _N1), (_W0, of_0, _N0)))
+    return _in_units(moved, (of_1 - mean_1 + by_prior) / _N1, (mean_0 - of_0 - by_prior) / _N0)
+
+
+def _of_largest_gap(cells: pl.DataFrame) -> pl.DataFrame:
+    gap = _TPR - _FPR
+    sign = pl.when(gap.max() >= -gap.min()).then(1.0).otherwise(-1.0)
+    at_best = cells.with_columns(__ec_above=_up_to_best(gap.abs(), gap.abs().max()) * sign.over(GROUP))
+    return _of_classes(at_best, _ABOVE / _N1, -_ABOVE / _N0)
+
+
+def _up_to_best(values: pl.Expr, best: pl.Expr) -> pl.Expr:
+    """1 in the cells above the threshold of the first best value, else 0."""
+    return ((values == best).cum_sum().shift(1, fill_value=0) == 0).over(GROUP).cast(pl.Float64)
+
+
+def _of_least_cost(cells: pl.DataFrame, matrix: CostMatrix, *, stated: bool, normalized: bool) -> pl.DataFrame:
+    (c00, c01), (c10, c11) = costs = matrix.values
+    cost = threshold_cost(matrix, _TPR, pl.col("fn") / _N1, _FPR, pl.col("tn") / _N0)
+    nothing = threshold_cost(matrix, *map(pl.lit, (0.0, 1.0, 0.0, 1.0)))
+    at_best = cells.with_columns(
+        __ec_above=pl.when(nothing <= cost.min().over(GROUP)).then(0.0).otherwise(_up_to_best(cost, cost.min())),
+        __ec_least=pl.min_horizontal(nothing, cost.min().over(GROUP)),
+    )
+    of_1, of_0 = c10 + (c11 - c10) * _ABOVE, c00 + (c01 - c00) * _ABOVE
+    less_1 = less_0 = pl.col("__ec_least")
+    if normalized:
+        never, always = (_P1 * costs[1][j] + _P0 * costs[0][j] for j in range(2))
+        naive = pl.min_horizontal(never, always)
+        ratio, chosen = pl.col("__ec_least") / naive, pl.when(never <= always)
+        less_1, less_0 = (ratio * chosen.then(costs[i][0]).otherwise(costs[i][1]) / naive for i in (1, 0))
+        of_1, of_0 = of_1 / naive, of_0 / naive
+    if stated:
+        return _of_classes(at_best, _P1 * of_1 / _N1, _P0 * of_0 / _N0)
+    return _in_units(at_best, _P1 * (of_1 - less_1) / _N1, _P0 * (of_0 - less_0) / _N0)
+
+
+def _of_equal_error(cells: pl.DataFrame, *, linear: bool) -> pl.DataFrame:
+    corners = roc_points(cells, outer=False) if linear else hulls(cells, outer=False)
+    crossing = reached_first(pl.col("fpr") + pl.col("tpr") >= 1)
+    ends = {f"__ec_{x}{back}": pl.col(x).shift(back).get(crossing) for x in ("fpr", "tpr") for back in range(2)}
+    moved = cells.join(corners.group_by(GROUP, maintain_order=True).agg(**ends), on=GROUP, how="left")
+    (fpr, fpr_before), (tpr, tpr_before) = ([pl.col(f"__ec_{x}{back}") for back in range(2)] for x in ("fpr", "tpr"))
+    rise, run = tpr - tpr_before, fpr - fpr_before
+    share = (1 - fpr_before - tpr_before) / (rise + run)
+    above = share * ((fpr >= _FPR) & (tpr >= _TPR)) + (1 - share) * ((fpr_before >= _FPR) & (tpr_before >= _TPR))
+    return _of_classes(moved, -run / (rise + run) * above / _N1, rise / (rise + run) * above / _N0)
+
+
+def _of_hull_slopes(cells: pl.DataFrame) -> pl.DataFrame:
+    """The influence on min Cllr: each row has the loss of the log-likelihood ratio that the slope of the hull is at its score."""
+    corners = hulls(cells, outer=False).with_columns(pl.col(x).diff().over(GROUP).alias(f"__ec_{x}") for x in _STEPS)
+    moved = cells.with_columns(fpr=_FPR, tpr=_TPR)
+    moved = moved.join(corners, on=[GROUP, *_STEPS], how="left", maintain_order="left")
+    moved = moved.with_columns(pl.col("^__ec_(fpr|tpr)$").backward_fill().over(GROUP))
+    (step_0, step_1), losses = (pl.col(f"__ec_{x}") for x in _STEPS), []
+    for i, step, other in ((1, step_1, step_0), (0, step_0, step_1)):
+        # Without a row the slope is another: between both is that without half of it, of effective rows.
+        row = (pl.col(f"v{i}").sum() / pl.col(f"weight{i}") ** 2).over(GROUP)
+        left = pl.max_horizontal(step - row / 2, step / 2)
+        loss = pl.when(pl.col(f"w{i}") > 0).then((other / left).log1p() / (2 * math.log(2))).otherwise(0.0)
+        losses.append(loss / pl.col(f"n{i}"))
+    return _of_classes(moved, *losses)
 
 
 def _of_classes(cells: pl.DataFrame, of_1: pl.Expr, of_0: pl.Expr) -> pl.DataFrame:

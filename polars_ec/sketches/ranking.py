@@ -1,4 +1,4 @@
-"""Ranking metrics from cells in the order of their scores: variances by influence or the jackknife, and confidence intervals."""
+"""Ranking metrics from cells in the order of their scores: variances by influence, biases by the jackknife, and confidence intervals."""
 
 from __future__ import annotations
 
@@ -11,13 +11,7 @@ import polars as pl
 from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.decisions import interval_scale
 from polars_ec.formulas.ranking import RankingArguments, evaluate, evaluate_all, prepare
-from polars_ec.formulas.ranking_influence import (
-    OPERATING_POINTS,
-    SHARE_VARIANCE,
-    SMOOTH_METRICS,
-    influence,
-    influence_on_share,
-)
+from polars_ec.formulas.ranking_influence import OPERATING_POINTS, SHARE_VARIANCE, influence, influence_on_share
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import DenseSums, Units, bootstrap
 from polars_ec.inference.confidence import (
@@ -31,7 +25,6 @@ from polars_ec.inference.confidence import (
     forward,
     in_one_cluster,
     inverse,
-    jackknife,
     random_parts,
 )
 from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
@@ -207,24 +200,11 @@ class Replicates:
     values: dict[str, Floats]
     whole: dict[str, Floats]
 
-    def variance(self, name: str) -> Variance:
-        """The variance of the metric, NaN if undefined without some part, with the degrees of freedom that parts of unequal weight have."""
-        variance = jackknife(self._of_parts(name))
-        df = np.minimum(variance.df, effective_clusters(self.weight) - 1)
-        return Variance(variance.variance, df).only(self._known(name))
-
     def bias(self, name: str) -> Floats:
-        """The jackknife estimate of the bias of the metric."""
-        number = (self.weight > 0).sum(axis=-1)
-        mean = np.nansum(self._of_parts(name), axis=-1) / number
-        bias = (number - 1) * (mean - self.whole[name])
-        return np.where(self._known(name), bias, np.nan)
-
-    def _of_parts(self, name: str) -> Floats:
-        return np.where(self.weight > 0, self.values[name], np.nan)
-
-    def _known(self, name: str) -> Bools:
-        return np.asarray((np.isfinite(self.values[name]) | (self.weight <= 0)).all(axis=-1))
+        """The jackknife estimate of the bias of the metric, NaN if undefined without some part."""
+        used, number = self.weight > 0, (self.weight > 0).sum(axis=-1)
+        mean = np.where(used, self.values[name], 0.0).sum(axis=-1) / number
+        return np.asarray((number - 1) * (mean - self.whole[name]), dtype=np.float64)
 
 
 def replicates_of(ranking: Ranking, metrics: Sequence[str], seed: int) -> Replicates:
@@ -275,7 +255,7 @@ def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
     return pl.Series(GROUP, ids, dtype=frame.schema[GROUP]), place.astype(np.int64)
 
 
-# Variance and limits of ranking metrics, from cells: influence of each cell where a metric is smooth, else the jackknife.
+# Variance and limits of ranking metrics, from the influence of each cell.
 
 # Of an area, in all rows together: rounding.
 _NO_INFLUENCE = 1e-9
@@ -314,22 +294,18 @@ def _table(ranked: RankedCells, limits: Mapping[str, Limits]) -> pl.DataFrame:
 
 @quiet
 def ranking_variances(ranking: Ranking, seed: int = 0) -> tuple[dict[str, Variance], Replicates]:
-    """The variance of each metric in each group; and replicates of those that have theirs from these, or that are too good."""
+    """The variance of each metric in each group; and replicates of those that are too good."""
     prepared = prepare(ranking.ranked.frame, ranking.prior)
-    smooth = {
+    variances = {
         name: _of_influence(ranking.ranked, _of_cells(ranking.ranked, _influence(ranking, prepared, name)))
         for name in ranking.metrics
-        if name in SMOOTH_METRICS
     }
-    left_out = [name for name in ranking.metrics if name in OPTIMISTIC or name not in smooth]
-    replicates = replicates_of(ranking, left_out, seed)
-    variances = {name: smooth[name] if name in smooth else replicates.variance(name) for name in ranking.metrics}
-    return variances, replicates
+    return variances, replicates_of(ranking, [name for name in ranking.metrics if name in OPTIMISTIC], seed)
 
 
 @quiet
 def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
-    """GROUP, `class`, the cell and the `influence` of a row of weight 1 on a smooth metric; buckets are taken together."""
+    """GROUP, `class`, the cell and the `influence` of a row of weight 1 on a metric; buckets are taken together."""
     found = _influence(ranking, prepare(ranking.ranked.frame, ranking.prior), metric)
     return pl.concat(
         found.filter(pl.col(f"w{i}") > 0).select(
@@ -337,21 +313,6 @@ def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
         )
         for i in range(2)
     )
-
-
-@quiet
-def ranking_replicates(ranking: Ranking, seed: int = 0) -> pl.DataFrame:
-    """GROUP, `part` (bucket mod 20, or at random), its `weight`, and each metric without it, null where it is not defined."""
-    replicates = replicates_of(ranking, ranking.metrics, seed)
-    groups, parts = replicates.weight.shape
-    return pl.DataFrame(
-        {
-            GROUP: ranking.ranked.group_ids.gather(np.repeat(np.arange(groups), parts)),
-            "part": np.tile(np.arange(parts, dtype=np.int16), groups),
-            "weight": replicates.weight.ravel(),
-            **{name: of.ravel() for name, of in replicates.values.items()},
-        }
-    ).with_columns(pl.col(*ranking.metrics).fill_nan(None))
 
 
 def _influence(ranking: Ranking, prepared: pl.DataFrame, metric: str) -> pl.DataFrame:
