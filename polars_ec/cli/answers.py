@@ -68,7 +68,7 @@ def _from_files(log: FileLog, request: RowRequest, question: Question) -> Answer
     log.check_partitions()
     frame = request.no_rows(schema.names()) if log.is_empty else log.frame
     options = request.for_label(frame.collect_schema()[request.label])
-    log.check_rows()
+    log.check_rows(request.columns())
     if request.time is not None:
         frame = with_time(frame, request.time, log.collect)
     periods = request.periods(frame.collect_schema())

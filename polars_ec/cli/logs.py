@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import json
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, dropwhile
+from operator import not_
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote
@@ -140,9 +145,38 @@ def _first_by_line(lines: pl.LazyFrame, n_fields: int) -> tuple[int, int] | None
     return None
 
 
+def _twice_in_header(file: str) -> str | None:
+    """The first name that the header of a CSV file has twice: Polars gives the second of the columns another one."""
+    lines = pl.scan_lines(file, name=_LINE, n_rows=100, glob=False, credential_provider=None).collect()[_LINE]
+    texts = dropwhile(not_, (line.lstrip("\ufeff") for line in lines))
+    header = next(csv.reader(f"{text}\n" for text in texts), [])  # a name may have ends of lines in it
+    return next((name for name, n in Counter(header).items() if n > 1 and name), None)
+
+
+def _twice_in_object(file: str, names: Sequence[str]) -> str | None:
+    """The first of the names that an object of an NDJSON file has twice, with its line: Polars takes either value.
+
+    Patterns tell which lines may have one, in about the time of reading the file.
+    """
+    lines = pl.scan_lines(
+        file, name=_LINE, row_index_name="number", row_index_offset=1, glob=False, credential_provider=None
+    )
+    keys = [re.escape(json.dumps(name, ensure_ascii=False)) for name in names]
+    is_twice = [pl.col(_LINE).str.count_matches(f"{key}\\s*:") > 1 for key in keys]
+    is_escaped = pl.col(_LINE).str.contains(r'\\[^"]*"\s*:')  # as "\u0070" is p
+    for batch in batches(lines.filter(pl.any_horizontal(*is_twice, is_escaped)), _BATCH, in_order=True):
+        for number, text in batch.select("number", _LINE).iter_rows():
+            with suppress(ValueError, RecursionError):  # Polars says what is wrong with it
+                there = json.loads(text, object_pairs_hook=lambda pairs: [key for key, _ in pairs])
+                twice = next((name for name in names if there.count(name) > 1), None)
+                if twice is not None:
+                    return f", line {number}: the object names {twice!r} twice"
+    return None
+
+
 T = TypeVar("T")
 # What reading a damaged file ends in; a panic of Polars is not an Exception to Python.
-READ_ERRORS = (PolarsError, OSError, PanicException)
+READ_ERRORS = (PolarsError, OSError, PanicException, csv.Error)
 # Options that name group columns, and strata within groups.
 _KEYS = ("--by", "--mix")
 
@@ -266,18 +300,28 @@ class FileLog:
             raise DataError(f"{second}: the column {name!r} is {other}, and {one} in {first}")
         return dtype
 
-    def check_rows(self) -> None:
-        """Refuse CSV rows with more or fewer fields than the header: Polars would fill them up with nulls."""
-        for file in self.files if self.kind is CSV else []:
-            path = path_for_polars(file)
-            with _reading(file, CSV):
-                texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
-                n_fields = len(texts.collect_schema())
-                ragged = first_ragged_row(path, n_fields)
-            if ragged is not None:
-                line, fields = ragged
-                counted = f"{fields} field{'s' if fields > 1 else ''}"
-                raise DataError(f"{file}, line {line}: {counted}, and the header names {n_fields}")
+    def check_rows(self, columns_by_option: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Refuse text that Polars would read without a word otherwise than it is written.
+
+        It fills up CSV rows with fewer fields than the header with nulls, renames the second of two columns of one name, and takes
+        one of two values that an NDJSON object has for a name, which matters for the columns that are asked for.
+        """
+        asked_for = [name for names in (columns_by_option or {}).values() for name in names]
+        for file in [*self.headers, *self.files] if self.kind.is_text else []:
+            path, wrong = path_for_polars(file), None
+            with _reading(file, self.kind):
+                if self.kind is not CSV:
+                    wrong = _twice_in_object(path, asked_for) if asked_for else None
+                elif twice := _twice_in_header(path):
+                    wrong = f": the header names {twice!r} twice"
+                else:
+                    texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
+                    n_fields = len(texts.collect_schema())
+                    if (ragged := first_ragged_row(path, n_fields)) is not None:
+                        counted = f"{ragged[1]} field{'s' if ragged[1] > 1 else ''}"
+                        wrong = f", line {ragged[0]}: {counted}, and the header names {n_fields}"
+            if wrong is not None:
+                raise DataError(f"{file}{wrong}")
 
     def check_zones(self, columns_by_option: Mapping[str, Sequence[str]]) -> None:
         """DifferingFilesError where timestamps have a time zone in one file and not in another: Polars takes them as one."""

@@ -409,7 +409,7 @@ def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None
         if schema[score].is_nested():
             raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
     log.check_partitions()
-    log.check_rows()
+    log.check_rows(request.columns())
     try:
         frame = request.no_rows(schema.names()) if log.is_empty else log.frame
         if request.time is not None:
