@@ -15,7 +15,7 @@ import typer
 from polars.exceptions import PanicException
 
 from polars_ec.arguments.scales import SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS
-from polars_ec.cli import options
+from polars_ec.cli import options, terminal
 from polars_ec.cli.answers import RollUp, answer_from_rows, answer_from_sketches
 from polars_ec.cli.databases import PREFIX
 from polars_ec.cli.gates import Gates, Names
@@ -47,18 +47,7 @@ from polars_ec.cli.request import RowRequest
 from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec.cli.sketch_job import SketchRequest, Vanished
 from polars_ec.cli.sketch_job import run as run_job
-from polars_ec.cli.terminal import (
-    DEBUG,
-    FAILED,
-    TRIPPED,
-    DataError,
-    UsageError,
-    one_line_errors,
-    panics_unseen,
-    progress,
-    report_error,
-    tell,
-)
+from polars_ec.cli.terminal import DataError, UsageError
 from polars_ec.output.words import first_line
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sql import macros
@@ -234,9 +223,9 @@ def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str)
     table = answer.table
     gates.check(table.schema)
     for warning in [*answer.warnings, *question.notes(table)]:
-        tell(warning)
+        terminal.tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
-        tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
+        terminal.tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
@@ -251,7 +240,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str)
     for file in beside:
         file.write()
         if not delivery.quiet:
-            tell(f"the {file.what} is in {file.path}")
+            terminal.tell(f"the {file.what} is in {file.path}")
     _end(gates, table, names, quiet=delivery.quiet)
 
 
@@ -260,13 +249,13 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
     verdicts = gates.verdicts(table, names)
     for verdict in verdicts:
         for line in verdict.lines():
-            tell(line)
+            terminal.tell(line)
     for verdict in verdicts:
         not_judged = verdict.not_judged()
         if not_judged is not None and (verdict.is_blind or not quiet):
-            tell(not_judged)
+            terminal.tell(not_judged)
     if gates.trip(verdicts):
-        raise typer.Exit(TRIPPED)
+        raise typer.Exit(terminal.TRIPPED)
 
 
 def _of_sketches(folder: Path, log: LogOptions, question: Question, what: str) -> Answer:
@@ -280,7 +269,7 @@ def _of_sketches(folder: Path, log: LogOptions, question: Question, what: str) -
     _tell_undone(folder)
     roll_up = RollUp(log.by or [], log.time, log.every, log.time_zone, question.mix)
     try:
-        with panics_unseen():
+        with terminal.panics_unseen():
             return answer_from_sketches(folder, made_with, roll_up, operating_point, question)
     except PanicException as error:
         raise DataError(f"{folder}: {first_line(error)}") from error
@@ -293,10 +282,10 @@ def _tell_undone(folder: Path) -> None:
         source, why = next(iter(undone.items()))
         first = why if source in why else f"{source} {why}"
         more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
-        tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
+        terminal.tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
 
 
-@one_line_errors
+@terminal.one_line_errors
 @options.taking(LogOptions, OutputOptions)
 def report(
     log: LogOptions,
@@ -378,7 +367,7 @@ def report(
     run(log, output, question, "a report")
 
 
-@one_line_errors
+@terminal.one_line_errors
 @options.taking(LogOptions, OutputOptions)
 def compare(
     log: LogOptions,
@@ -402,7 +391,7 @@ def compare(
     run(log, output, CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
 
 
-@one_line_errors
+@terminal.one_line_errors
 @options.taking(LogOptions, OutputOptions)
 def drift(
     log: LogOptions,
@@ -449,7 +438,7 @@ def drift(
     run(log, output, question, "a drift")
 
 
-@one_line_errors
+@terminal.one_line_errors
 def sketch(
     paths: Annotated[
         list[str],
@@ -518,15 +507,15 @@ def sketch(
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
-    told = partial(progress, name=lambda task: task.file, label="sketch", done="inputs read")
+    told = partial(terminal.progress, name=lambda task: task.file, label="sketch", done="inputs read")
     track = nullcontext if quiet else told
     outcome = run_job(paths, out, SketchRequest(request, grid), vanished=vanished, track=track)
     for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:
-        tell(line)
+        terminal.tell(line)
     if not quiet:
         say(outcome.summary(out))
     if outcome.failures:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(terminal.FAILED)
 
 
 app = typer.Typer(
@@ -563,7 +552,7 @@ app.command(short_help="Reduce a log to small sketches, which the others read.")
 
 
 @app.command("sql")
-@one_line_errors
+@terminal.one_line_errors
 def print_sql(out: Annotated[Path | None, typer.Option(help="File to write, instead of stdout.")] = None) -> None:
     """Print the DuckDB macros, for any DuckDB client."""
     write(macros.text().encode(), out)
@@ -574,4 +563,4 @@ def main() -> None:
     try:
         app(prog_name="polars-ec")
     except (Exception, KeyboardInterrupt) as error:
-        sys.exit(report_error(error, DEBUG in sys.argv))
+        sys.exit(terminal.report_error(error, terminal.DEBUG in sys.argv))

@@ -10,7 +10,7 @@ import obstore
 import pytest
 from obstore.store import LocalStore
 
-from polars_ec.cli import discovery, formats, object_store
+from polars_ec.cli import formats, object_store
 from polars_ec.cli.discovery import check_names_and_magic, find, kind_of
 from polars_ec.cli.formats import metadata_names
 from polars_ec.cli.object_store import DeniedError, StoredObject, head
@@ -113,7 +113,7 @@ def test_a_table_among_objects(bucket, monkeypatch):
     def refused(path, kind, shown):
         raise DataError(f"{shown} cannot be read as {kind.name}")
 
-    monkeypatch.setattr(discovery, "opened", refused)
+    monkeypatch.setattr(formats, "opened", refused)
     for name in ("lake/d/_delta_log/0.json", "lake/d/s=1/x.parquet", "lake/i/metadata/1-a.metadata.json"):
         (bucket / name).parent.mkdir(parents=True, exist_ok=True)
         (bucket / name).write_text("{}")
