@@ -172,7 +172,7 @@ def _find_stored(url: str) -> Inputs:
     bucket, key = split(url)
     here = None if glob.has_magic(bucket) else head(url)
     # What has no content and others below it only stands for a folder.
-    objects = list(listed(url)) if here is not None and not here.size else []
+    objects = list(listed(url, url)) if here is not None and not here.size else []
     if objects:
         here = None
     is_pattern = here is None and glob.has_magic(key)
@@ -187,7 +187,7 @@ def _find_stored(url: str) -> Inputs:
         return Inputs([formats.opened(root, kind)]) if is_table else Inputs().refuse_part_of(root)
     if here is not None:
         return Inputs([here])
-    walk = _StoreWalk(top, objects or listed(top))
+    walk = _StoreWalk(top, objects or listed(top, url))
     if is_pattern:
         return walk.matches(url, top, names[n_fixed:])
     if not walk.is_folder(top):
@@ -452,7 +452,8 @@ def _check_beginning(file: Place, kind: formats.FileKind, start: bytes) -> None:
     if binary if kind.magic is None else not start.startswith(kind.magic):
         looks = next((k.name for k in formats.KINDS if k.magic is not None and start.startswith(k.magic)), None)
         hint = f"it begins like {looks}" if looks else f"it does not begin like {kind.name}"
-        raise DataError(f"{file}: not a {kind.name} file, whatever its name says: {hint}")
+        an = "an" if kind.name.startswith(("A", "N")) else "a"  # Arrow and NDJSON
+        raise DataError(f"{file}: not {an} {kind.name} file, whatever its name says: {hint}")
 
 
 def _beginning_of_file(file: Path) -> bytes:
