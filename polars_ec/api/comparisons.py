@@ -13,23 +13,10 @@ from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
+from polars_ec.comparisons import validation
 from polars_ec.comparisons.comparison import compared
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
-from polars_ec.comparisons.validation import (
-    COLUMNS,
-    ClusterKeys,
-    Reference,
-    check_kinds,
-    check_number,
-    check_prior,
-    comparable,
-    level_and_clusters,
-    metrics_of_all,
-    of_each_model,
-    one_or_each,
-    parse_reference,
-)
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
 from polars_ec.reports.ranking import Grids
@@ -152,13 +139,13 @@ def _compare(
     if not scores:
         raise ValueError("score= names no column")
     names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
-    named = comparable(metrics)
-    against = parse_reference(reference, names, key_names)
-    labels = one_or_each(label, "label", names)
-    level, clusters = level_and_clusters(intervals, names)
-    check_prior(options.prior, against)
+    named = validation.comparable(metrics)
+    against = validation.parse_reference(reference, names, key_names)
+    labels = validation.one_or_each(label, "label", names)
+    level, clusters = validation.level_and_clusters(intervals, names)
+    validation.check_prior(options.prior, against)
     if against.model is None and len(scores) > 1:
-        return of_each_model(
+        return validation.of_each_model(
             [
                 _compare(frame, [model], of_model, by, metrics, reference, clustered, keywords, execute, min_rows)
                 for model, of_model, clustered in zip(
@@ -169,12 +156,12 @@ def _compare(
         )
     ranks = any(name in RANKING_METRICS for name in named or ())
     frame, models = _models(frame, scores, labels[0], keywords, options, against, ranks, execute)
-    metric_names = metrics_of_all(named, models)
+    metric_names = validation.metrics_of_all(named, models)
     layout = ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False)
     requirements = needed(metric_names, ())
     if requirements.decisions:
-        check_number(models[0].rows.costs)
-    check_names(keys, COLUMNS, "the comparison")
+        validation.check_number(models[0].rows.costs)
+    check_names(keys, validation.COLUMNS, "the comparison")
     grids = tuple(Grids.of(model, keywords.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
     comparison = Comparison(
@@ -187,7 +174,8 @@ def _compare(
         cells = pl.concat([cells, *tables], how="diagonal")
     schema = cells.collect_schema()
     return cells.map_batches(
-        partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}
+        partial(compared, comparison=comparison),
+        schema={**{name: schema[name] for name in key_names}, **validation.COLUMNS},
     )
 
 
@@ -197,7 +185,7 @@ def _of_models(columns: Sequence[pl.Expr], models: Sequence[pl.Expr]) -> Sequenc
 
 
 def _clustered(
-    intervals: Mapping[str, Any], clusters: ClusterKeys | None, models: Sequence[pl.Expr]
+    intervals: Mapping[str, Any], clusters: validation.ClusterKeys | None, models: Sequence[pl.Expr]
 ) -> Sequence[Mapping[str, Any]]:
     """What is stated of the intervals of each model."""
     if clusters is None:
@@ -211,13 +199,13 @@ def _models(
     label: pl.Expr,
     keywords: Mapping[str, Any],
     options: Options,
-    against: Reference,
+    against: validation.Reference,
     ranks: bool,
     execute: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame and the models; of models that are compared, a row that one of them lacks is one that all lack."""
     with_priors, models = read_models(frame, scores, label, keywords, options, None, execute)
-    check_kinds(models)
+    validation.check_kinds(models)
     counts_prior = any(model.counts_prior for model in models)
     if against.model is None or not (ranks or counts_prior):
         # Sums of all models together know which rows all of them have.

@@ -6,16 +6,7 @@ from collections.abc import Callable
 
 import polars as pl
 
-from polars_ec.formulas.ranking import (
-    NEGATIVES_BELOW,
-    NEGATIVES_COUNT,
-    POSITIVES_ABOVE,
-    Bounded,
-    RankingArguments,
-    enough,
-    sensitivity_at,
-    specificity_at,
-)
+from polars_ec.formulas import ranking
 from polars_ec.formulas.sums import GROUP
 
 OPERATING_POINTS = ("specificity_at_sensitivity", "sensitivity_at_specificity")
@@ -33,25 +24,25 @@ _ERRORS_AROUND = 2
 _FEWEST_BEYOND = 5
 
 
-def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, stated: bool) -> pl.DataFrame:
+def influence(cells: pl.DataFrame, metric: str, arguments: ranking.RankingArguments, *, stated: bool) -> pl.DataFrame:
     """The result of `prepare` with `influence1` and `influence0`: of a positive and of a negative of weight 1 in the cell.
 
     `stated`: the prior is a stated one, which rows do not move. For OPERATING_POINTS `cells` has SHARE_VARIANCE, too: of the share above
     the threshold, whose influence is that of `influence_on_share`.
     """
     if metric == "auc_roc":
-        return _of_classes(cells, NEGATIVES_BELOW / _N0 / _N1, POSITIVES_ABOVE / _N1 / _N0)
+        return _of_classes(cells, ranking.NEGATIVES_BELOW / _N0 / _N1, ranking.POSITIVES_ABOVE / _N1 / _N0)
     if metric == "average_precision":
         return _of_average_precision(cells, stated=stated)
     above = _above(metric, arguments)
     if metric == "specificity_at_sensitivity":
-        slope = _slope(cells, specificity_at, arguments.sensitivity, 1)
+        slope = _slope(cells, ranking.specificity_at, arguments.sensitivity, 1)
         return _of_classes(cells.join(slope, on=GROUP, how="left"), above * _SLOPE / _N1, -above / _N0)
-    slope = _slope(cells, sensitivity_at, arguments.specificity, 0)
+    slope = _slope(cells, ranking.sensitivity_at, arguments.specificity, 0)
     return _of_classes(cells.join(slope, on=GROUP, how="left"), above / _N1, -above * _SLOPE / _N0)
 
 
-def influence_on_share(cells: pl.DataFrame, metric: str, arguments: RankingArguments) -> pl.DataFrame:
+def influence_on_share(cells: pl.DataFrame, metric: str, arguments: ranking.RankingArguments) -> pl.DataFrame:
     """What `influence` gives, on the share of the one class above the threshold at which the other one's is read off."""
     above, nothing = _above(metric, arguments), pl.lit(0.0)
     if metric == "specificity_at_sensitivity":
@@ -59,18 +50,18 @@ def influence_on_share(cells: pl.DataFrame, metric: str, arguments: RankingArgum
     return _of_classes(cells, nothing, above / _N0)
 
 
-def _above(metric: str, arguments: RankingArguments) -> pl.Expr:
+def _above(metric: str, arguments: ranking.RankingArguments) -> pl.Expr:
     """1 in cells above the threshold, else 0; cells of unknown order are on the side where most of their rows are."""
     if metric == "specificity_at_sensitivity":
         share, before, after = arguments.sensitivity, pl.col("tp_before") / _N1, pl.col("tp") / _N1
-        tied, middle = before < enough(share, pl.col("whole")), (before + after) / 2 < share
+        tied, middle = before < ranking.enough(share, pl.col("whole")), (before + after) / 2 < share
     else:
         share, before, after = arguments.specificity, pl.col("tn_before") / _N0, pl.col("tn") / _N0
-        tied, middle = after >= enough(share, pl.col("whole")), (before + after) / 2 > share
+        tied, middle = after >= ranking.enough(share, pl.col("whole")), (before + after) / 2 > share
     return pl.when("point").then(tied).otherwise(middle).cast(pl.Float64)
 
 
-def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, label: int) -> pl.DataFrame:
+def _slope(cells: pl.DataFrame, value_at: Callable[..., ranking.Bounded], share: float, label: int) -> pl.DataFrame:
     """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
     variance = pl.col(SHARE_VARIANCE).first()
     around = _ERRORS_AROUND * variance.sqrt()
@@ -84,7 +75,7 @@ def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, 
 
 
 def _of_average_precision(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
-    r = NEGATIVES_COUNT
+    r = ranking.NEGATIVES_COUNT
     # Rows that are not tied have on average one half of those of their cell above them.
     tied, half = pl.col("point"), pl.lit(0.5)
     tp = pl.when(tied).then("tp").otherwise(pl.col("tp_before") + half * _W1)
