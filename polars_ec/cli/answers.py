@@ -54,11 +54,14 @@ def answer_from_rows(paths: list[str], request: RowRequest, question: Question, 
     if databases:
         return _from_database(databases[0], request, question)
     columns = request.columns()
-    log = open_log(paths).with_codes(columns)
-    try:
-        return _from_files(log, request, question)
-    except DifferingFilesError:
-        return _from_files(log.unified(columns, [*request.by, *request.mix, *columns["--cluster"]]), request, question)
+    opened = open_log(paths)
+    with opened.unchanged():
+        log = opened.with_codes(columns)
+        try:
+            return _from_files(log, request, question)
+        except DifferingFilesError:
+            keys = [*request.by, *request.mix, *columns["--cluster"]]
+            return _from_files(log.unified(columns, keys), request, question)
 
 
 def _from_files(log: FileLog, request: RowRequest, question: Question) -> Answer:

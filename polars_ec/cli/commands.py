@@ -15,7 +15,7 @@ import typer
 from polars.exceptions import PanicException
 
 from polars_ec.arguments.scales import SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS
-from polars_ec.cli import options, terminal
+from polars_ec.cli import options, questions, terminal
 from polars_ec.cli.answers import RollUp, answer_from_rows, answer_from_sketches
 from polars_ec.cli.databases import PREFIX
 from polars_ec.cli.gates import Gates, Names
@@ -32,16 +32,6 @@ from polars_ec.cli.output import (
     say,
     terminal_width,
     write,
-)
-from polars_ec.cli.questions import (
-    LEVEL,
-    Answer,
-    CompareQuestion,
-    PageFile,
-    PeriodQuestion,
-    Question,
-    ReportQuestion,
-    check_window,
 )
 from polars_ec.cli.request import RowRequest
 from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
@@ -206,7 +196,7 @@ def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str) -> None:
+def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
     chosen = format_for(delivery.form, delivery.out)
     gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null), delivery.plot
@@ -258,7 +248,7 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
         raise typer.Exit(terminal.TRIPPED)
 
 
-def _of_sketches(folder: Path, log: LogOptions, question: Question, what: str) -> Answer:
+def _of_sketches(folder: Path, log: LogOptions, question: questions.Question, what: str) -> questions.Answer:
     if len(log.paths) > 1:
         raise UsageError(
             f"{', '.join(log.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"
@@ -327,7 +317,7 @@ def report(
     folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
     the sketches do not know.
     """
-    check_window(window, log.every)
+    questions.check_window(window, log.every)
     if window is not None and total:
         raise UsageError(
             f"--window {window} with --total: windows share their rows, which the total has once: ask for one of them"
@@ -344,8 +334,8 @@ def report(
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
     page = None
     if html is not None:
-        level = LEVEL if interval is None else interval
-        page = PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
+        level = questions.LEVEL if interval is None else interval
+        page = questions.PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
         page.check(
             {
                 **({f"--window {window}": "a page is of periods that share no rows"} if window is not None else {}),
@@ -361,7 +351,7 @@ def report(
     elif title is not None:
         raise UsageError(f"--title {title} is of a page: say where that goes with --html FILE")
     several = len(log.score or ()) > 1
-    question = ReportQuestion(
+    question = questions.ReportQuestion(
         layout=layout, several=several, window=window, page=page, by=log.by or (), every=log.every
     )
     run(log, output, question, "a report")
@@ -388,7 +378,7 @@ def compare(
     are compared with, have fewer than 10 rows of a class. Metrics that --prior moves are there once more at it, as NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    run(log, output, CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
+    run(log, output, questions.CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
 
 
 @terminal.one_line_errors
@@ -423,7 +413,7 @@ def drift(
     """
     if log.every is None:
         raise UsageError("a drift is of periods: say which with --every, such as --every 1mo, and of rows with --time")
-    check_window(window, log.every)
+    questions.check_window(window, log.every)
     strata = mix or []
     for i, name in enumerate(strata):
         if name in strata[:i]:
@@ -434,7 +424,7 @@ def drift(
                 f"--mix {name} is also {other} {name}, in which its shares never move: leave one of them out"
             )
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    question = PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
+    question = questions.PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
     run(log, output, question, "a drift")
 
 

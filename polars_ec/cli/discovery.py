@@ -9,14 +9,14 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 from polars_ec.cli import formats
-from polars_ec.cli.object_store import StoredObject, beginnings, head, is_address, is_in_store, listed, split
+from polars_ec.cli.object_store import StoredObject, beginnings, head, heads, is_address, is_in_store, listed, split
 from polars_ec.cli.terminal import DataError, UsageError
 
 Place = Path | StoredObject | formats.LakeTable
@@ -54,12 +54,13 @@ def full_name(place: Place | str) -> str:
     return name if name.startswith(formats.CATALOG) and not os.path.lexists(name) else os.path.realpath(name)
 
 
-def state_of(place: Place) -> State:
-    """What a place is like now; DataError if it is there no longer. Of a table it is what it was when it was opened."""
-    now = head(place.url) if isinstance(place, StoredObject) else place
-    if now is None:
-        raise DataError(f"{place}: no such object")
-    return as_found(now)
+def check_unchanged(states: Mapping[Place, State]) -> None:
+    """DataError for the first place that is another one than when it had this state: what was read of it may be of both."""
+    now = heads([place for place in states if isinstance(place, StoredObject)])
+    for place, state in states.items():
+        there = next(now) if isinstance(place, StoredObject) else place
+        if there is None or as_found(there) != state:
+            raise DataError(f"{place} changed while it was read: run again when it is whole")
 
 
 def as_found(place: Place) -> State:

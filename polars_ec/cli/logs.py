@@ -21,12 +21,12 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.arguments.inputs import batches
-from polars_ec.cli.discovery import Inputs, Place, check_names_and_magic, distinct, find, kind_of
+from polars_ec.cli import discovery
 from polars_ec.cli.formats import CSV, NO_PARTITION, FileKind, LakeTable, path_for_polars
 from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
 
 
-def partition(file: Place) -> dict[str, str | None]:
+def partition(file: discovery.Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
     # The names of a table's folders are no columns.
     folders = [] if isinstance(file, LakeTable) else str(file).split("/")[:-1]
@@ -34,18 +34,20 @@ def partition(file: Place) -> dict[str, str | None]:
     return {key: None if value == NO_PARTITION else unquote(value) for key, value in partitions.items()}
 
 
-def is_partitioned(files: Iterable[Place]) -> bool:
+def is_partitioned(files: Iterable[discovery.Place]) -> bool:
     """Whether the folders of all the files name the same keys."""
     keys = {tuple(partition(file)) for file in files}
     return len(keys) == 1 and keys != {()}
 
 
-def scan(kind: FileKind, files: Sequence[Place], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def scan(
+    kind: FileKind, files: Sequence[discovery.Place], hive: bool, dtypes: Mapping[str, pl.DataType]
+) -> pl.LazyFrame:
     """The files as one lazy frame; `hive`: the keys of their folders are columns. Text is read as `dtypes` say."""
     if not hive or not kind.is_text:
         return kind.scan(files, hive, dtypes)
     # What Polars does for Parquet and IPC.
-    partitions: dict[tuple[tuple[str, str | None], ...], list[Place]] = {}
+    partitions: dict[tuple[tuple[str, str | None], ...], list[discovery.Place]] = {}
     for file in files:
         partitions.setdefault(tuple(partition(file).items()), []).append(file)
     values = pl.DataFrame([dict(part) for part in partitions], infer_schema_length=None)
@@ -186,7 +188,7 @@ class DifferingFilesError(DataError):
 
 
 @contextmanager
-def _reading(file: Place, kind: FileKind) -> Iterator[None]:
+def _reading(file: discovery.Place, kind: FileKind) -> Iterator[None]:
     try:
         with panics_unseen():
             yield
@@ -198,15 +200,16 @@ def _reading(file: Place, kind: FileKind) -> Iterator[None]:
 class FileLog:
     """Files of one kind, and the lazy frame over all of them; `headers` are CSV files without rows.
 
-    `codes` are columns of CSV that are read as text, as they are written.
+    `codes` are columns of CSV that are read as text, as they are written, and `states` what the files were like before any was read.
     """
 
-    files: list[Place]
+    files: list[discovery.Place]
     kind: FileKind
     frame: pl.LazyFrame
-    headers: list[Place] = field(default_factory=list)
+    headers: list[discovery.Place] = field(default_factory=list)
     is_unified: bool = False
     codes: tuple[str, ...] = ()
+    states: Mapping[discovery.Place, discovery.State] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -222,6 +225,18 @@ class FileLog:
     def schema(self) -> pl.Schema:
         return self.read(self.frame.collect_schema)
 
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Around all that is read of the log, in however many passes: DataError if a file was replaced meanwhile, whatever came of it."""
+        failure = None
+        try:
+            yield
+        except (UsageError, DataError) as error:
+            failure = error
+        discovery.check_unchanged(self.states)
+        if failure is not None:
+            raise failure
+
     def collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
         """The rows of a frame that was built on this log."""
         return self.read(lambda: frame.collect(engine="streaming"))
@@ -236,7 +251,9 @@ class FileLog:
 
     def _blame(self, error: BaseException) -> NoReturn:
         """The error as DataError, of the first file that cannot be read by itself, if there is one."""
-        check_names_and_magic([*self.headers, *self.files], self.kind)  # which were in order when they were opened
+        discovery.check_names_and_magic(
+            [*self.headers, *self.files], self.kind
+        )  # which were in order when they were opened
         if len(self.files) > 1 and not self.is_unified and len({*map(tuple, self._schemas.values())}) > 1:
             raise DifferingFilesError(f"{self.name}: {why(error)}") from error
         self.check_rows()
@@ -246,7 +263,7 @@ class FileLog:
         raise DataError(f"{self.name}: {why(error)}") from error
 
     @cached_property
-    def _schemas(self) -> dict[Place, list[tuple[str, pl.DataType]]]:
+    def _schemas(self) -> dict[discovery.Place, list[tuple[str, pl.DataType]]]:
         schemas, hive = {}, is_partitioned(self.files)
         for file in self.files:
             with _reading(file, self.kind):
@@ -280,7 +297,7 @@ class FileLog:
             name: pl.String() if name in self.codes else self._common(name, dtypes[name], name in keys)
             for name in names
         }
-        alike: dict[tuple[tuple[str, pl.DataType], ...], list[Place]] = {}
+        alike: dict[tuple[tuple[str, pl.DataType], ...], list[discovery.Place]] = {}
         for file, columns in self._schemas.items():
             alike.setdefault(tuple(columns), []).append(file)
         frames = []
@@ -289,9 +306,9 @@ class FileLog:
             texts = {name: pl.String() for name, dtype in same if common.get(name) == pl.String and dtype != pl.String}
             casts = [pl.col(name).cast(dtype) for name, dtype in common.items()]
             frames.append(scan(self.kind, files, hive, texts if self.kind.is_text else {}).select(casts))
-        return FileLog(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True, codes=self.codes)
+        return replace(self, frame=pl.concat(frames), is_unified=True)
 
-    def _common(self, name: str, dtypes: Mapping[Place, pl.DataType], is_key: bool) -> pl.DataType:
+    def _common(self, name: str, dtypes: Mapping[discovery.Place, pl.DataType], is_key: bool) -> pl.DataType:
         dtype = common_type(dtypes.values(), is_key=is_key)
         if dtype is None and self.kind.is_text and any(dtype == pl.String for dtype in dtypes.values()):
             dtype = pl.String()
@@ -351,35 +368,36 @@ class FileLog:
                     )
 
 
-def open_log(paths: Sequence[str | Place]) -> FileLog:
+def open_log(paths: Sequence[str | discovery.Place]) -> FileLog:
     """The log in files, objects and tables, all of one kind; the first thing that should be one and is not is an error.
 
     A file is looked for anew. Objects and tables may also be passed as they were found, a table in the version that it had.
     """
-    inputs = Inputs()
+    inputs = discovery.Inputs()
     for path in paths:
-        inputs.add(find(str(path)) if isinstance(path, str | Path) else Inputs([path]))
+        inputs.add(discovery.find(str(path)) if isinstance(path, str | Path) else discovery.Inputs([path]))
     for problem in inputs.problems.values():
         raise DataError(problem)
-    files = distinct(inputs.files)
-    kinds = {kind.name: kind for kind in map(kind_of, files)}
+    files = discovery.distinct(inputs.files)
+    kinds = {kind.name: kind for kind in map(discovery.kind_of, files)}
     if len(kinds) > 1:
         raise UsageError(
             f"{', '.join(map(str, paths))}: files of several kinds ({', '.join(kinds)}): report on one kind at a time"
         )
     (kind,) = kinds.values()
-    check_names_and_magic(files, kind)
+    states = {file: discovery.as_found(file) for file in files}
+    discovery.check_names_and_magic(files, kind)
     headers = [file for file in files if kind is CSV and _is_header_alone(file)]
     rows = [file for file in files if file not in set(headers)]
     read = rows or headers
     try:
         with panics_unseen():
-            return FileLog(rows, kind, scan(kind, read, is_partitioned(read), {}), headers)
+            return FileLog(rows, kind, scan(kind, read, is_partitioned(read), {}), headers, states=states)
     except READ_ERRORS as error:
         raise DataError(f"{files[0]}: {why(error)}") from error
 
 
-def _is_header_alone(file: Place) -> bool:
+def _is_header_alone(file: discovery.Place) -> bool:
     """Whether a CSV file names its columns and has no row, so that nothing says what they are."""
     with suppress(DataError), _reading(file, CSV):  # who reads it will say why
         path = path_for_polars(file)

@@ -142,16 +142,25 @@ def names_in(url: str) -> list[str]:
 
 
 def beginnings(objects: Sequence[StoredObject], length: int) -> Iterator[bytes]:
-    """Their first bytes, asked for many at a time; FileNotFoundError at the first that is there no longer."""
+    """Their first bytes; FileNotFoundError at the first that is there no longer."""
+    return _many_at_a_time(objects, partial(_first_bytes, length=length))
+
+
+def heads(objects: Sequence[StoredObject]) -> Iterator[StoredObject | None]:
+    """What they are like now, None of those that are there no longer."""
+    return _many_at_a_time(objects, lambda file: head(file.url))
+
+
+def _many_at_a_time(objects: Sequence[StoredObject], ask: Callable[[StoredObject], T]) -> Iterator[T]:
     from concurrent.futures import ThreadPoolExecutor, wait  # which take long to load
 
     # A store that does not answer is asked once.
     for first in objects[:1]:
-        yield _answered(first.url, partial(_first_bytes, first, length))
+        yield _answered(first.url, partial(ask, first))
     with panics_unseen():
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
-            answers = [pool.submit(_first_bytes, other, length) for other in objects[1:]]
+            answers = [pool.submit(ask, other) for other in objects[1:]]
             wait(answers)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)

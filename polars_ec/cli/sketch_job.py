@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -381,27 +381,27 @@ class _Run:
 def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None]:
     """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
-    log = open_log([task.file]).with_codes(request.columns())
-    schema = log.schema()
-    check_columns(request.columns(), schema, log.name)
-    for score in request.scores:
-        if schema[score].is_nested():
-            raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
-    log.check_partitions()
-    log.check_rows(request.columns())
-    try:
-        frame = request.no_rows(schema.names()) if log.is_empty else log.frame
-        if request.time is not None:
-            frame = with_time(frame, request.time, log.collect)
-        sketched = log.read(lambda: options.sketch(frame))
-        typed = typing(sketched.frame, log.codes)
-        sketched = sketched.on_tables(lambda table: table.with_columns(typed))
-    except UsageError as error:
-        raise DataError(f"{log.name}: {error}") from error
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
-    if task.state != discovery.state_of(task.file):
-        raise DataError(f"{log.name} changed while it was read: run again when it is whole")
+    opened = replace(open_log([task.file]), states={task.file: task.state})
+    with opened.unchanged():
+        log = opened.with_codes(request.columns())
+        schema = log.schema()
+        check_columns(request.columns(), schema, log.name)
+        for score in request.scores:
+            if schema[score].is_nested():
+                raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
+        log.check_partitions()
+        log.check_rows(request.columns())
+        try:
+            frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+            if request.time is not None:
+                frame = with_time(frame, request.time, log.collect)
+            sketched = log.read(lambda: options.sketch(frame))
+            typed = typing(sketched.frame, log.codes)
+            sketched = sketched.on_tables(lambda table: table.with_columns(typed))
+        except UsageError as error:
+            raise DataError(f"{log.name}: {error}") from error
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
     if sketched.coarse is None or request.cluster is None or not sketched.coarse["bucket"].count():
         return sketched, None
     return sketched, kind_of_key(frame.collect_schema()[request.cluster])
