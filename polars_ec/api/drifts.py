@@ -12,19 +12,9 @@ from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, as_expr, parse_min_rows, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
+from polars_ec.comparisons import validation
 from polars_ec.comparisons.drift import CheckedDrift, drifted
 from polars_ec.comparisons.joint_pass import sum_jointly
-from polars_ec.comparisons.validation import (
-    check_names_of_drift,
-    check_number,
-    check_period,
-    check_reference,
-    drift_columns,
-    factors_of,
-    level_and_clusters,
-    movable,
-    of_each_model,
-)
 from polars_ec.reports.models import Pass, metrics_of, needed, pass_over, read_models
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import expand
@@ -167,31 +157,31 @@ def _drift(
     scores, keys, strata = expand(frame, score, "score"), expand(frame, by, "by"), expand(frame, mix, "mix")
     if not scores:
         raise ValueError("score= names no column")
-    of_period = check_period(frame, expand(frame, period, "period"))
+    of_period = validation.check_period(frame, expand(frame, period, "period"))
     names, key_names, mix_names = ([e.meta.output_name() for e in of] for of in (scores, keys, strata))
     period_name = of_period.meta.output_name()
-    check_names_of_drift(key_names, period_name, mix_names)
-    check_reference(reference)
-    named, least = movable(metrics), parse_min_rows(min_rows)
+    validation.check_names_of_drift(key_names, period_name, mix_names)
+    validation.check_reference(reference)
+    named, least = validation.movable(metrics), parse_min_rows(min_rows)
     if intervals["cluster"] is not None:
         as_expr(intervals["cluster"], "cluster")
-    level, clusters = level_and_clusters(intervals, names)
+    level, clusters = validation.level_and_clusters(intervals, names)
     if len(scores) > 1:
         each = [
             _drift(frame, [model], label, period, reference, by, mix, metrics, intervals, min_rows, keywords, execute)
             for model in scores
         ]
-        return of_each_model(each, [*key_names, period_name])
+        return validation.of_each_model(each, [*key_names, period_name])
     frame, (model,) = read_models(frame, scores, label, keywords, options, None, execute)
     metric_names = metrics_of(named, model.rows)
     requirements = needed(metric_names, ())
     if requirements.decisions:
-        check_number(model.rows.costs)
+        validation.check_number(model.rows.costs)
     what = CheckedDrift(
         by=tuple(key_names),
         period=period_name,
         mix=tuple(mix_names),
-        factors=factors_of(strata),
+        factors=validation.factors_of(strata),
         model=model,
         metrics=metric_names,
         reference=reference,
@@ -203,5 +193,5 @@ def _drift(
     groups, pairs = [*keys, of_period, *strata], [(model, None)]
     cells = execute(sum_jointly(frame, groups, pairs, [model], requirements, clusters, [as_expr(label, "label")]))
     schema = cells.collect_schema()
-    columns = {**{name: schema[name] for name in what.keys}, **drift_columns(what.factors)}
+    columns = {**{name: schema[name] for name in what.keys}, **validation.drift_columns(what.factors)}
     return cells.map_batches(partial(drifted, drift=what), schema=columns)

@@ -14,6 +14,7 @@ from polars_ec.arguments.keywords import BY_ROW, Options, Request, parse_interva
 from polars_ec.arguments.options import ReportOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.reports import result
 from polars_ec.reports.intervals import with_intervals
 from polars_ec.reports.models import (
     TOTAL,
@@ -32,18 +33,6 @@ from polars_ec.reports.models import (
     with_priors,
 )
 from polars_ec.reports.ranking import GroupedLog, Rank, with_ranks
-from polars_ec.reports.result import (
-    Columns,
-    ReportLayout,
-    class_columns,
-    families_of,
-    families_of_classes,
-    group_columns,
-    is_moved,
-    multiclass_columns,
-    multiclass_rows,
-    with_class_sums,
-)
 from polars_ec.scores.read import check_names, expand
 from polars_ec.typing import FrameLike, IntoExpr, Missing
 
@@ -209,7 +198,7 @@ def _report(
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
     row_parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
-    layout = ReportLayout(options, named is None, min_rows, row_parts, total, interval)
+    layout = result.ReportLayout(options, named is None, min_rows, row_parts, total, interval)
 
     layers = _all_layers(models, names, layout, per_class)
     check_names(keys, {*layers[0][0], *layers[0][1]}, "the report")
@@ -223,12 +212,12 @@ def _report(
         log = GroupedLog(frame, keys, total, execute)
         sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), keywords.get("prior"), interval)
     if per_class:
-        sums = with_class_sums(sums, models, options)
+        sums = result.with_class_sums(sums, models, options)
     if interval is not None:
         sums = _with_limits(sums, models, names, layout, per_class, interval)
     order = [*([TOTAL] if total else []), *key_names]
     if per_class and is_multiclass(models[0]):
-        sums = multiclass_rows(sums, order, models, names[models[0].name], layout)
+        sums = result.multiclass_rows(sums, order, models, names[models[0].name], layout)
     return _stacked(sums, order, key_names, layers)
 
 
@@ -244,12 +233,12 @@ def _with_limits(
     sums: pl.LazyFrame,
     models: Sequence[Model],
     names: Mapping[str, Sequence[str]],
-    layout: ReportLayout,
+    layout: result.ReportLayout,
     per_class: bool,
     interval: Request,
 ) -> pl.LazyFrame:
     """The sums with the limits of what models have, ranking metrics apart."""
-    of_model = families_of_classes if per_class else families_of
+    of_model = result.families_of_classes if per_class else result.families_of
     families = [f for model in models for f in of_model(model, names[model.name], layout)]
     calibrated = [model for model in models if "ece" in names[model.name]]
     return with_intervals(sums, families, calibrated, interval)
@@ -264,7 +253,7 @@ def _ranks_of(
         at_reference = [
             Rank(f"{rank.metric}_at_prior", rank.metric, at_prior=True)
             for rank in at_group
-            if is_moved(rank.metric, model)
+            if result.is_moved(rank.metric, model)
         ]
         at_reference = at_reference if options.prior.stated else []
         if model.at_prior is model:
@@ -273,10 +262,10 @@ def _ranks_of(
 
 
 def _all_layers(
-    models: Sequence[Model], names: Mapping[str, Sequence[str]], layout: ReportLayout, per_class: bool
-) -> list[tuple[Columns, Columns]]:
+    models: Sequence[Model], names: Mapping[str, Sequence[str]], layout: result.ReportLayout, per_class: bool
+) -> list[tuple[result.Columns, result.Columns]]:
     if per_class and is_multiclass(models[0]):
-        return [({}, multiclass_columns(models, names[models[0].name], layout))]
+        return [({}, result.multiclass_columns(models, names[models[0].name], layout))]
     return [
         ({**({"score": pl.lit(model.name)} if len(models) > 1 else {}), **of_class}, columns)
         for model in models
@@ -285,21 +274,24 @@ def _all_layers(
 
 
 def _layers(
-    model: Model, names: Sequence[str], layout: ReportLayout, per_class: bool
-) -> Iterator[tuple[Columns, Columns]]:
+    model: Model, names: Sequence[str], layout: result.ReportLayout, per_class: bool
+) -> Iterator[tuple[result.Columns, result.Columns]]:
     """What a group's rows of a model begin with, and their columns: one row, or one for each class."""
     if not per_class:
-        yield {}, group_columns(model, names, layout)
+        yield {}, result.group_columns(model, names, layout)
         return
     values = model.rows.labels.classes
     alike = len({type(value) for value in values}) == 1
     for k, value in enumerate(values):
         shown = pl.lit(value if alike else str(value)).alias("class")
-        yield {"class": shown}, class_columns(model, k, names, layout)
+        yield {"class": shown}, result.class_columns(model, k, names, layout)
 
 
 def _stacked(
-    sums: pl.LazyFrame, order: Sequence[str], keys: Sequence[str], layers: Sequence[tuple[Columns, Columns]]
+    sums: pl.LazyFrame,
+    order: Sequence[str],
+    keys: Sequence[str],
+    layers: Sequence[tuple[result.Columns, result.Columns]],
 ) -> pl.LazyFrame:
     """The pieces of each row of the sums, one below the other."""
     if len(layers) == 1 and not layers[0][0]:

@@ -36,6 +36,7 @@ from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
 from polars_ec.output.dialects import quoted, quoted_text
 from polars_ec.output.words import first_line
+from polars_ec.sketches.cells import SCORE
 from polars_ec.sketches.sums import overall_prior
 
 if TYPE_CHECKING:
@@ -54,11 +55,14 @@ def answer_from_rows(paths: list[str], request: RowRequest, question: Question, 
     if databases:
         return _from_database(databases[0], request, question)
     columns = request.columns()
-    log = open_log(paths).with_codes(columns)
-    try:
-        return _from_files(log, request, question)
-    except DifferingFilesError:
-        return _from_files(log.unified(columns, [*request.by, *request.mix, *columns["--cluster"]]), request, question)
+    opened = open_log(paths)
+    with opened.unchanged():
+        log = opened.with_codes(columns)
+        try:
+            return _from_files(log, request, question)
+        except DifferingFilesError:
+            keys = [*request.by, *request.mix, *columns["--cluster"]]
+            return _from_files(log.unified(columns, keys), request, question)
 
 
 def _from_files(log: FileLog, request: RowRequest, question: Question) -> Answer:
@@ -68,7 +72,7 @@ def _from_files(log: FileLog, request: RowRequest, question: Question) -> Answer
     log.check_partitions()
     frame = request.no_rows(schema.names()) if log.is_empty else log.frame
     options = request.for_label(frame.collect_schema()[request.label])
-    log.check_rows()
+    log.check_rows(request.columns())
     if request.time is not None:
         frame = with_time(frame, request.time, log.collect)
     periods = request.periods(frame.collect_schema())
@@ -247,7 +251,9 @@ def answer_from_sketches(
             raise UsageError(
                 f"{option} {value}: {folder} was sketched without clusters: sketch the log again with {option}, or report on it"
             )
-        if value != made_with[option]:
+        if option == "--score" and _picks(value, made_with[option]):
+            made_with = {**made_with, option: value}
+        elif value != made_with[option]:
             recorded, requested = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
             raise UsageError(
                 f"{folder} was sketched with {option} {recorded}, and this asks for {requested}: leave it out"
@@ -257,7 +263,10 @@ def answer_from_sketches(
     options = dict(options)
     with refusals_as_usage_errors():
         try:
-            rolled_up = total(manifest, sketches.read, lambda sketch: _rolled_up(folder, sketch, made_with, roll_up))
+            pick = (
+                partial(_picked, made_with["--score"]) if made_with is not manifest.options else lambda sketch: sketch
+            )
+            rolled_up = total(manifest, sketches.read, lambda one: _rolled_up(folder, pick(one), made_with, roll_up))
         except SketchError as error:
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)
@@ -268,6 +277,18 @@ def answer_from_sketches(
         table = question.from_sketch(sketched)
         page = None if question.page is None else question.page.from_sketch(sketched)
     return Answer(table, _warnings(sketches, manifest) if table["n"].sum() else [], page)
+
+
+def _picks(stated: str | list[str], made_with: str | list[str]) -> bool:
+    """Whether these are some of the several models that sketches are of, each once."""
+    names = [stated] if isinstance(stated, str) else stated
+    return isinstance(made_with, list) and set(names) <= set(made_with) and len(set(names)) == len(names)
+
+
+def _picked(models: str | list[str], sketch: Sketch) -> Sketch:
+    """The sketch of these models alone; of one, without the group column of models."""
+    alone = sketch.filter(pl.col(SCORE).is_in([models] if isinstance(models, str) else models))
+    return alone.group_by(*(key for key in sketch.keys if key != SCORE)) if isinstance(models, str) else alone
 
 
 def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:

@@ -15,7 +15,7 @@ import typer
 from polars.exceptions import PanicException
 
 from polars_ec.arguments.scales import SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS
-from polars_ec.cli import options
+from polars_ec.cli import options, questions, terminal
 from polars_ec.cli.answers import RollUp, answer_from_rows, answer_from_sketches
 from polars_ec.cli.databases import PREFIX
 from polars_ec.cli.gates import Gates, Names
@@ -33,32 +33,11 @@ from polars_ec.cli.output import (
     terminal_width,
     write,
 )
-from polars_ec.cli.questions import (
-    LEVEL,
-    Answer,
-    CompareQuestion,
-    PageFile,
-    PeriodQuestion,
-    Question,
-    ReportQuestion,
-    check_window,
-)
 from polars_ec.cli.request import RowRequest
 from polars_ec.cli.sketch_folder import SketchFolder, is_pos_label_note
 from polars_ec.cli.sketch_job import SketchRequest, Vanished
 from polars_ec.cli.sketch_job import run as run_job
-from polars_ec.cli.terminal import (
-    DEBUG,
-    FAILED,
-    TRIPPED,
-    DataError,
-    UsageError,
-    one_line_errors,
-    panics_unseen,
-    progress,
-    report_error,
-    tell,
-)
+from polars_ec.cli.terminal import DataError, UsageError
 from polars_ec.output.words import first_line
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sql import macros
@@ -217,7 +196,7 @@ def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str) -> None:
+def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
     chosen = format_for(delivery.form, delivery.out)
     gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null), delivery.plot
@@ -234,9 +213,9 @@ def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str)
     table = answer.table
     gates.check(table.schema)
     for warning in [*answer.warnings, *question.notes(table)]:
-        tell(warning)
+        terminal.tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
-        tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
+        terminal.tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
@@ -251,7 +230,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: Question, what: str)
     for file in beside:
         file.write()
         if not delivery.quiet:
-            tell(f"the {file.what} is in {file.path}")
+            terminal.tell(f"the {file.what} is in {file.path}")
     _end(gates, table, names, quiet=delivery.quiet)
 
 
@@ -260,16 +239,16 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
     verdicts = gates.verdicts(table, names)
     for verdict in verdicts:
         for line in verdict.lines():
-            tell(line)
+            terminal.tell(line)
     for verdict in verdicts:
         not_judged = verdict.not_judged()
         if not_judged is not None and (verdict.is_blind or not quiet):
-            tell(not_judged)
+            terminal.tell(not_judged)
     if gates.trip(verdicts):
-        raise typer.Exit(TRIPPED)
+        raise typer.Exit(terminal.TRIPPED)
 
 
-def _of_sketches(folder: Path, log: LogOptions, question: Question, what: str) -> Answer:
+def _of_sketches(folder: Path, log: LogOptions, question: questions.Question, what: str) -> questions.Answer:
     if len(log.paths) > 1:
         raise UsageError(
             f"{', '.join(log.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"
@@ -280,7 +259,7 @@ def _of_sketches(folder: Path, log: LogOptions, question: Question, what: str) -
     _tell_undone(folder)
     roll_up = RollUp(log.by or [], log.time, log.every, log.time_zone, question.mix)
     try:
-        with panics_unseen():
+        with terminal.panics_unseen():
             return answer_from_sketches(folder, made_with, roll_up, operating_point, question)
     except PanicException as error:
         raise DataError(f"{folder}: {first_line(error)}") from error
@@ -293,10 +272,10 @@ def _tell_undone(folder: Path) -> None:
         source, why = next(iter(undone.items()))
         first = why if source in why else f"{source} {why}"
         more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
-        tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
+        terminal.tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
 
 
-@one_line_errors
+@terminal.one_line_errors
 @options.taking(LogOptions, OutputOptions)
 def report(
     log: LogOptions,
@@ -338,7 +317,7 @@ def report(
     folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
     the sketches do not know.
     """
-    check_window(window, log.every)
+    questions.check_window(window, log.every)
     if window is not None and total:
         raise UsageError(
             f"--window {window} with --total: windows share their rows, which the total has once: ask for one of them"
@@ -355,8 +334,8 @@ def report(
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
     page = None
     if html is not None:
-        level = LEVEL if interval is None else interval
-        page = PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
+        level = questions.LEVEL if interval is None else interval
+        page = questions.PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
         page.check(
             {
                 **({f"--window {window}": "a page is of periods that share no rows"} if window is not None else {}),
@@ -372,13 +351,13 @@ def report(
     elif title is not None:
         raise UsageError(f"--title {title} is of a page: say where that goes with --html FILE")
     several = len(log.score or ()) > 1
-    question = ReportQuestion(
+    question = questions.ReportQuestion(
         layout=layout, several=several, window=window, page=page, by=log.by or (), every=log.every
     )
     run(log, output, question, "a report")
 
 
-@one_line_errors
+@terminal.one_line_errors
 @options.taking(LogOptions, OutputOptions)
 def compare(
     log: LogOptions,
@@ -399,10 +378,10 @@ def compare(
     are compared with, have fewer than 10 rows of a class. Metrics that --prior moves are there once more at it, as NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    run(log, output, CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
+    run(log, output, questions.CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
 
 
-@one_line_errors
+@terminal.one_line_errors
 @options.taking(LogOptions, OutputOptions)
 def drift(
     log: LogOptions,
@@ -434,7 +413,7 @@ def drift(
     """
     if log.every is None:
         raise UsageError("a drift is of periods: say which with --every, such as --every 1mo, and of rows with --time")
-    check_window(window, log.every)
+    questions.check_window(window, log.every)
     strata = mix or []
     for i, name in enumerate(strata):
         if name in strata[:i]:
@@ -445,11 +424,11 @@ def drift(
                 f"--mix {name} is also {other} {name}, in which its shares never move: leave one of them out"
             )
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    question = PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
+    question = questions.PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
     run(log, output, question, "a drift")
 
 
-@one_line_errors
+@terminal.one_line_errors
 def sketch(
     paths: Annotated[
         list[str],
@@ -518,15 +497,15 @@ def sketch(
         raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
-    told = partial(progress, name=lambda task: task.file, label="sketch", done="inputs read")
+    told = partial(terminal.progress, name=lambda task: task.file, label="sketch", done="inputs read")
     track = nullcontext if quiet else told
     outcome = run_job(paths, out, SketchRequest(request, grid), vanished=vanished, track=track)
     for line in [*([] if quiet else outcome.notes()), *outcome.problems()]:
-        tell(line)
+        terminal.tell(line)
     if not quiet:
         say(outcome.summary(out))
     if outcome.failures:
-        raise typer.Exit(FAILED)
+        raise typer.Exit(terminal.FAILED)
 
 
 app = typer.Typer(
@@ -563,7 +542,7 @@ app.command(short_help="Reduce a log to small sketches, which the others read.")
 
 
 @app.command("sql")
-@one_line_errors
+@terminal.one_line_errors
 def print_sql(out: Annotated[Path | None, typer.Option(help="File to write, instead of stdout.")] = None) -> None:
     """Print the DuckDB macros, for any DuckDB client."""
     write(macros.text().encode(), out)
@@ -574,4 +553,4 @@ def main() -> None:
     try:
         app(prog_name="polars-ec")
     except (Exception, KeyboardInterrupt) as error:
-        sys.exit(report_error(error, DEBUG in sys.argv))
+        sys.exit(terminal.report_error(error, terminal.DEBUG in sys.argv))

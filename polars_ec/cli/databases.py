@@ -93,7 +93,7 @@ class Database:
         there = status(file)
         if there is None or not stat.S_ISREG(there.st_mode):
             kind = "SQLite" if self.type else "DuckDB"
-            raise UsageError(f"{file}: {f'no such {kind} file' if there is None else 'not a regular file'}")
+            raise UsageError(f"{redacted(file)}: {f'no such {kind} file' if there is None else 'not a regular file'}")
 
     def _statement(self) -> str:
         if self.type in _MOTHERDUCK:

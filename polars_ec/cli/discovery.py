@@ -9,37 +9,17 @@ import os
 import re
 import stat
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from polars_ec.cli.formats import (
-    CATALOG,
-    DELTA,
-    ICEBERG,
-    KINDS,
-    LOG,
-    METADATA,
-    METADATA_SUFFIX,
-    NDJSON,
-    PATTERN,
-    SKETCH_SUFFIX,
-    SUFFIXES,
-    FileKind,
-    LakeTable,
-    NoTableError,
-    is_named_table,
-    kind_of_folder,
-    named_table,
-    opened,
-    table_around,
-)
-from polars_ec.cli.object_store import StoredObject, beginnings, head, is_address, is_in_store, listed, split
+from polars_ec.cli import formats
+from polars_ec.cli.object_store import StoredObject, beginnings, head, heads, is_address, is_in_store, listed, split
 from polars_ec.cli.terminal import DataError, UsageError
 
-Place = Path | StoredObject | LakeTable
+Place = Path | StoredObject | formats.LakeTable
 _HEAD = 1024
 
 
@@ -66,25 +46,26 @@ def status(path: str | Path) -> os.stat_result | None:
 
 def full_name(place: Place | str) -> str:
     """By which an input is known, however it is reached: an absolute path without links, an address, or the name in a catalog."""
-    if isinstance(place, LakeTable):
+    if isinstance(place, formats.LakeTable):
         return place.path
     name = str(place)
     if isinstance(place, StoredObject) or is_in_store(name):
         return name.rstrip("/")
-    return name if name.startswith(CATALOG) and not os.path.lexists(name) else os.path.realpath(name)
+    return name if name.startswith(formats.CATALOG) and not os.path.lexists(name) else os.path.realpath(name)
 
 
-def state_of(place: Place) -> State:
-    """What a place is like now; DataError if it is there no longer. Of a table it is what it was when it was opened."""
-    now = head(place.url) if isinstance(place, StoredObject) else place
-    if now is None:
-        raise DataError(f"{place}: no such object")
-    return as_found(now)
+def check_unchanged(states: Mapping[Place, State]) -> None:
+    """DataError for the first place that is another one than when it had this state: what was read of it may be of both."""
+    now = heads([place for place in states if isinstance(place, StoredObject)])
+    for place, state in states.items():
+        there = next(now) if isinstance(place, StoredObject) else place
+        if there is None or as_found(there) != state:
+            raise DataError(f"{place} changed while it was read: run again when it is whole")
 
 
 def as_found(place: Place) -> State:
     """What an object or a table was like when it was found, and what a file is like now; DataError if that is gone."""
-    if isinstance(place, LakeTable):
+    if isinstance(place, formats.LakeTable):
         return State(0, 0, place.tag)
     if isinstance(place, StoredObject):
         return State(place.size, place.modified_ns, place.tag)
@@ -98,8 +79,8 @@ def as_found(place: Place) -> State:
 def looked_up(name: str) -> Place | None:
     """The place of this full name, None if it is there no longer, or nothing that can be read; DataError if one cannot tell."""
     try:
-        if is_named_table(name):
-            return named_table(name)
+        if formats.is_named_table(name):
+            return formats.named_table(name)
         if is_in_store(name):
             found = head(name)
             if found is not None:
@@ -108,9 +89,9 @@ def looked_up(name: str) -> Place | None:
             there = status(name)
             if there is None or stat.S_ISREG(there.st_mode):
                 return None if there is None else Path(name)
-        kind = kind_of_folder(name)
-        return None if kind is None else opened(name, kind)
-    except NoTableError:
+        kind = formats.kind_of_folder(name)
+        return None if kind is None else formats.opened(name, kind)
+    except formats.NoTableError:
         return None
     except UsageError as error:  # such as a bucket that is not there: perhaps of another endpoint
         raise DataError(str(error)) from None
@@ -173,8 +154,10 @@ def find(path: str) -> Inputs:
     """The inputs that a path, an address, a glob, a folder or the name of a table means; UsageError if there is nothing there."""
     is_stored = is_address(path)
     there = None if is_stored else status(path)
-    if is_named_table(path) and (there is None or (path.endswith(METADATA_SUFFIX) and not stat.S_ISDIR(there.st_mode))):
-        return Inputs([named_table(path)])
+    if formats.is_named_table(path) and (
+        there is None or (path.endswith(formats.METADATA_SUFFIX) and not stat.S_ISDIR(there.st_mode))
+    ):
+        return Inputs([formats.named_table(path)])
     if is_stored:
         return _find_stored(path)
     if there is not None:
@@ -190,7 +173,7 @@ def _find_stored(url: str) -> Inputs:
     bucket, key = split(url)
     here = None if glob.has_magic(bucket) else head(url)
     # What has no content and others below it only stands for a folder.
-    objects = list(listed(url)) if here is not None and not here.size else []
+    objects = list(listed(url, url)) if here is not None and not here.size else []
     if objects:
         here = None
     is_pattern = here is None and glob.has_magic(key)
@@ -198,14 +181,14 @@ def _find_stored(url: str) -> Inputs:
     n_fixed = next((i for i, name in enumerate(names) if glob.has_magic(name)), 0)
     folder = url.rstrip("/") if here is None else url.rsplit("/", 1)[0]
     top = "/".join([bucket, *names[:n_fixed]]) if is_pattern else folder
-    around = table_around(top)
+    around = formats.table_around(top)
     if around is not None:
         root, kind = around
         is_table = root == top and here is None and not is_pattern
-        return Inputs([opened(root, kind)]) if is_table else Inputs().refuse_part_of(root)
+        return Inputs([formats.opened(root, kind)]) if is_table else Inputs().refuse_part_of(root)
     if here is not None:
         return Inputs([here])
-    walk = _StoreWalk(top, objects or listed(top))
+    walk = _StoreWalk(top, objects or listed(top, url))
     if is_pattern:
         return walk.matches(url, top, names[n_fixed:])
     if not walk.is_folder(top):
@@ -222,7 +205,7 @@ class _Walk:
     def __init__(self) -> None:
         self.found = Inputs()
         # For this search: a table may be made at any time.
-        self._around = cache(lambda folder: table_around(folder, self.kind_of))
+        self._around = cache(lambda folder: formats.table_around(folder, self.kind_of))
 
     def entries(self, folder: Any) -> list[tuple[str, Any, bool]]:
         """The name and the path of all in a folder, and whether it is a folder itself and no link to one."""
@@ -233,8 +216,8 @@ class _Walk:
             self.found.problems[str(folder)] = f"{folder}: the folder cannot be listed: {error.strerror}"
             return []
 
-    def kind_of(self, folder: Any) -> FileKind | None:
-        return kind_of_folder(folder)
+    def kind_of(self, folder: Any) -> formats.FileKind | None:
+        return formats.kind_of_folder(folder)
 
     def is_folder(self, place: Any) -> bool:
         """Whether it is one, by whatever links."""
@@ -259,7 +242,7 @@ class _Walk:
                 problems[str(file)] = f"{file}: a link to what is not there"
         elif stat.S_ISDIR(there.st_mode):
             return False
-        elif is_named or file.name.endswith(SUFFIXES):
+        elif is_named or file.name.endswith(formats.SUFFIXES):
             if not stat.S_ISREG(there.st_mode):
                 problems[str(file)] = f"{file}: not a regular file"
             # What is found below a folder is in no table, unless a link leads into one.
@@ -319,7 +302,7 @@ class _Walk:
             kind = self.kind_of(folder)
             if kind is not None:
                 try:
-                    self.found.files.append(opened(full_name(folder), kind, str(folder)))
+                    self.found.files.append(formats.opened(full_name(folder), kind, str(folder)))
                 except DataError as error:
                     self.found.problems[str(folder)] = str(error)
                 continue
@@ -332,7 +315,7 @@ class _Walk:
                     links.append(place)
         self._name_links(links, seen)
         if len(self.found.files) + len(self.found.problems) == before:
-            raise EmptyFolderError(f"{shown}: {self.no_data} ({', '.join(SUFFIXES)})", str(top))
+            raise EmptyFolderError(f"{shown}: {self.no_data} ({', '.join(formats.SUFFIXES)})", str(top))
 
     def _folders_below(self, top: Any) -> list[Any]:
         folders: list[Any] = []
@@ -383,11 +366,11 @@ class _StoreWalk(_Walk):
         files = [(file.name, file, False) for file in self._files.get(folder, ())]
         return [*files, *((name, place, True) for name, place in self._folders.get(folder, {}).items())]
 
-    def kind_of(self, folder: str) -> FileKind | None:
-        if LOG in self._folders.get(folder, ()):
-            return DELTA
-        metadata = self._files.get(f"{folder}/{METADATA}", ())
-        return ICEBERG if any(file.name.endswith(METADATA_SUFFIX) for file in metadata) else None
+    def kind_of(self, folder: str) -> formats.FileKind | None:
+        if formats.LOG in self._folders.get(folder, ()):
+            return formats.DELTA
+        metadata = self._files.get(f"{folder}/{formats.METADATA}", ())
+        return formats.ICEBERG if any(file.name.endswith(formats.METADATA_SUFFIX) for file in metadata) else None
 
     def is_folder(self, place: str | StoredObject) -> bool:
         return place in self._folders or place in self._files
@@ -399,9 +382,9 @@ class _StoreWalk(_Walk):
         around = self._around(file.url.rsplit("/", 1)[0])
         if around is not None:
             self.found.refuse_part_of(around[0])
-        elif not is_named and file.name.endswith(SKETCH_SUFFIX):
+        elif not is_named and file.name.endswith(formats.SKETCH_SUFFIX):
             raise DataError(f"{file}: sketches are read where they were made: copy the folder, and name the copy")
-        elif is_named or file.name.endswith(SUFFIXES):
+        elif is_named or file.name.endswith(formats.SUFFIXES):
             self.found.files.append(file)
         return True
 
@@ -418,24 +401,26 @@ class _StoreWalk(_Walk):
 def distinct(files: Iterable[Place]) -> list[Place]:
     """Each input once, by whatever links and names it is reached; UsageError for a table by two names."""
     once = list({full_name(file): file for file in reversed(list(files))}.values())[::-1]
-    tables: dict[str, LakeTable] = {}
+    tables: dict[str, formats.LakeTable] = {}
     for table in once:
-        if isinstance(table, LakeTable) and (other := tables.setdefault(table.identity, table)) is not table:
+        if isinstance(table, formats.LakeTable) and (other := tables.setdefault(table.identity, table)) is not table:
             raise UsageError(f"{other} and {table} are one table, whose rows would count twice: name it once")
     return once
 
 
-def kind_of(file: Place) -> FileKind:
+def kind_of(file: Place) -> formats.FileKind:
     """The kind that the name says; UsageError for any other file."""
-    if isinstance(file, LakeTable):
+    if isinstance(file, formats.LakeTable):
         return file.kind
-    for kind in KINDS:
+    for kind in formats.KINDS:
         if file.name.endswith(kind.suffixes):
             return kind
-    raise UsageError(f"{file}: not a kind of file this reads: {', '.join(SUFFIXES)}, or duckdb:FILE.duckdb::TABLE")
+    raise UsageError(
+        f"{file}: not a kind of file this reads: {', '.join(formats.SUFFIXES)}, or duckdb:FILE.duckdb::TABLE"
+    )
 
 
-def check_names_and_magic(files: Sequence[Place], kind: FileKind) -> None:
+def check_names_and_magic(files: Sequence[Place], kind: formats.FileKind) -> None:
     """Refuse the first file with a name that Polars cannot read, without a byte, or of another kind than its name says."""
     for file in files:
         _check_name(file, kind)
@@ -451,24 +436,25 @@ def check_names_and_magic(files: Sequence[Place], kind: FileKind) -> None:
                 raise DataError(f"{file}: no such object") from None
 
 
-def _check_name(file: Place, kind: FileKind) -> None:
+def _check_name(file: Place, kind: formats.FileKind) -> None:
     try:
         str(file).encode()
     except UnicodeEncodeError:
         raise DataError(f"{file}: the name is not UTF-8: rename the file or its folder") from None
-    if isinstance(file, StoredObject) and kind is NDJSON and any(c in file.url for c in PATTERN):
+    if isinstance(file, StoredObject) and kind is formats.NDJSON and any(c in file.url for c in formats.PATTERN):
         raise DataError(f"{file}: Polars takes this name of NDJSON for a pattern: rename it, without * ? [ and \\")
 
 
-def _check_beginning(file: Place, kind: FileKind, start: bytes) -> None:
+def _check_beginning(file: Place, kind: formats.FileKind, start: bytes) -> None:
     # Polars reads any bytes as CSV, so a Parquet file with the wrong name would become a table of rubbish.
     if not start:
         raise DataError(f"{file}: the file is empty")
     binary = b"\0" in start and not start.startswith(b"\x1f\x8b")
     if binary if kind.magic is None else not start.startswith(kind.magic):
-        looks = next((k.name for k in KINDS if k.magic is not None and start.startswith(k.magic)), None)
+        looks = next((k.name for k in formats.KINDS if k.magic is not None and start.startswith(k.magic)), None)
         hint = f"it begins like {looks}" if looks else f"it does not begin like {kind.name}"
-        raise DataError(f"{file}: not a {kind.name} file, whatever its name says: {hint}")
+        an = "an" if kind.name.startswith(("A", "N")) else "a"  # Arrow and NDJSON
+        raise DataError(f"{file}: not {an} {kind.name} file, whatever its name says: {hint}")
 
 
 def _beginning_of_file(file: Path) -> bytes:

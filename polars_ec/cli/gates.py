@@ -39,6 +39,7 @@ _ASKED_FOR = {
     "--min-rows or --interval": re.compile(r"^small$"),
 }
 _SHOWN = 20
+_LONGEST = 80
 
 # What they say of small groups is as true as of others: none has fewer rows than one whose rows are all wrong.
 _OF_SIZE = re.compile(r"small|n|n_invalid|n_reference|n_missing(_(label|score|weight))?")
@@ -85,7 +86,9 @@ class Names:
             # The keys of groups are null in the row over all of them.
             said = {name: texts[row] for name, texts in columns.items() if texts[row] is not None or not totals[row]}
             parts = ["total"] if totals[row] else []
-            return ", ".join([*parts, *(f"{name}={'null' if v is None else v}" for name, v in said.items())])
+            return ", ".join(
+                [*parts, *(f"{name}={'null' if v is None else _shortened(v)}" for name, v in said.items())]
+            )
 
         return lambda row: name_of(row) or "the whole log"
 
@@ -233,6 +236,11 @@ def _shown(value: float, gate: Gate) -> str:
         return _text(value)
     short = f"{value:.6g}"
     return short if gate.trips(float(short)) else repr(value)
+
+
+def _shortened(text: str) -> str:
+    """With its middle left out where it is long: names that differ mostly do so at an end."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST // 2]}...{text[-_LONGEST // 2 :]}"
 
 
 def _texts(column: pl.Series) -> list[str | None]:

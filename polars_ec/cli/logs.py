@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import difflib
+import json
+import re
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from itertools import chain
+from itertools import chain, dropwhile
+from operator import not_
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 from urllib.parse import unquote
@@ -16,12 +21,12 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.arguments.inputs import batches
-from polars_ec.cli.discovery import Inputs, Place, check_names_and_magic, distinct, find, kind_of
+from polars_ec.cli import discovery
 from polars_ec.cli.formats import CSV, NO_PARTITION, FileKind, LakeTable, path_for_polars
 from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
 
 
-def partition(file: Place) -> dict[str, str | None]:
+def partition(file: discovery.Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
     # The names of a table's folders are no columns.
     folders = [] if isinstance(file, LakeTable) else str(file).split("/")[:-1]
@@ -29,18 +34,20 @@ def partition(file: Place) -> dict[str, str | None]:
     return {key: None if value == NO_PARTITION else unquote(value) for key, value in partitions.items()}
 
 
-def is_partitioned(files: Iterable[Place]) -> bool:
+def is_partitioned(files: Iterable[discovery.Place]) -> bool:
     """Whether the folders of all the files name the same keys."""
     keys = {tuple(partition(file)) for file in files}
     return len(keys) == 1 and keys != {()}
 
 
-def scan(kind: FileKind, files: Sequence[Place], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:
+def scan(
+    kind: FileKind, files: Sequence[discovery.Place], hive: bool, dtypes: Mapping[str, pl.DataType]
+) -> pl.LazyFrame:
     """The files as one lazy frame; `hive`: the keys of their folders are columns. Text is read as `dtypes` say."""
     if not hive or not kind.is_text:
         return kind.scan(files, hive, dtypes)
     # What Polars does for Parquet and IPC.
-    partitions: dict[tuple[tuple[str, str | None], ...], list[Place]] = {}
+    partitions: dict[tuple[tuple[str, str | None], ...], list[discovery.Place]] = {}
     for file in files:
         partitions.setdefault(tuple(partition(file).items()), []).append(file)
     values = pl.DataFrame([dict(part) for part in partitions], infer_schema_length=None)
@@ -140,9 +147,38 @@ def _first_by_line(lines: pl.LazyFrame, n_fields: int) -> tuple[int, int] | None
     return None
 
 
+def _twice_in_header(file: str) -> str | None:
+    """The first name that the header of a CSV file has twice: Polars gives the second of the columns another one."""
+    lines = pl.scan_lines(file, name=_LINE, n_rows=100, glob=False, credential_provider=None).collect()[_LINE]
+    texts = dropwhile(not_, (line.lstrip("\ufeff") for line in lines))
+    header = next(csv.reader(f"{text}\n" for text in texts), [])  # a name may have ends of lines in it
+    return next((name for name, n in Counter(header).items() if n > 1 and name), None)
+
+
+def _twice_in_object(file: str, names: Sequence[str]) -> str | None:
+    """The first of the names that an object of an NDJSON file has twice, with its line: Polars takes either value.
+
+    Patterns tell which lines may have one, in about the time of reading the file.
+    """
+    lines = pl.scan_lines(
+        file, name=_LINE, row_index_name="number", row_index_offset=1, glob=False, credential_provider=None
+    )
+    keys = [re.escape(json.dumps(name, ensure_ascii=False)) for name in names]
+    is_twice = [pl.col(_LINE).str.count_matches(f"{key}\\s*:") > 1 for key in keys]
+    is_escaped = pl.col(_LINE).str.contains(r'\\[^"]*"\s*:')  # as "\u0070" is p
+    for batch in batches(lines.filter(pl.any_horizontal(*is_twice, is_escaped)), _BATCH, in_order=True):
+        for number, text in batch.select("number", _LINE).iter_rows():
+            with suppress(ValueError, RecursionError):  # Polars says what is wrong with it
+                there = json.loads(text, object_pairs_hook=lambda pairs: [key for key, _ in pairs])
+                twice = next((name for name in names if there.count(name) > 1), None)
+                if twice is not None:
+                    return f", line {number}: the object names {twice!r} twice"
+    return None
+
+
 T = TypeVar("T")
 # What reading a damaged file ends in; a panic of Polars is not an Exception to Python.
-READ_ERRORS = (PolarsError, OSError, PanicException)
+READ_ERRORS = (PolarsError, OSError, PanicException, csv.Error)
 # Options that name group columns, and strata within groups.
 _KEYS = ("--by", "--mix")
 
@@ -152,7 +188,7 @@ class DifferingFilesError(DataError):
 
 
 @contextmanager
-def _reading(file: Place, kind: FileKind) -> Iterator[None]:
+def _reading(file: discovery.Place, kind: FileKind) -> Iterator[None]:
     try:
         with panics_unseen():
             yield
@@ -164,15 +200,16 @@ def _reading(file: Place, kind: FileKind) -> Iterator[None]:
 class FileLog:
     """Files of one kind, and the lazy frame over all of them; `headers` are CSV files without rows.
 
-    `codes` are columns of CSV that are read as text, as they are written.
+    `codes` are columns of CSV that are read as text, as they are written, and `states` what the files were like before any was read.
     """
 
-    files: list[Place]
+    files: list[discovery.Place]
     kind: FileKind
     frame: pl.LazyFrame
-    headers: list[Place] = field(default_factory=list)
+    headers: list[discovery.Place] = field(default_factory=list)
     is_unified: bool = False
     codes: tuple[str, ...] = ()
+    states: Mapping[discovery.Place, discovery.State] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -188,6 +225,18 @@ class FileLog:
     def schema(self) -> pl.Schema:
         return self.read(self.frame.collect_schema)
 
+    @contextmanager
+    def unchanged(self) -> Iterator[None]:
+        """Around all that is read of the log, in however many passes: DataError if a file was replaced meanwhile, whatever came of it."""
+        failure = None
+        try:
+            yield
+        except (UsageError, DataError) as error:
+            failure = error
+        discovery.check_unchanged(self.states)
+        if failure is not None:
+            raise failure
+
     def collect(self, frame: pl.LazyFrame) -> pl.DataFrame:
         """The rows of a frame that was built on this log."""
         return self.read(lambda: frame.collect(engine="streaming"))
@@ -202,7 +251,9 @@ class FileLog:
 
     def _blame(self, error: BaseException) -> NoReturn:
         """The error as DataError, of the first file that cannot be read by itself, if there is one."""
-        check_names_and_magic([*self.headers, *self.files], self.kind)  # which were in order when they were opened
+        discovery.check_names_and_magic(
+            [*self.headers, *self.files], self.kind
+        )  # which were in order when they were opened
         if len(self.files) > 1 and not self.is_unified and len({*map(tuple, self._schemas.values())}) > 1:
             raise DifferingFilesError(f"{self.name}: {why(error)}") from error
         self.check_rows()
@@ -212,7 +263,7 @@ class FileLog:
         raise DataError(f"{self.name}: {why(error)}") from error
 
     @cached_property
-    def _schemas(self) -> dict[Place, list[tuple[str, pl.DataType]]]:
+    def _schemas(self) -> dict[discovery.Place, list[tuple[str, pl.DataType]]]:
         schemas, hive = {}, is_partitioned(self.files)
         for file in self.files:
             with _reading(file, self.kind):
@@ -246,7 +297,7 @@ class FileLog:
             name: pl.String() if name in self.codes else self._common(name, dtypes[name], name in keys)
             for name in names
         }
-        alike: dict[tuple[tuple[str, pl.DataType], ...], list[Place]] = {}
+        alike: dict[tuple[tuple[str, pl.DataType], ...], list[discovery.Place]] = {}
         for file, columns in self._schemas.items():
             alike.setdefault(tuple(columns), []).append(file)
         frames = []
@@ -255,9 +306,9 @@ class FileLog:
             texts = {name: pl.String() for name, dtype in same if common.get(name) == pl.String and dtype != pl.String}
             casts = [pl.col(name).cast(dtype) for name, dtype in common.items()]
             frames.append(scan(self.kind, files, hive, texts if self.kind.is_text else {}).select(casts))
-        return FileLog(self.files, self.kind, pl.concat(frames), self.headers, is_unified=True, codes=self.codes)
+        return replace(self, frame=pl.concat(frames), is_unified=True)
 
-    def _common(self, name: str, dtypes: Mapping[Place, pl.DataType], is_key: bool) -> pl.DataType:
+    def _common(self, name: str, dtypes: Mapping[discovery.Place, pl.DataType], is_key: bool) -> pl.DataType:
         dtype = common_type(dtypes.values(), is_key=is_key)
         if dtype is None and self.kind.is_text and any(dtype == pl.String for dtype in dtypes.values()):
             dtype = pl.String()
@@ -266,18 +317,28 @@ class FileLog:
             raise DataError(f"{second}: the column {name!r} is {other}, and {one} in {first}")
         return dtype
 
-    def check_rows(self) -> None:
-        """Refuse CSV rows with more or fewer fields than the header: Polars would fill them up with nulls."""
-        for file in self.files if self.kind is CSV else []:
-            path = path_for_polars(file)
-            with _reading(file, CSV):
-                texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
-                n_fields = len(texts.collect_schema())
-                ragged = first_ragged_row(path, n_fields)
-            if ragged is not None:
-                line, fields = ragged
-                counted = f"{fields} field{'s' if fields > 1 else ''}"
-                raise DataError(f"{file}, line {line}: {counted}, and the header names {n_fields}")
+    def check_rows(self, columns_by_option: Mapping[str, Sequence[str]] | None = None) -> None:
+        """Refuse text that Polars would read without a word otherwise than it is written.
+
+        It fills up CSV rows with fewer fields than the header with nulls, renames the second of two columns of one name, and takes
+        one of two values that an NDJSON object has for a name, which matters for the columns that are asked for.
+        """
+        asked_for = [name for names in (columns_by_option or {}).values() for name in names]
+        for file in [*self.headers, *self.files] if self.kind.is_text else []:
+            path, wrong = path_for_polars(file), None
+            with _reading(file, self.kind):
+                if self.kind is not CSV:
+                    wrong = _twice_in_object(path, asked_for) if asked_for else None
+                elif twice := _twice_in_header(path):
+                    wrong = f": the header names {twice!r} twice"
+                else:
+                    texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
+                    n_fields = len(texts.collect_schema())
+                    if (ragged := first_ragged_row(path, n_fields)) is not None:
+                        counted = f"{ragged[1]} field{'s' if ragged[1] > 1 else ''}"
+                        wrong = f", line {ragged[0]}: {counted}, and the header names {n_fields}"
+            if wrong is not None:
+                raise DataError(f"{file}{wrong}")
 
     def check_zones(self, columns_by_option: Mapping[str, Sequence[str]]) -> None:
         """DifferingFilesError where timestamps have a time zone in one file and not in another: Polars takes them as one."""
@@ -307,35 +368,36 @@ class FileLog:
                     )
 
 
-def open_log(paths: Sequence[str | Place]) -> FileLog:
+def open_log(paths: Sequence[str | discovery.Place]) -> FileLog:
     """The log in files, objects and tables, all of one kind; the first thing that should be one and is not is an error.
 
     A file is looked for anew. Objects and tables may also be passed as they were found, a table in the version that it had.
     """
-    inputs = Inputs()
+    inputs = discovery.Inputs()
     for path in paths:
-        inputs.add(find(str(path)) if isinstance(path, str | Path) else Inputs([path]))
+        inputs.add(discovery.find(str(path)) if isinstance(path, str | Path) else discovery.Inputs([path]))
     for problem in inputs.problems.values():
         raise DataError(problem)
-    files = distinct(inputs.files)
-    kinds = {kind.name: kind for kind in map(kind_of, files)}
+    files = discovery.distinct(inputs.files)
+    kinds = {kind.name: kind for kind in map(discovery.kind_of, files)}
     if len(kinds) > 1:
         raise UsageError(
             f"{', '.join(map(str, paths))}: files of several kinds ({', '.join(kinds)}): report on one kind at a time"
         )
     (kind,) = kinds.values()
-    check_names_and_magic(files, kind)
+    states = {file: discovery.as_found(file) for file in files}
+    discovery.check_names_and_magic(files, kind)
     headers = [file for file in files if kind is CSV and _is_header_alone(file)]
     rows = [file for file in files if file not in set(headers)]
     read = rows or headers
     try:
         with panics_unseen():
-            return FileLog(rows, kind, scan(kind, read, is_partitioned(read), {}), headers)
+            return FileLog(rows, kind, scan(kind, read, is_partitioned(read), {}), headers, states=states)
     except READ_ERRORS as error:
         raise DataError(f"{files[0]}: {why(error)}") from error
 
 
-def _is_header_alone(file: Place) -> bool:
+def _is_header_alone(file: discovery.Place) -> bool:
     """Whether a CSV file names its columns and has no row, so that nothing says what they are."""
     with suppress(DataError), _reading(file, CSV):  # who reads it will say why
         path = path_for_polars(file)

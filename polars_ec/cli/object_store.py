@@ -40,6 +40,7 @@ _CREDENTIALS = {
     "az": "AZURE_STORAGE_ACCOUNT_NAME and AZURE_STORAGE_ACCOUNT_KEY",
 }
 _NO_BUCKET = re.compile(r"NoSuchBucket|ContainerNotFound|bucket does not exist", re.IGNORECASE)
+_DENIED = re.compile(r"status code: 40[13]\b")
 _NO_CREDENTIALS = re.compile(
     r"169\.254\.169\.254|metadata\.google|Account must be specified|Missing\w*(?:Key|Credential)"
 )
@@ -117,10 +118,10 @@ def head(url: str) -> StoredObject | None:
         return None
 
 
-def listed(url: str) -> Iterator[StoredObject]:
-    """All objects below this address, in the order of their keys; what only stands for a folder is none."""
+def listed(url: str, shown: str) -> Iterator[StoredObject]:
+    """All objects below this address, which was given as `shown`, in the order of their keys; what only stands for a folder is none."""
     bucket, key = split(url)
-    listing = _answered(url, lambda: [meta for batch in _obstore(url).list(_store(bucket), key) for meta in batch])
+    listing = _answered(shown, lambda: [meta for batch in _obstore(url).list(_store(bucket), key) for meta in batch])
     folders = {meta["path"].rsplit("/", i)[0] for meta in listing for i in range(1, meta["path"].count("/") + 1)}
     for meta in sorted(listing, key=lambda meta: meta["path"]):
         if meta["size"] or (meta["path"] not in folders and meta["path"] != key.strip("/")):
@@ -141,16 +142,25 @@ def names_in(url: str) -> list[str]:
 
 
 def beginnings(objects: Sequence[StoredObject], length: int) -> Iterator[bytes]:
-    """Their first bytes, asked for many at a time; FileNotFoundError at the first that is there no longer."""
+    """Their first bytes; FileNotFoundError at the first that is there no longer."""
+    return _many_at_a_time(objects, partial(_first_bytes, length=length))
+
+
+def heads(objects: Sequence[StoredObject]) -> Iterator[StoredObject | None]:
+    """What they are like now, None of those that are there no longer."""
+    return _many_at_a_time(objects, lambda file: head(file.url))
+
+
+def _many_at_a_time(objects: Sequence[StoredObject], ask: Callable[[StoredObject], T]) -> Iterator[T]:
     from concurrent.futures import ThreadPoolExecutor, wait  # which take long to load
 
     # A store that does not answer is asked once.
     for first in objects[:1]:
-        yield _answered(first.url, partial(_first_bytes, first, length))
+        yield _answered(first.url, partial(ask, first))
     with panics_unseen():
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
-            answers = [pool.submit(_first_bytes, other, length) for other in objects[1:]]
+            answers = [pool.submit(ask, other) for other in objects[1:]]
             wait(answers)
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
@@ -199,20 +209,23 @@ def _stored_object(bucket: str, meta: Any) -> StoredObject:
 
 def _answered(url: str, ask: Callable[[], T]) -> T:
     """What the store answers; FileNotFoundError if there is no such object, and other failures in words that help."""
-    denied = _obstore(url).exceptions.PermissionDeniedError, _obstore(url).exceptions.UnauthenticatedError
+    exceptions = _obstore(url).exceptions
     bucket, _ = split(url)
     scheme = bucket.split(":")[0]
     try:
         with panics_unseen():
             return ask()
-    except denied:
-        raise DeniedError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
     except (KeyboardInterrupt, SystemExit, UsageError, DataError):
         raise
     except BaseException as error:  # a panic of obstore is not an Exception to Python
         text = str(error)
         if _NO_BUCKET.search(text):
             raise UsageError(f"{url}: there is no bucket {bucket}") from None
+        # Of a list obstore says so in words alone.
+        if isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or _DENIED.search(
+            text
+        ):
+            raise DeniedError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
         if isinstance(error, FileNotFoundError):
             raise
         if _NO_CREDENTIALS.search(text):

@@ -111,7 +111,7 @@ class PageFile:
     def check_models(self, *, several: bool) -> None:
         if several:
             raise UsageError(
-                "--html: a page is of one model: ask for one of them, or compare them with polars-ec compare"
+                "--html: a page is of one model: ask for one of them with --score, or compare them with polars-ec compare"
             )
 
     def from_rows(self, rows: RowInput) -> MadePage:

@@ -47,7 +47,7 @@ class Note:
 
     def reading(self, source: str | None) -> None:
         """Note the input that is being read, in case the process does not survive it."""
-        with whole_file(self._file, _PREFIX) as note:
+        with _failures(self._file, "written"), whole_file(self._file, _PREFIX) as note:
             note.write(json.dumps({"process": os.getpid(), "input": source}).encode())
 
 

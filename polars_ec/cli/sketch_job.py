@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
@@ -14,37 +14,11 @@ import polars as pl
 
 from polars_ec.api.sketches import Sketch, sketch
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.cli.discovery import (
-    Inputs,
-    NoFilesError,
-    Place,
-    State,
-    as_found,
-    find,
-    full_name,
-    gone,
-    is_there,
-    looked_up,
-    state_of,
-    status,
-)
+from polars_ec.cli import discovery, sketch_folder
 from polars_ec.cli.formats import LakeTable
 from polars_ec.cli.logs import check_columns, open_log, typing
 from polars_ec.cli.options import in_terms_of_options, refusals_as_usage_errors, with_time
 from polars_ec.cli.request import RowRequest, label_value, values_and_presence, without_positives
-from polars_ec.cli.sketch_folder import (
-    COSTS,
-    CommonTypes,
-    Entry,
-    Note,
-    Record,
-    SketchFolder,
-    count_rows,
-    difference,
-    key_types,
-    locked,
-    pos_label_note,
-)
 from polars_ec.cli.terminal import DataError, UsageError
 from polars_ec.output.words import first_line
 from polars_ec.scores.folds import kind_of_key
@@ -80,7 +54,7 @@ class SketchRequest:
             "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in sketched.grid.thresholds],
             "--cluster": sketched.cluster,
             "--buckets": sketched.buckets,
-            COSTS: None if sketched.costs == CostMatrix.binary() else [*map(list, sketched.costs.values)],
+            sketch_folder.COSTS: None if sketched.costs == CostMatrix.binary() else [*map(list, sketched.costs.values)],
         }
 
     def sketch(self, frame: pl.LazyFrame) -> Sketch:
@@ -105,9 +79,9 @@ class SketchRequest:
 class Task:
     """An input to read: where it is, what it is known by, and what it is like before it is read."""
 
-    file: Place
+    file: discovery.Place
     source: str
-    state: State
+    state: discovery.State
 
 
 @dataclass
@@ -180,11 +154,11 @@ def run(
     """
     with refusals_as_usage_errors():
         recorded = options.recorded()
-    if status(out) is None:
+    if discovery.status(out) is None:
         for path in paths:
-            find(path)  # a path that is mistyped should not leave a folder behind
-    folder = SketchFolder(out)
-    with locked(out) as note:
+            discovery.find(path)  # a path that is mistyped should not leave a folder behind
+    folder = sketch_folder.SketchFolder(out)
+    with sketch_folder.locked(out) as note:
         folder.clean()
         return _Run(folder, note, options, recorded, vanished).bring_up_to_date(paths, track)
 
@@ -193,7 +167,12 @@ class _Run:
     """One run of the job, under the lock."""
 
     def __init__(
-        self, folder: SketchFolder, note: Note, options: SketchRequest, recorded: dict[str, Any], vanished: Vanished
+        self,
+        folder: sketch_folder.SketchFolder,
+        note: sketch_folder.Note,
+        options: SketchRequest,
+        recorded: dict[str, Any],
+        vanished: Vanished,
     ) -> None:
         self.folder, self.note, self.options, self.recorded, self.vanished = folder, note, options, recorded, vanished
         self.entries, self.bad = folder.entries(verified=True)
@@ -201,7 +180,7 @@ class _Run:
         # Inputs that have vanished and whose sketches count, with the names of these.
         self._vanished: dict[str, str] = {}
         for entry in self.entries.values():
-            different = difference(entry.record.options, recorded)
+            different = sketch_folder.difference(entry.record.options, recorded)
             if different:
                 raise UsageError(
                     f"--out {folder.path} was made with other options than these: {different}: use the same, or another "
@@ -218,7 +197,7 @@ class _Run:
             todo = self._without_new(todo)
         # What this run is not about and an earlier one left, if it is still there; bad sketches were just looked at.
         known = {*inputs, *(str(folder.path / name) for name in [*self.entries, *self.bad])}
-        earlier = {s: why for s, why in folder.undone(known).items() if is_there(s)}
+        earlier = {s: why for s, why in folder.undone(known).items() if discovery.is_there(s)}
         waiting = {task.source: "has not been read yet" for task in todo}
         held = dict.fromkeys(outcome.waiting, "waits until it is settled what became of the inputs that have vanished")
         # Before anything changes: a report at any moment from here on says that the folder is not up to date.
@@ -237,23 +216,23 @@ class _Run:
         folder.leave_undone({**earlier, **outcome.failures, **held})
         return outcome
 
-    def _inputs(self, paths: Sequence[str]) -> dict[str, Place]:
+    def _inputs(self, paths: Sequence[str]) -> dict[str, discovery.Place]:
         """What to sketch by its full name, so that no other way to name it makes it another input."""
         out = os.path.realpath(self.folder.path)
-        named = Inputs()
+        named = discovery.Inputs()
         for path in paths:
             # What is named, and gone or empty, is not a mistake in the command where it has been sketched before.
             try:
-                named.add(find(path))
-            except (UsageError, NoFilesError) as error:
-                known = full_name(path)
-                is_gone = self.folder.name_for(known) in self.entries and looked_up(known) is None
-                if not is_gone and not (isinstance(error, NoFilesError) and self._has_been_in(error.folder)):
+                named.add(discovery.find(path))
+            except (UsageError, discovery.NoFilesError) as error:
+                known = discovery.full_name(path)
+                is_gone = self.folder.name_for(known) in self.entries and discovery.looked_up(known) is None
+                if not is_gone and not (isinstance(error, discovery.NoFilesError) and self._has_been_in(error.folder)):
                     raise
         self.outcome.failures |= named.problems
-        inputs: dict[str, Place] = {}
+        inputs: dict[str, discovery.Place] = {}
         for file in named.files:
-            full = full_name(file)
+            full = discovery.full_name(file)
             if not os.path.isabs(full) or os.path.commonpath([out, full]) != out:
                 inputs.setdefault(full, file)
         if not inputs and not named.problems and not self.entries:
@@ -261,10 +240,10 @@ class _Run:
         return inputs
 
     def _has_been_in(self, folder: str) -> bool:
-        below = os.path.join(full_name(folder), "")
+        below = os.path.join(discovery.full_name(folder), "")
         return any(entry.record.input.startswith(below) for entry in self.entries.values())
 
-    def _changed(self, inputs: Mapping[str, Place]) -> list[Task]:
+    def _changed(self, inputs: Mapping[str, discovery.Place]) -> list[Task]:
         """What to read: last of all what an earlier job was reading when it was killed, for that may have killed it."""
         todo = []
         for source, file in inputs.items():
@@ -274,7 +253,7 @@ class _Run:
                 self.outcome.failures[source] = bad.why
                 continue
             try:
-                now = as_found(file)
+                now = discovery.as_found(file)
             except DataError as error:
                 self.outcome.failures[source] = str(error)
                 continue
@@ -291,7 +270,7 @@ class _Run:
         self.outcome.waiting = [task.source for task in todo if task not in known]
         return known
 
-    def _settle_others(self, inputs: Mapping[str, Place]) -> list[str]:
+    def _settle_others(self, inputs: Mapping[str, discovery.Place]) -> list[str]:
         """Decide on the sketches of inputs that this run is not about; the names of those to remove."""
         ours = {self.folder.name_for(source) for source in inputs}
         tables = [source for source, place in inputs.items() if isinstance(place, LakeTable)]
@@ -305,7 +284,7 @@ class _Run:
                 continue
             table = next((table for table in tables if record.input.startswith(f"{table}/")), None)
             try:
-                what = gone(record.input) if table is None else f"has become a file of the table {table}"
+                what = discovery.gone(record.input) if table is None else f"has become a file of the table {table}"
             except DataError as error:
                 outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
                 continue
@@ -327,7 +306,7 @@ class _Run:
     def _sketch_all(self, todo: Sequence[Task], track: Track) -> None:
         folder, outcome = self.folder, self.outcome
         replaced = {folder.name_for(task.source) for task in todo}
-        common = CommonTypes()
+        common = sketch_folder.CommonTypes()
         for name, entry in self.entries.items():
             if name not in replaced:
                 common = common.joined(entry)
@@ -351,7 +330,7 @@ class _Run:
                 self.entries[name] = entry
                 common = joined
                 outcome.sketched += 1
-                outcome.invalid += count_rows(sketched, self.recorded, pl.col("class") == -1)
+                outcome.invalid += sketch_folder.count_rows(sketched, self.recorded, pl.col("class") == -1)
 
     def _refuse_twin(self, task: Task) -> None:
         """A table has a name by its folder, one by its metadata and one in its catalog, and counts once."""
@@ -376,7 +355,7 @@ class _Run:
                     f"the rows of {source}, which has vanished and still counts: renamed? Then --vanished drop"
                 )
 
-    def _look_for_positives(self, inputs: Mapping[str, Place]) -> None:
+    def _look_for_positives(self, inputs: Mapping[str, discovery.Place]) -> None:
         """A folder without a positive may be one of a label that was mistyped; a day without positives is none."""
         positive, label = self.recorded["--pos-label"], self.recorded["--label"]
         records = [entry.record for entry in self.entries.values()]
@@ -396,42 +375,42 @@ class _Run:
         try:
             self.outcome.warnings += without_positives(positive, label, [*values], str(self.folder.path))
         except DataError as error:
-            self.outcome.failures[pos_label_note(positive)] = str(error)
+            self.outcome.failures[sketch_folder.pos_label_note(positive)] = str(error)
 
 
 def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None]:
     """The sketch of an input, and what the keys of its clusters are to their hash."""
     request = options.request
-    log = open_log([task.file]).with_codes(request.columns())
-    schema = log.schema()
-    check_columns(request.columns(), schema, log.name)
-    for score in request.scores:
-        if schema[score].is_nested():
-            raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
-    log.check_partitions()
-    log.check_rows()
-    try:
-        frame = request.no_rows(schema.names()) if log.is_empty else log.frame
-        if request.time is not None:
-            frame = with_time(frame, request.time, log.collect)
-        sketched = log.read(lambda: options.sketch(frame))
-        typed = typing(sketched.frame, log.codes)
-        sketched = sketched.on_tables(lambda table: table.with_columns(typed))
-    except UsageError as error:
-        raise DataError(f"{log.name}: {error}") from error
-    except (ValueError, TypeError) as error:
-        raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
-    if task.state != state_of(task.file):
-        raise DataError(f"{log.name} changed while it was read: run again when it is whole")
+    opened = replace(open_log([task.file]), states={task.file: task.state})
+    with opened.unchanged():
+        log = opened.with_codes(request.columns())
+        schema = log.schema()
+        check_columns(request.columns(), schema, log.name)
+        for score in request.scores:
+            if schema[score].is_nested():
+                raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
+        log.check_partitions()
+        log.check_rows(request.columns())
+        try:
+            frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+            if request.time is not None:
+                frame = with_time(frame, request.time, log.collect)
+            sketched = log.read(lambda: options.sketch(frame))
+            typed = typing(sketched.frame, log.codes)
+            sketched = sketched.on_tables(lambda table: table.with_columns(typed))
+        except UsageError as error:
+            raise DataError(f"{log.name}: {error}") from error
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{log.name}: {in_terms_of_options(first_line(error))}") from error
     if sketched.coarse is None or request.cluster is None or not sketched.coarse["bucket"].count():
         return sketched, None
     return sketched, kind_of_key(frame.collect_schema()[request.cluster])
 
 
-def _entry(task: Task, sketched: Sketch, recorded: dict[str, Any], cluster_type: str | None) -> Entry:
-    rows = count_rows(sketched, recorded)
-    positives = count_rows(sketched, recorded, pl.col("class") == 1)
-    types = key_types(sketched)
+def _entry(task: Task, sketched: Sketch, recorded: dict[str, Any], cluster_type: str | None) -> sketch_folder.Entry:
+    rows = sketch_folder.count_rows(sketched, recorded)
+    positives = sketch_folder.count_rows(sketched, recorded, pl.col("class") == 1)
+    types = sketch_folder.key_types(sketched)
     size, modified_ns, tag = task.state.size, task.state.modified_ns, task.state.tag
-    record = Record(task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag)
-    return Entry.of(record, sketched.frame.schema)
+    record = sketch_folder.Record(task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag)
+    return sketch_folder.Entry.of(record, sketched.frame.schema)

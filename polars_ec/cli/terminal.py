@@ -10,7 +10,7 @@ import time as clock
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import wraps
+from functools import cache, wraps
 from inspect import Parameter, signature
 from typing import Annotated, Any, ParamSpec, TypeVar
 
@@ -44,26 +44,40 @@ def tell(text: str) -> None:
 def panics_unseen() -> Iterator[None]:
     """Keep off the terminal what Rust prints when it panics: the exception says so in one line. All else is printed after."""
     try:
-        terminal = os.dup(2)
-        printed = tempfile.TemporaryFile()  # noqa: SIM115
+        held, terminal = _held(), os.dup(2)
     except OSError:
         yield
         return
-    panicked = False
-    os.dup2(printed.fileno(), 2)
+    is_within_another, begin = os.path.sameopenfile(held, terminal), os.lseek(held, 0, os.SEEK_CUR)
+    os.dup2(held, 2)
     try:
         yield
     except BaseException as error:
-        panicked = _is_panic(error)
+        if _is_panic(error):
+            os.truncate(held, os.lseek(held, begin, os.SEEK_SET))
         raise
     finally:
         os.dup2(terminal, 2)
         os.close(terminal)
-        printed.seek(0)
-        if not panicked:
+        if not is_within_another:
             with suppress(OSError):
-                os.write(2, printed.read())
-        printed.close()
+                os.write(2, os.pread(held, os.lseek(held, 0, os.SEEK_CUR), 0))
+            os.truncate(held, os.lseek(held, 0, os.SEEK_SET))
+
+
+@cache
+def _held() -> int:
+    """The file that keeps it, and a shell that prints it where this process dies before, as it does without memory."""
+    held, name = tempfile.mkstemp()
+    unread = os.open(name, os.O_RDONLY)
+    os.unlink(name)
+    with suppress(OSError, NotImplementedError):
+        end, _ = os.pipe()  # the other end is open as long as this process
+        files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_DUP2, 2, 1), (os.POSIX_SPAWN_DUP2, unread, 3)]
+        os.posix_spawn("/bin/sh", ["sh", "-c", "read -r end; cat <&3 >&2"], os.environ, file_actions=files, setsid=True)
+        os.close(end)
+    os.close(unread)
+    return held
 
 
 def _is_panic(error: BaseException | None) -> bool:
@@ -112,9 +126,10 @@ def _with_lines(items: Sequence[T], name: Callable[[T], Any], done: str) -> Iter
 
 # What messages keep to themselves: passwords, tokens and signed queries, wherever a library has put them into its words.
 
-# What carries a password: a setting of a connection string or of a URL, and the user's part of a URL.
+# What carries a password: a setting of a connection string, of a URL, of a dictionary or of SQL, and the user's part of a URL.
 _SETTING = re.compile(
-    r"((?:password|passwd|pwd|secret|token|sig|signature|\w*_(?:password|secret|token|key))\s*=\s*)('(?:[^'\\]|\\.)*'|\S+)",
+    r"((?:password|passwd|pwd|secret|token|sig|signature|\w*[-_](?:password|secret|token|key))"
+    r"""(?:\s*=\s*|["']\s*[:=]\s*|(?:\s*:\s*|\s+)(?=["'])))('(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\S+)""",
     re.I,
 )
 _PASSWORD = re.compile(r"(://[^\s/:@]*:)\S*@")
@@ -139,8 +154,8 @@ def without_secrets(text: str) -> str:
 
 
 def why(error: BaseException) -> str:
-    """The first line of what went wrong, for people: no query of an address is in it."""
-    return without_queries(first_line(error))
+    """The first line of what went wrong, for people: no password and no query of an address is in it."""
+    return without_secrets(first_line(error))
 
 
 # How a command ends: with an exit code, and one line that says what went wrong.

@@ -12,15 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol, TypeAlias
 
 from polars_ec.arguments.keywords import Request
-from polars_ec.inference.confidence import (
-    FEWEST_CLUSTERS,
-    Clusters,
-    Formula,
-    Limits,
-    Moments,
-    normal_quantile,
-    two_sided_p,
-)
+from polars_ec.inference import confidence
 from polars_ec.numerics import Bools, Floats, Integers, np, quiet
 
 Value: TypeAlias = Callable[[Floats, slice], Floats]
@@ -54,7 +46,7 @@ class Units:
     def known(self) -> Bools:
         """Whether each group has enough clusters."""
         numbers = (self.number[self.of(group)].sum() for group in range(self.n_groups))
-        return np.array([FEWEST_CLUSTERS <= number < math.inf for number in numbers], dtype=bool)
+        return np.array([confidence.FEWEST_CLUSTERS <= number < math.inf for number in numbers], dtype=bool)
 
     def factors(self, group: int, replicates: int, seed: int, size: int) -> Iterator[Floats]:
         """Times that each unit of a group counts, (replicates, units), in blocks of replicates; random numbers are of the seed and its units alone."""
@@ -128,7 +120,7 @@ class OneSumEach:
 @quiet
 def bootstrap(
     value: Value, units: Units, sums: UnitSums, *, level: float, corrected: bool, replicates: int, seed: int
-) -> Limits:
+) -> confidence.Limits:
     """Limits of each metric, (groups, metrics): `corrected` for bias and acceleration (BCa), or percentiles; NaN where there are none."""
     per_block = max(1, _EVALUATED // (replicates * max(math.prod(sums.shape), 1)))
     limits = []
@@ -211,7 +203,7 @@ def acceleration(without: Floats, number: Floats) -> Floats:
     return np.asarray(np.where(squares == 0, 0.0, found), dtype=np.float64)
 
 
-def percentile_limits(replicates: Floats, level: float) -> Limits:
+def percentile_limits(replicates: Floats, level: float) -> confidence.Limits:
     """The quantiles of the replicates, (replicates, ...), that leave the same share out at either end."""
     tail = np.full(replicates.shape[1:], (1 - level) / 2)
     return _quantiles(replicates, tail, 1 - tail, (1 - level) / 2)
@@ -224,8 +216,8 @@ def bca_limits(replicates: Floats, value: Floats, acceleration: Floats, level: f
         below = (replicates < value) & ~equal
         defined = ~np.isnan(replicates)
         share = (below.sum(axis=0) + equal.sum(axis=0) / 2) / defined.sum(axis=0)
-        bias = normal_quantile(share)
-        z_low, z_high = (bias + normal_quantile(np.array((1 + side * level) / 2)) for side in (-1, 1))
+        bias = confidence.normal_quantile(share)
+        z_low, z_high = (bias + confidence.normal_quantile(np.array((1 + side * level) / 2)) for side in (-1, 1))
         of_low, of_high = (_normal_cdf(bias + z / (1 - acceleration * z)) for z in (z_low, z_high))
     known = np.isfinite(bias) & np.isfinite(acceleration) & np.isfinite(value)
     low, high = _quantiles(replicates, of_low, of_high, (1 - level) / 2)
@@ -257,7 +249,7 @@ def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float)
 
 
 def _normal_cdf(z: Floats) -> Floats:
-    tail = two_sided_p(z, np.inf) / 2
+    tail = confidence.two_sided_p(z, np.inf) / 2
     return np.where(z > 0, 1 - tail, tail)
 
 
@@ -273,8 +265,8 @@ _SMALL = 1e-3
 
 
 def bootstrap_limits(
-    formula_of: Callable[[slice], Formula], units: Units, sums: UnitSums, values: Floats, request: Request
-) -> Limits:
+    formula_of: Callable[[slice], confidence.Formula], units: Units, sums: UnitSums, values: Floats, request: Request
+) -> confidence.Limits:
     """Limits of metrics, (groups, metrics); NaN where there are none. `values` are theirs, NaN for null."""
     low, high = bootstrap(
         lambda resampled, groups: formula_of(groups)(resampled),
@@ -289,7 +281,7 @@ def bootstrap_limits(
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
-def resampled_decisions(moments: Moments, clusters: Clusters | None) -> Resampled:
+def resampled_decisions(moments: confidence.Moments, clusters: confidence.Clusters | None) -> Resampled:
     """Units of one-hot features: the rows of a class and a decision, which are equal; or clusters."""
     n_groups, *shape = moments.linear.shape
     if clusters is None:
@@ -306,7 +298,7 @@ def resampled_decisions(moments: Moments, clusters: Clusters | None) -> Resample
     return units, DenseSums.of(units, sums[number > 0])
 
 
-def _cells(moments: Moments) -> tuple[Floats, Floats]:
+def _cells(moments: confidence.Moments) -> tuple[Floats, Floats]:
     """Effective sample size and weight of each class and decision, (groups, cells)."""
     n_groups, *shape = moments.linear.shape
     weight = moments.linear.reshape(n_groups, math.prod(shape))
@@ -418,9 +410,9 @@ def variance_of_gaps(size: Floats, noise: Floats, clusters: BinnedClusters | Non
         left = np.where(has_rows, clusters.gaps - clusters.rows * mean[:, None], 0.0)
         squares = (left**2).sum(axis=1) * (number / (number - 1))[:, None] + clusters.singletons
         variance = squares / size[:, None] ** 2
-    few = has_rows.sum(axis=1) < FEWEST_CLUSTERS
+    few = has_rows.sum(axis=1) < confidence.FEWEST_CLUSTERS
     variance = np.where(few, np.maximum(variance, independent), variance)
-    known = (number >= FEWEST_CLUSTERS) | (clusters.singletons_weight > 0)
+    known = (number >= confidence.FEWEST_CLUSTERS) | (clusters.singletons_weight > 0)
     return np.where(known[:, None], variance, np.nan)
 
 

@@ -132,6 +132,11 @@ SECRETS = [
     "postgres:host=h password=hunter2 dbname=x",
     "postgres:host=h password = 'hunter2 \\' hunter2' dbname=x",
     "postgres:password='hunter2",
+    '{"host": "h", "password": "hunter2 hunter2", "port": 5}',
+    "{'aws_secret_access_key': 'hunter2'}",
+    "{password: 'hunter2'}",
+    '{"s3.secret-access-key":"hunter2',
+    "CREATE SECRET (TYPE s3, SECRET 'hunter2', TOKEN 'hunter2''hunter2')",
     "postgres:postgresql://me:hunter2@h:5432/x",
     "postgres:postgresql://me:hunter2@hunter2@h/x?sslpassword=hunter2",
     "mysql:host=h passwd=hunter2",
@@ -165,6 +170,13 @@ def test_the_rest_of_a_message_stays():
     text = "host=h user=me dbname=x"
     assert redacted(f"postgres:{text} password=hunter2 port=5") == f"postgres:{text} password=*** port=5"
     assert redacted("postgresql://me:hunter2@h:5432/x") == "postgresql://me:***@h:5432/x"
+    assert redacted('{"password": "hunter2", "port": 5}') == '{"password": ***, "port": 5}'
+    for text in (
+        'syntax error near "token"; x',
+        "token: unexpected end",
+        'password authentication failed for user "me"',
+    ):
+        assert redacted(text) == text
 
 
 class StandIn:

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+from polars_ec.cli import sketch_folder
 from polars_ec.cli.sketch_folder import SketchFolder, locked
 from polars_ec.cli.sketch_job import run
 from polars_ec.cli.terminal import DataError
@@ -70,6 +71,16 @@ def test_not_every_failure_to_lock_is_another_job(logs, tmp_path, monkeypatch, n
     result = sketch(logs, out=tmp_path / "out", code=1)
     assert words in result.stderr
     assert ("another job" in result.stderr) == ("another job" in words)
+
+
+def test_a_full_disk_names_the_file(logs, tmp_path, monkeypatch):
+    def full(target, *_, **__):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(sketch_folder, "whole_file", full)
+    file = tmp_path / "out" / sketch_folder.NOTE
+    message = sketch(logs, out=tmp_path / "out", code=1).stderr
+    assert message == f"polars-ec: {file} cannot be written: No space left on device\n"
 
 
 @pytest.mark.quick("", "{*", "[[]*")

@@ -381,3 +381,9 @@ def test_nothing_is_known_of_a_column_that_is_null():
     Gates.of(["v > 1"], False).check({"v": pl.Null()})
     with pytest.raises(UsageError, match="v is Date"):
         Gates.of(["v > 1"], False).check({"v": pl.Date()})
+
+
+def test_long_names_of_groups_are_shortened():
+    table = pl.DataFrame({"s": [f"{'a' * 5000}{end}" for end in "xy"], "n": [1, 2]})
+    (verdict,) = Gates.of(["n > 1"], on_null=False).verdicts(table, Names(["s"]))
+    assert verdict.tripped == [f"s={'a' * 40}...{'a' * 39}y: n is 2 (--fail-if 'n > 1')"]

@@ -328,6 +328,37 @@ def test_ragged_rows_are_refused(tmp_path, rows, line, words):
     assert f"log.csv, line {line}: {words}" in sketch(tmp_path / "logs", out=tmp_path / "out", code=1).stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "words"),
+    [
+        ("log.csv", "p,y,p\n0.9,1,0.1\n0.2,0,0.7\n", ": the header names 'p' twice"),
+        ("log.csv", '\ufeffp,y,"a\nb","a\nb"\n0.9,1,,\n', r": the header names 'a\nb' twice"),
+        ("log.csv", "\np,y,s,s\n", ": the header names 's' twice"),
+        ("log.csv", "p,y,y\n", ": the header names 'y' twice"),
+        ("log.ndjson", '{"p":0.9,"y":1}\n{"p":0.2,"y":0,"p":0.7}\n', ", line 2: the object names 'p' twice"),
+        ("log.ndjson", '{"p":0.9,"y":1}\n{"p":0.2,"y":0,"\\u0070" :0.7}\n', ", line 2: the object names 'p' twice"),
+    ],
+)
+def test_a_column_that_is_named_twice(tmp_path, name, text, words):
+    """Polars reads one of the two, without a word."""
+    (tmp_path / name).write_text(text, "utf-8")
+    assert f"{name}{words}" in fails(1, "report", tmp_path / name, *READ)
+    assert f"{name}{words}" in sketch(tmp_path / name, out=tmp_path / "out", code=1).stderr
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("log.csv", "p,y,p_duplicated_0,P,,\n0.9,1,2,3,,\n0.2,0,2,3,,\n"),
+        ("log.ndjson", '{"p":0.9,"y":1,"s":{"p":1,"y":2},"t":"\\"p\\":"}\n{"p":0.2,"y":0,"s":null,"t":"","t":"a"}\n'),
+    ],
+)
+def test_a_column_that_is_named_once(tmp_path, name, text):
+    """Beside columns without a name, and names of other objects and in texts; what is not asked for may be there twice."""
+    (tmp_path / name).write_text(text)
+    assert report(tmp_path / name, args=(*READ, "--metrics", "brier"))["brier"].item() == pytest.approx(0.025)
+
+
 @PROFILE
 @given(st.data())
 def test_ragged_rows_against_the_csv_module(tmp_path_factory, data):

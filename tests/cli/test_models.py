@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from polars_ec.cli.sketch_folder import SketchFolder
-from tests.support.cli import fails, invoke, sketch, typed_report
+from tests.support.cli import fails, invoke, sketch, typed, typed_report
 from tests.support.sketch_jobs import same
 
 MODELS = ("--score", "q", "--score", "p", "--label", "y")
@@ -67,6 +67,39 @@ def test_each_model_is_as_if_it_were_alone(logs, out, tmp_path):
         same(both.filter(score=model).drop("score"), typed_report(tmp_path / model, "--by", "s"))
 
 
+@pytest.mark.parametrize(
+    ("command", "args"),
+    [
+        ("report", ("--by", "s", "--interval", "0.95", "--total", "--prior", "overall")),
+        ("compare", ("--by", "s", "--reference", "rest")),
+        ("drift", ("--every", "1mo", "--by", "s")),
+    ],
+)
+def test_one_of_the_models_is_asked_for(logs, out, tmp_path, command, args):
+    """Its answer is that of a folder that has no other model."""
+    sketch(logs, out=tmp_path / "alone", args=("--score", "p", "--label", "y", *GROUPS))
+    theirs = typed(tmp_path, command, tmp_path / "alone", *args)
+    assert theirs.height
+    same(typed(tmp_path, command, out, "--score", "p", *args), theirs)
+
+
+def test_some_of_the_models_are_asked_for_in_their_order(out):
+    both = typed_report(out)
+    assert both["score"].to_list() == ["q", "p"]
+    same(typed_report(out, "--score", "p", "--score", "q"), both.reverse())
+
+
+def test_one_of_the_models_has_a_page(logs, out, tmp_path):
+    """With the numbers of the rows; both of them at once have none."""
+    sketch(logs, out=tmp_path / "alone", args=("--score", "p", "--label", "y", *GROUPS))
+    pages = []
+    for folder, asked in ((out, ("--score", "p")), (tmp_path / "alone", ())):
+        assert invoke("report", folder, *asked, "--by", "s", "--html", tmp_path / "page.html").exit_code == 0
+        pages.append((tmp_path / "page.html").read_text())
+    assert pages[0] == pages[1]
+    assert "of one model: ask for one of them with --score" in fails(2, "report", out, "--html", tmp_path / "page.html")
+
+
 def test_an_input_is_read_once(logs, tmp_path, monkeypatch):
     """And counts once, whatever the number of models."""
     from polars_ec.cli import sketch_job
@@ -91,8 +124,9 @@ def test_wrong_rows_are_counted_of_the_model_that_has_most(tmp_path):
     ("made", "args", "words"),
     [
         (None, ("--by", "score"), "no group column 'score' (--by): It has s, ts; periods of ts come of --every alone"),
-        (None, ("--score", "p"), "was sketched with --score q, p, and this asks for p: leave it out"),
-        (None, ("--score", "p", "--score", "q"), "--score q, p, and this asks for p, q"),
+        (None, ("--score", "r"), "was sketched with --score q, p, and this asks for r: leave it out"),
+        (None, ("--score", "p", "--score", "p"), "--score q, p, and this asks for p, p"),
+        (None, ("--score", "p", "--html", "page.html", "--label", "s"), "--label y, and this asks for s"),
         (MODELS[:4] + MODELS[:2] + MODELS[4:], (), "--score q is there twice: name each model once"),
         ((*MODELS, "--by", "score"), (), "--by has a column 'score', which a sketch has too"),
     ],

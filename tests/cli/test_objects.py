@@ -5,12 +5,14 @@ from __future__ import annotations
 import gzip
 import socket
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import obstore
 import pytest
 from obstore.store import LocalStore
 
-from polars_ec.cli import discovery, formats, object_store
+from polars_ec.cli import formats, object_store
 from polars_ec.cli.discovery import check_names_and_magic, find, kind_of
 from polars_ec.cli.formats import metadata_names
 from polars_ec.cli.object_store import DeniedError, StoredObject, head
@@ -113,7 +115,7 @@ def test_a_table_among_objects(bucket, monkeypatch):
     def refused(path, kind, shown):
         raise DataError(f"{shown} cannot be read as {kind.name}")
 
-    monkeypatch.setattr(discovery, "opened", refused)
+    monkeypatch.setattr(formats, "opened", refused)
     for name in ("lake/d/_delta_log/0.json", "lake/d/s=1/x.parquet", "lake/i/metadata/1-a.metadata.json"):
         (bucket / name).parent.mkdir(parents=True, exist_ok=True)
         (bucket / name).write_text("{}")
@@ -279,3 +281,35 @@ def test_a_store_that_does_not_answer(monkeypatch):
     assert "secret" not in line
     monkeypatch.delenv("AWS_ALLOW_HTTP")
     fails(1, "report", "s3://encrypted/x.csv", *READ, words=["s3://encrypted/x.csv", "AWS_ALLOW_HTTP=true"])
+
+
+class Denying(BaseHTTPRequestHandler):
+    """A store that has no object of a name that is asked for, and lets nobody list."""
+
+    def do_HEAD(self):
+        self.send_error(404)
+
+    def do_GET(self):
+        self.send_response(403)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def log_message(self, *_):
+        """Say nothing."""
+
+
+@pytest.mark.parametrize("key", ["log/", "log", "log/*.parquet", "log/month=1/**/x.csv"])
+def test_a_list_that_is_denied(monkeypatch, key):
+    with ThreadingHTTPServer(("127.0.0.1", 0), Denying) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        for name, value in {
+            "AWS_ACCESS_KEY_ID": "key",
+            "AWS_SECRET_ACCESS_KEY": "secret",
+            "AWS_REGION": "us-east-1",
+            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
+            "AWS_ALLOW_HTTP": "true",
+        }.items():
+            monkeypatch.setenv(name, value)
+        address = f"s3://denied{server.server_port}/{key}"
+        assert fails(1, "report", address, *READ).startswith(f"polars-ec: {address}: access is denied, with the AWS_")
+        server.shutdown()

@@ -291,6 +291,30 @@ def test_errors_outside_of_commands(monkeypatch, capfd):
     assert capfd.readouterr().err.startswith("polars-ec: unexpected error: RuntimeError: unforeseen")
 
 
+DIES = """
+import os, sys
+import polars as pl
+from polars_ec.cli.terminal import panics_unseen
+for text in (b"", b"a warning\\n", b"no memory\\n"):
+    try:
+        with panics_unseen(), panics_unseen():
+            os.write(2, text)
+            if not text:
+                os.write(2, b"a panic")
+                raise pl.exceptions.PanicException("a panic")
+            if text == b"no memory\\n":
+                os.abort()
+    except pl.exceptions.PanicException:
+        pass
+"""
+
+
+def test_what_a_process_says_that_dies_is_printed():
+    """As where memory runs out, of which nobody can say anything in one line."""
+    done = subprocess.run([sys.executable, "-c", DIES], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGABRT, "", "a warning\nno memory\n")
+
+
 INTERRUPTED = """
 import os, signal, sys
 wanted = sys.argv[1]

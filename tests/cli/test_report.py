@@ -416,6 +416,7 @@ def broken(folder, name, content):
     ("name", "source", "words"),
     [
         ("csv.parquet", "log.csv", "not a Parquet file, whatever its name says"),
+        ("csv.arrow", "log.csv", "not an Arrow IPC file, whatever its name says"),
         ("parquet.csv", "log.parquet", "it begins like Parquet"),
         ("parquet.ndjson", "log.parquet", "it begins like Parquet"),
         ("parquet.arrow", "log.parquet", "it begins like Parquet"),
