@@ -13,22 +13,10 @@ from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
+from polars_ec.comparisons import validation
 from polars_ec.comparisons.comparison import compared
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
-from polars_ec.comparisons.validation import (
-    COLUMNS,
-    Reference,
-    check_kinds,
-    check_number,
-    check_prior,
-    comparable,
-    level_and_clusters,
-    metrics_of_all,
-    of_each_model,
-    one_or_each,
-    parse_reference,
-)
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
 from polars_ec.reports.ranking import Grids
@@ -151,11 +139,11 @@ def _compare(
     if not scores:
         raise ValueError("score= names no column")
     names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
-    named = comparable(metrics)
-    against = parse_reference(reference, names, key_names)
-    labels = one_or_each(label, "label", names)
-    level, clusters = level_and_clusters(intervals, names)
-    check_prior(options.prior, against)
+    named = validation.comparable(metrics)
+    against = validation.parse_reference(reference, names, key_names)
+    labels = validation.one_or_each(label, "label", names)
+    level, clusters = validation.level_and_clusters(intervals, names)
+    validation.check_prior(options.prior, against)
     ranks = any(name in RANKING_METRICS for name in named or ())
     # Sums of all models together know which rows each pair has; cells of scores, and a prior that is counted first, do not.
     counted_first = ranks or (options.prior.overall and options.scale.needs_prior)
@@ -171,14 +159,14 @@ def _compare(
         columns = [scores[m] for m in some], _of_models(labels, some)
         tables.append(_compare(frame, *columns, by, metrics, reference, clustered, keywords, execute, min_rows))
     if tables:
-        return of_each_model(tables, key_names)
+        return validation.of_each_model(tables, key_names)
     frame, models = _models(frame, scores, labels[0], keywords, options, against, ranks, execute)
-    metric_names = metrics_of_all(named, models)
+    metric_names = validation.metrics_of_all(named, models)
     layout = ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False)
     requirements = needed(metric_names, ())
     if requirements.decisions:
-        check_number(models[0].rows.costs)
-    check_names(keys, COLUMNS, "the comparison")
+        validation.check_number(models[0].rows.costs)
+    check_names(keys, validation.COLUMNS, "the comparison")
     grids = tuple(Grids.of(model, keywords.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
     comparison = Comparison(
@@ -191,7 +179,8 @@ def _compare(
         cells = pl.concat([cells, *tables], how="diagonal")
     schema = cells.collect_schema()
     return cells.map_batches(
-        partial(compared, comparison=comparison), schema={**{name: schema[name] for name in key_names}, **COLUMNS}
+        partial(compared, comparison=comparison),
+        schema={**{name: schema[name] for name in key_names}, **validation.COLUMNS},
     )
 
 
@@ -206,13 +195,13 @@ def _models(
     label: pl.Expr,
     keywords: Mapping[str, Any],
     options: Options,
-    against: Reference,
+    against: validation.Reference,
     ranks: bool,
     execute: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame and the models; where two are compared that are counted first, a row that one of them lacks is one that both lack."""
     with_priors, models = read_models(frame, scores, label, keywords, options, None, execute)
-    check_kinds(models)
+    validation.check_kinds(models)
     counts_prior = any(model.counts_prior for model in models)
     if against.model is None or not (ranks or counts_prior):
         return with_priors, models

@@ -11,21 +11,7 @@ from collections.abc import Callable
 import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.ranking import (
-    NEGATIVES_BELOW,
-    NEGATIVES_COUNT,
-    POSITIVES_ABOVE,
-    Bounded,
-    RankingArguments,
-    auprg,
-    enough,
-    hulls,
-    reached_first,
-    roc_points,
-    sensitivity_at,
-    specificity_at,
-    threshold_cost,
-)
+from polars_ec.formulas import ranking
 from polars_ec.formulas.sums import GROUP
 
 OPERATING_POINTS = ("specificity_at_sensitivity", "sensitivity_at_specificity")
@@ -47,14 +33,14 @@ _ERRORS_AROUND = 2
 _FEWEST_BEYOND = 5
 
 
-def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, stated: bool) -> pl.DataFrame:
+def influence(cells: pl.DataFrame, metric: str, arguments: ranking.RankingArguments, *, stated: bool) -> pl.DataFrame:
     """The result of `prepare` with `influence1` and `influence0`: of a positive and of a negative of weight 1 in the cell.
 
     `stated`: the prior is a stated one, which rows do not move. For OPERATING_POINTS `cells` has SHARE_VARIANCE, too: of the share above
     the threshold, whose influence is that of `influence_on_share`.
     """
     if metric == "auc_roc":
-        return _of_classes(cells, NEGATIVES_BELOW / _N0 / _N1, POSITIVES_ABOVE / _N1 / _N0)
+        return _of_classes(cells, ranking.NEGATIVES_BELOW / _N0 / _N1, ranking.POSITIVES_ABOVE / _N1 / _N0)
     if metric in ("average_precision", "auprg"):
         of_area = _of_average_precision if metric == "average_precision" else _of_gain
         return of_area(cells, stated=stated)
@@ -66,13 +52,13 @@ def influence(cells: pl.DataFrame, metric: str, arguments: RankingArguments, *, 
         return _of_equal_error(cells, linear=arguments.method == "linear")
     above = _above(metric, arguments)
     if metric == "specificity_at_sensitivity":
-        slope = _slope(cells, specificity_at, arguments.sensitivity, 1)
+        slope = _slope(cells, ranking.specificity_at, arguments.sensitivity, 1)
         return _of_classes(cells.join(slope, on=GROUP, how="left"), above * _SLOPE / _N1, -above / _N0)
-    slope = _slope(cells, sensitivity_at, arguments.specificity, 0)
+    slope = _slope(cells, ranking.sensitivity_at, arguments.specificity, 0)
     return _of_classes(cells.join(slope, on=GROUP, how="left"), above / _N1, -above * _SLOPE / _N0)
 
 
-def influence_on_share(cells: pl.DataFrame, metric: str, arguments: RankingArguments) -> pl.DataFrame:
+def influence_on_share(cells: pl.DataFrame, metric: str, arguments: ranking.RankingArguments) -> pl.DataFrame:
     """What `influence` gives, on the share of the one class above the threshold at which the other one's is read off."""
     above, nothing = _above(metric, arguments), pl.lit(0.0)
     if metric == "specificity_at_sensitivity":
@@ -80,18 +66,18 @@ def influence_on_share(cells: pl.DataFrame, metric: str, arguments: RankingArgum
     return _of_classes(cells, nothing, above / _N0)
 
 
-def _above(metric: str, arguments: RankingArguments) -> pl.Expr:
+def _above(metric: str, arguments: ranking.RankingArguments) -> pl.Expr:
     """1 in cells above the threshold, else 0; cells of unknown order are on the side where most of their rows are."""
     if metric == "specificity_at_sensitivity":
         share, before, after = arguments.sensitivity, pl.col("tp_before") / _N1, pl.col("tp") / _N1
-        tied, middle = before < enough(share, pl.col("whole")), (before + after) / 2 < share
+        tied, middle = before < ranking.enough(share, pl.col("whole")), (before + after) / 2 < share
     else:
         share, before, after = arguments.specificity, pl.col("tn_before") / _N0, pl.col("tn") / _N0
-        tied, middle = after >= enough(share, pl.col("whole")), (before + after) / 2 > share
+        tied, middle = after >= ranking.enough(share, pl.col("whole")), (before + after) / 2 > share
     return pl.when("point").then(tied).otherwise(middle).cast(pl.Float64)
 
 
-def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, label: int) -> pl.DataFrame:
+def _slope(cells: pl.DataFrame, value_at: Callable[..., ranking.Bounded], share: float, label: int) -> pl.DataFrame:
     """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
     variance = pl.col(SHARE_VARIANCE).first()
     around = _ERRORS_AROUND * variance.sqrt()
@@ -105,7 +91,7 @@ def _slope(cells: pl.DataFrame, value_at: Callable[..., Bounded], share: float, 
 
 
 def _of_average_precision(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
-    r = NEGATIVES_COUNT
+    r = ranking.NEGATIVES_COUNT
     # Rows that are not tied have on average one half of those of their cell above them.
     tied, half = pl.col("point"), pl.lit(0.5)
     tp = pl.when(tied).then("tp").otherwise(pl.col("tp_before") + half * _W1)
@@ -137,7 +123,10 @@ def _of_gain(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
     of_steps = {"__ec_1": inside.then(run * mean).otherwise(0.0), "__ec_0": inside.then(rise * mean).otherwise(0.0)}
     # Of what is below a row, and half of its own cell.
     below = [(pl.col(name).cum_sum(reverse=True) - pl.col(name) / 2).over(GROUP) for name in of_steps]
-    start = {"__ec_start": (_FPR - run).filter(_TPR > _P1).first().over(GROUP), "__ec_area": auprg().value.over(GROUP)}
+    start = {
+        "__ec_start": (_FPR - run).filter(_TPR > _P1).first().over(GROUP),
+        "__ec_area": ranking.auprg().value.over(GROUP),
+    }
     moved = cells.with_columns(**of_steps, **start).with_columns(below)
     by_prior = pl.lit(0.0) if stated else pl.col("__ec_area") - 1 + pl.col("__ec_start") / _P1
     of_1, of_0 = (_P1 / _P0 * pl.col(name) for name in of_steps)
@@ -159,8 +148,8 @@ def _up_to_best(values: pl.Expr, best: pl.Expr) -> pl.Expr:
 
 def _of_least_cost(cells: pl.DataFrame, matrix: CostMatrix, *, stated: bool, normalized: bool) -> pl.DataFrame:
     (c00, c01), (c10, c11) = costs = matrix.values
-    cost = threshold_cost(matrix, _TPR, pl.col("fn") / _N1, _FPR, pl.col("tn") / _N0)
-    nothing = threshold_cost(matrix, *map(pl.lit, (0.0, 1.0, 0.0, 1.0)))
+    cost = ranking.threshold_cost(matrix, _TPR, pl.col("fn") / _N1, _FPR, pl.col("tn") / _N0)
+    nothing = ranking.threshold_cost(matrix, *map(pl.lit, (0.0, 1.0, 0.0, 1.0)))
     at_best = cells.with_columns(
         __ec_above=pl.when(nothing <= cost.min().over(GROUP)).then(0.0).otherwise(_up_to_best(cost, cost.min())),
         __ec_least=pl.min_horizontal(nothing, cost.min().over(GROUP)),
@@ -179,8 +168,8 @@ def _of_least_cost(cells: pl.DataFrame, matrix: CostMatrix, *, stated: bool, nor
 
 
 def _of_equal_error(cells: pl.DataFrame, *, linear: bool) -> pl.DataFrame:
-    corners = roc_points(cells, outer=False) if linear else hulls(cells, outer=False)
-    crossing = reached_first(pl.col("fpr") + pl.col("tpr") >= 1)
+    corners = ranking.roc_points(cells, outer=False) if linear else ranking.hulls(cells, outer=False)
+    crossing = ranking.reached_first(pl.col("fpr") + pl.col("tpr") >= 1)
     ends = {f"__ec_{x}{back}": pl.col(x).shift(back).get(crossing) for x in ("fpr", "tpr") for back in range(2)}
     moved = cells.join(corners.group_by(GROUP, maintain_order=True).agg(**ends), on=GROUP, how="left")
     (fpr, fpr_before), (tpr, tpr_before) = ([pl.col(f"__ec_{x}{back}") for back in range(2)] for x in ("fpr", "tpr"))
@@ -192,7 +181,9 @@ def _of_equal_error(cells: pl.DataFrame, *, linear: bool) -> pl.DataFrame:
 
 def _of_hull_slopes(cells: pl.DataFrame) -> pl.DataFrame:
     """The influence on min Cllr: each row has the loss of the log-likelihood ratio that the slope of the hull is at its score."""
-    corners = hulls(cells, outer=False).with_columns(pl.col(x).diff().over(GROUP).alias(f"__ec_{x}") for x in _STEPS)
+    corners = ranking.hulls(cells, outer=False).with_columns(
+        pl.col(x).diff().over(GROUP).alias(f"__ec_{x}") for x in _STEPS
+    )
     moved = cells.with_columns(fpr=_FPR, tpr=_TPR)
     moved = moved.join(corners, on=[GROUP, *_STEPS], how="left", maintain_order="left")
     moved = moved.with_columns(pl.col("^__ec_(fpr|tpr)$").backward_fill().over(GROUP))

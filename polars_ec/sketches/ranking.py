@@ -13,20 +13,8 @@ from polars_ec.formulas.decisions import interval_scale
 from polars_ec.formulas.ranking import RankingArguments, evaluate, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import OPERATING_POINTS, SHARE_VARIANCE, influence, influence_on_share
 from polars_ec.formulas.sums import GROUP
+from polars_ec.inference import confidence
 from polars_ec.inference.bootstrap import DenseSums, Units, bootstrap
-from polars_ec.inference.confidence import (
-    PARTS,
-    Clusters,
-    Limits,
-    Moments,
-    Singletons,
-    Variance,
-    effective_clusters,
-    forward,
-    in_one_cluster,
-    inverse,
-    random_parts,
-)
 from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
 from polars_ec.sketches.grid import Grid
@@ -154,16 +142,16 @@ class RankedCells:
 
     def part_weights(self, seed: int) -> Floats:
         """(parts, cells, classes): the weight in each part: of buckets, and of independent rows at random."""
-        shape = (PARTS, self.frame.height, 2)
+        shape = (confidence.PARTS, self.frame.height, 2)
         if self.clustered is None:
-            return random_parts(*self.weights, self._starts, seed)
+            return confidence.random_parts(*self.weights, self._starts, seed)
         with_key, alone = self.clustered.by_key()
-        index = ((with_key.bucket % PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
+        index = ((with_key.bucket % confidence.PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
         parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
         if len(alone.cell):
             place = alone.cell * 2 + alone.label
             sums = [summed(place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
-            parts = parts + random_parts(sums[0], sums[1], self._starts, seed)
+            parts = parts + confidence.random_parts(sums[0], sums[1], self._starts, seed)
         return parts
 
     @property
@@ -209,8 +197,8 @@ class Replicates:
 
 def replicates_of(ranking: Ranking, metrics: Sequence[str], seed: int) -> Replicates:
     """Compute these metrics without each of the parts."""
-    weights = [np.empty((0, PARTS))]
-    values = {name: [np.empty((0, PARTS))] for name in metrics}
+    weights = [np.empty((0, confidence.PARTS))]
+    values = {name: [np.empty((0, confidence.PARTS))] for name in metrics}
     whole = {name: [np.empty(0)] for name in metrics}
     for block in ranking.coarse.blocks() if metrics else ():
         of_block = _replicates_of_block(ranking, block, metrics, seed)
@@ -227,17 +215,17 @@ def _replicates_of_block(ranking: Ranking, ranked: RankedCells, metrics: Sequenc
     in_parts = ranked.part_weights(seed)
     total = in_parts.sum(axis=0)
     rest = np.concatenate([np.clip(total - in_parts, 0, None), total[None]])
-    number = (np.arange(PARTS + 1)[:, None] * ranked.size + ranked.group).ravel()
+    number = (np.arange(confidence.PARTS + 1)[:, None] * ranked.size + ranked.group).ravel()
     # Where rows of a cell lie is no matter of the variance.
     tiled = pl.DataFrame({GROUP: number, "w1": rest[:, :, 1].ravel(), "w0": rest[:, :, 0].ravel()}).with_columns(
         point=pl.lit(value=True), whole=pl.lit(ranked.frame["whole"].all()), threshold=pl.lit(None, dtype=pl.Float64)
     )
-    prepared = prepare(tiled, _repeated(ranking.prior, ranked.group_ids, PARTS + 1, pl.Int64()))
+    prepared = prepare(tiled, _repeated(ranking.prior, ranked.group_ids, confidence.PARTS + 1, pl.Int64()))
     values, whole = {}, {}
     for name, of in evaluate_all(prepared, metrics, ranking.arguments).items():
-        found = np.full((PARTS + 1) * ranked.size, np.nan)
+        found = np.full((confidence.PARTS + 1) * ranked.size, np.nan)
         found[of[GROUP].to_numpy()] = of["value"].fill_null(np.nan).to_numpy()
-        of_parts = found.reshape(PARTS + 1, ranked.size)
+        of_parts = found.reshape(confidence.PARTS + 1, ranked.size)
         values[name], whole[name] = of_parts[:-1].T, of_parts[-1]
     weight = np.stack([summed(ranked.group, part.sum(axis=-1), ranked.size) for part in in_parts], axis=-1)
     return Replicates(weight, values, whole)
@@ -283,7 +271,7 @@ def _estimates(ranked: RankedCells, values: pl.DataFrame, metrics: Iterable[str]
     return {name: (floats(table[name]), floats(table[f"{name}_error"])) for name in metrics}
 
 
-def _table(ranked: RankedCells, limits: Mapping[str, Limits]) -> pl.DataFrame:
+def _table(ranked: RankedCells, limits: Mapping[str, confidence.Limits]) -> pl.DataFrame:
     columns = {
         f"{name}_ci_{end}": pl.Series(values, dtype=pl.Float64).fill_nan(None)
         for name, ends in limits.items()
@@ -293,7 +281,7 @@ def _table(ranked: RankedCells, limits: Mapping[str, Limits]) -> pl.DataFrame:
 
 
 @quiet
-def ranking_variances(ranking: Ranking, seed: int = 0) -> tuple[dict[str, Variance], Replicates]:
+def ranking_variances(ranking: Ranking, seed: int = 0) -> tuple[dict[str, confidence.Variance], Replicates]:
     """The variance of each metric in each group; and replicates of those that are too good."""
     prepared = prepare(ranking.ranked.frame, ranking.prior)
     variances = {
@@ -331,20 +319,20 @@ def _of_cells(ranked: RankedCells, found: pl.DataFrame) -> Floats:
     return of_cells
 
 
-def _of_influence(ranked: RankedCells, influence: Floats) -> Variance:
+def _of_influence(ranked: RankedCells, influence: Floats) -> confidence.Variance:
     if ranked.clustered is not None:
         return _variance_of_clusters(ranked, ranked.clustered, influence)
     return _variance_of_rows(ranked, influence)
 
 
-def _variance_of_rows(ranked: RankedCells, influence: Floats) -> Variance:
+def _variance_of_rows(ranked: RankedCells, influence: Floats) -> confidence.Variance:
     weight, weight2 = ranked.weights
     amounts = weight, weight2, weight * influence, weight2 * influence**2, weight2 * influence
     # A class that has no rows in a cell has no influence there either.
-    return Singletons(*(ranked.total(np.where(weight > 0, amount, 0.0)) for amount in amounts)).variance
+    return confidence.Singletons(*(ranked.total(np.where(weight > 0, amount, 0.0)) for amount in amounts)).variance
 
 
-def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> Variance:
+def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> confidence.Variance:
     """The variance of rows in clusters, with the features 1 and psi of a row."""
     with_key, alone = clustered.by_key()
     linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
@@ -354,12 +342,12 @@ def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: 
         sums = [_per_class(ranked, alone, alone.weight2 * psi**power) for power in range(3)]
         square = np.stack([np.stack(sums[:2], axis=-1), np.stack(sums[1:], axis=-1)], axis=-1)
         linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
-        singletons = Moments(np.stack(linear_of_rows, axis=-1), square, unit)
+        singletons = confidence.Moments(np.stack(linear_of_rows, axis=-1), square, unit)
     gradient = np.broadcast_to(1 - unit, (ranked.size, 2, 2))
-    variance = Clusters(linear, linear[..., 0].sum(axis=-1), unit, singletons).variance(gradient)
+    variance = confidence.Clusters(linear, linear[..., 0].sum(axis=-1), unit, singletons).variance(gradient)
     # Influences of a class add up to 0, in one bucket too.
     differs = _per_class(ranked, clustered, np.abs(_moments_of(clustered, influence)[1])) > _NO_INFLUENCE
-    return variance.only(np.asarray(~(in_one_cluster(linear[..., 0], singletons) & differs).any(axis=-1)))
+    return variance.only(np.asarray(~(confidence.in_one_cluster(linear[..., 0], singletons) & differs).any(axis=-1)))
 
 
 def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:
@@ -378,7 +366,7 @@ def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
     return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
 
 
-def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
+def _independent_rows(ranking: Ranking, variance: confidence.Variance) -> Floats:
     """(groups, classes): the effective sample size for the AUC; NaN where there are too few clusters."""
     ranked, rows = ranking.ranked, ranking.ranked.rows
     if ranked.clustered is None:
@@ -387,7 +375,7 @@ def _independent_rows(ranking: Ranking, variance: Variance) -> Floats:
     with_key, alone = ranked.clustered.by_key()
     weight = _per_bucket(ranked, with_key, with_key.weight)
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
-    clusters = [effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
+    clusters = [confidence.effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
     # As many fewer as the variance is larger than that of independent rows; where neither is anything, as many as effective clusters.
     larger = variance.variance / _variance_of_rows(ranked, of_cells).variance
     fewer = rows / np.fmax(larger, 1)[:, None]
@@ -424,8 +412,8 @@ def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats
     """A limit of the value that coarse cells have at hand, as one of the value itself."""
     scale = interval_scale(metric)
     with np.errstate(all="ignore"):
-        off = np.where(value == at_hand, 0.0, forward(scale, value) - forward(scale, at_hand))
-        return np.where(off == 0, limit, inverse(scale, forward(scale, limit) + off))
+        off = np.where(value == at_hand, 0.0, confidence.forward(scale, value) - confidence.forward(scale, at_hand))
+        return np.where(off == 0, limit, confidence.inverse(scale, confidence.forward(scale, limit) + off))
 
 
 @dataclass(frozen=True, eq=False)
