@@ -4,7 +4,12 @@
 {# The levels after `source`, by their names; `shown` are the formulas of a group's columns by their names within the query. #}
 {% macro limit_levels(request, metrics, shown, keys, source, least) %}
     {%- set parts = polars_ec.limit_parts() -%}
-    {%- set levels = polars_ec.adding_levels({'ec_rows_of_class': polars_ec.merged([shown, parts.known]), 'ec_halves': parts.halves}, source) -%}
+    {%- set losses, halves = [], {} -%}
+    {%- for metric in metrics -%}{%- do losses.append('ec_' ~ parts.families[metric.name] ~ '_known') -%}{%- endfor -%}
+    {%- for name, sql in parts.halves.items() -%}
+        {%- if not name.endswith('_known') or name in losses -%}{%- do halves.update({name: sql}) -%}{%- endif -%}
+    {%- endfor -%}
+    {%- set levels = polars_ec.adding_levels({'ec_rows_of_class': polars_ec.merged([shown, parts.known]), 'ec_halves': halves}, source) -%}
     {%- if not metrics -%}{{ return(levels) }}{%- endif -%}
     {%- set taken = polars_ec.as_they_are(shown | list + ['ec_small']) -%}
     {%- set groups = polars_ec.merged([keys, {'ec_metric': 'ec_metric'}, taken]) -%}
@@ -38,7 +43,9 @@
         {%- if metric.is_kink -%}
             {%- do limits.update({'ec_kinked': of_metric ~ 'ec_near END)'}) -%}
         {%- else -%}
-            {%- do limits.update({'ec_low_' ~ loop.index0: of_metric ~ 'ec_low END)', 'ec_high_' ~ loop.index0: of_metric ~ 'ec_high END)'}) -%}
+            {%- set above = 'WHEN ec_high > 1.0 AND ec_value <= 1.0 THEN 1.0 ' if metric.name == 'brier' else '' -%}
+            {%- set high = 'MAX(CASE WHEN ec_metric <> ' ~ loop.index0 ~ ' THEN NULL ' ~ above ~ 'ELSE ec_high END)' -%}
+            {%- do limits.update({'ec_low_' ~ loop.index0: of_metric ~ 'ec_low END)', 'ec_high_' ~ loop.index0: high}) -%}
         {%- endif -%}
     {%- endfor -%}
     {%- set by_group = polars_ec.merged([keys, taken]) -%}
@@ -124,7 +131,7 @@
     {%- for name in parts.moments.constant -%}
         {%- set cases = [] -%}
         {%- for family in families -%}
-            {%- set rows = 'ec_some' if family in ['decisions', 'constant'] else 'ec_several' -%}
+            {%- set rows = 'ec_some' if family in ['decisions', 'constant'] else 'ec_' ~ family ~ '_known' -%}
             {%- do cases.append("WHEN ec_family = '" ~ family ~ "' AND " ~ rows ~ ' = 1 THEN ' ~ parts.moments[family][name]) -%}
         {%- endfor -%}
         {%- set moment = 'CASE ' ~ cases | join(' ') ~ ' END' -%}
