@@ -286,8 +286,7 @@ def _without_falls(steps: _Steps) -> _Steps:
 def _sums_from(first: Integers, values: Floats, place: Integers, n_points: int) -> Floats:
     spread = np.zeros(n_points)
     spread[place] = values
-    sums: Floats = np.add.reduceat(spread, first)
-    return sums
+    return np.asarray(np.add.reduceat(spread, first), dtype=np.float64)
 
 
 def values_of_cells(grid: Grid, cells: pl.DataFrame) -> pl.Series:

@@ -311,8 +311,7 @@ def _add(block: Batch, place: Floats, loss: Floats, gradient: Floats, hessian: F
     fits = fit[starts]
 
     def add_up(values: Floats) -> Floats:
-        sums: Floats = np.add.reduceat(values, starts, axis=0)
-        return sums
+        return np.asarray(np.add.reduceat(values, starts, axis=0), dtype=np.float64)
 
     loss[fits] += add_up(losses * weight)
     gradient[fits] += add_up(error * weight[:, None])

@@ -263,9 +263,8 @@ def answer_from_sketches(
     options = dict(options)
     with refusals_as_usage_errors():
         try:
-            pick = (
-                partial(_picked, made_with["--score"]) if made_with is not manifest.options else lambda sketch: sketch
-            )
+            picks = made_with is not manifest.options
+            pick = partial(_picked, made_with["--score"]) if picks else lambda sketch: sketch
             rolled_up = total(manifest, sketches.read, lambda one: _rolled_up(folder, pick(one), made_with, roll_up))
         except SketchError as error:
             raise DataError(f"{folder}: {error}") from error
