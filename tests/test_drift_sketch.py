@@ -226,6 +226,7 @@ def test_few_buckets_and_names_that_are_taken() -> None:
     )
 
 
+@pytest.mark.slow
 def test_groups_are_taken_apart_some_after_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     sketch = LOG.ec.sketch("p", "y", by=["week", "segment", "country"], cluster="user", resolution=8)
     calls = [{}, {"reference": "previous"}, {"mix": "country"}, {"prior": "overall"}]
@@ -275,6 +276,7 @@ def test_windows_are_compared_with_the_one_before_or_the_first() -> None:
         windows.drift("nec", reference=FIRST)
 
 
+@pytest.mark.slow
 def test_windows_that_share_days_have_limits_where_clusters_say_what_is_shared() -> None:
     """Else the errors of both would be taken for independent."""
 

@@ -181,6 +181,7 @@ def test_standard_errors_by_influence_are_those_of_a_bootstrap():
         assert math.sqrt(one(found, name)) == pytest.approx(drawn[name].std(), rel=0.1), name
 
 
+@pytest.mark.slow
 def test_standard_errors_at_the_best_threshold_are_those_of_other_logs():
     # 400 logs: 3.5 %. In few rows the best threshold moves about, so that a value varies less than one at a threshold that stays.
     rows = log(600 * 400, seed=5, prior=0.35).with_columns(group=pl.int_range(pl.len()) % 400)

@@ -112,6 +112,7 @@ def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, w
             assert objective(rows, alpha, beta, prior) >= best - 1e-13
 
 
+@pytest.mark.slow
 @settings(PROFILE, max_examples=int(EXAMPLES or 3))
 @given(st.integers(0, 2**32), st.sampled_from([None, 0.3]))
 def test_two_classes_are_fitted_as_from_their_sketch(seed: int, prior: float | None) -> None:

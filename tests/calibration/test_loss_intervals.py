@@ -119,6 +119,7 @@ def test_how_often_they_hold_what_a_log_without_end_would_give() -> None:
         assert 0.915 <= inside.mean() <= 0.985, name
 
 
+@pytest.mark.slow
 def test_the_split_of_independent_rows_hangs_on_the_cells_alone() -> None:
     options: dict[str, Any] = {"training": "test", "by": "g"}
     found = LOG.ec.calibration_loss("p", "y", **options, interval=0.9)

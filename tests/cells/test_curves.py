@@ -499,6 +499,7 @@ WEIGHTED_LOGS = st.lists(
 ).filter(lambda rows: 0 < sum(y for _, y, _ in rows) < len(rows))
 
 
+@pytest.mark.slow
 @settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(WEIGHTED_LOGS, st.booleans())
 def test_no_weight_is_below_0(rows: list[tuple[int, bool, float]], made_exact: bool) -> None:

@@ -287,6 +287,7 @@ def test_a_panic_of_the_reader_is_an_error_like_others(tmp_path, debug):
     assert done.stderr.splitlines()[-1].startswith(f"polars-ec: {tmp_path}/logs/bad.parquet")
 
 
+@pytest.mark.slow
 def test_an_input_that_ends_the_process_comes_last_the_next_time(tmp_path):
     """A size that a flipped bit makes absurd aborts the process: the others must be done all the same."""
     for name in ("a", "b", "c"):

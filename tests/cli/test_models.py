@@ -89,6 +89,7 @@ def test_some_of_the_models_are_asked_for_in_their_order(out):
     same(typed_report(out, "--score", "p", "--score", "q"), both.reverse())
 
 
+@pytest.mark.slow
 def test_one_of_the_models_has_a_page(logs, out, tmp_path):
     """With the numbers of the rows; both of them at once have none."""
     sketch(logs, out=tmp_path / "alone", args=("--score", "p", "--label", "y", *GROUPS))

@@ -175,6 +175,7 @@ def held(out):
     return {(entry.record.input, entry.record.modified_ns): entry.record for entry in entries.values()}
 
 
+@pytest.mark.slow
 def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     """Jobs killed at random moments, with any answer about vanished inputs, while inputs come, change and go.
 
@@ -266,6 +267,7 @@ run([sys.argv[1]], Path(sys.argv[2]), options())
     assert {f.name for f in out.iterdir()} == {*stamps(out), ".polars-ec-sketch.lock"}
 
 
+@pytest.mark.slow
 def test_two_processes_at_once(tmp_path):
     log = make_log(12_000)
     logs = write_files(tmp_path / "logs", log, files=FILES)

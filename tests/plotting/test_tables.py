@@ -389,6 +389,7 @@ def all_charts(log, by="g"):
     yield ec.plot.drift(log.ec.drift("p", "y", by=by, period="month", metrics=["nec"]))
 
 
+@pytest.mark.slow
 def test_hostile_names_are_text():
     column = "a.b[0]:c\x07</script>"
     log = made_log(HOSTILE, MONTHS[:2], 3000).rename({"g": column})

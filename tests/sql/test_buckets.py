@@ -179,6 +179,7 @@ def test_nanoseconds_are_rounded_down(connection) -> None:
         st.lists(st.one_of(st.none(), KEYS["Int8"])).map(lambda keys: pl.Series(keys, dtype=pl.Int8)),
     )
 )
+@pytest.mark.slow
 def test_the_hash_in_numpy(keys) -> None:
     assert murmur3(keys).dtype == pl.Int32
     found = [None if hashed is None else hashed & 0x7FFFFFFF for hashed in murmur3(keys)]

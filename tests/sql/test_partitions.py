@@ -107,6 +107,7 @@ def test_a_sketch_pickles() -> None:
     assert_same(pickle.loads(pickle.dumps(whole)))
 
 
+@pytest.mark.slow
 def test_the_sketch_of_parts_is_that_of_the_whole() -> None:
     """However the log was cut: here into parts of every size, some without rows, put together in another order."""
     log, rng = make_log(), np.random.default_rng(1)

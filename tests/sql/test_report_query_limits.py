@@ -88,6 +88,7 @@ def test_the_macro_and_the_query_give_the_same(metric: str, log: pl.DataFrame) -
     assert _largest(made, wanted) < 1e-7
 
 
+@pytest.mark.slow
 def test_losses_that_are_all_equal_have_no_limits() -> None:
     """Within the classes; of the report macro, its clusters, and the query. No Brier score is above 1, and no bound infinite."""
     names = ["cross_entropy", "nce", "brier", "nbs", "recall"]
