@@ -92,6 +92,7 @@ def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> No
     st.booleans(),
     st.sampled_from([None, 0.1, 0.7]),
 )
+@pytest.mark.slow
 def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted, prior) -> None:
     """low <= exact <= high for every formula, wherever the threshold falls and whatever its bin holds."""
     weight = "w" if weighted else None

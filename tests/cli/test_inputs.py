@@ -130,6 +130,7 @@ def test_the_job_does_the_rest_beside_such_a_folder(locked, tmp_path, monkeypatc
     assert ": 1 sketched, 0 unchanged, 1 failed; 4 rows" in result.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
 def test_as_somebody_who_may_not():
     code = """

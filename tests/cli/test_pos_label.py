@@ -150,6 +150,7 @@ def test_a_day_without_positives_is_no_matter(tmp_path, monkeypatch):
     assert invoke("report", tmp_path / "out").stderr == ""
 
 
+@pytest.mark.slow
 def test_a_folder_says_so_until_it_is_mended(tmp_path):
     logs, out = tmp_path / "logs", tmp_path / "out"
     logs.mkdir()

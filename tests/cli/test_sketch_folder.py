@@ -39,6 +39,7 @@ def n_rows(out):
 # Renamed -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_renamed_log_is_never_counted_twice(logs, out, tmp_path):
     expected = report(out)
     logs.rename(tmp_path / "renamed")
@@ -195,6 +196,7 @@ def test_an_unreadable_folder_loses_nothing(tmp_path, monkeypatch):
     assert n_rows(tmp_path / "out") == 2 * LOG.height
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root may become somebody else")
 def test_sketches_that_may_not_be_read_are_not_called_damaged(logs, out, tmp_path):
     file = sketch_of(out, logs)

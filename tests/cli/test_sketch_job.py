@@ -188,6 +188,7 @@ def test_options_that_make_no_sense_touch_nothing(logs, tmp_path, args, words):
 # Inputs that break, change and vanish --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_broken_files_are_named_after_the_others_are_done(logs, tmp_path):
     out = tmp_path / "out"
     parts = [*(LOG.gather_every(FILES, i) for i in range(FILES)), LOG.head(300), LOG.tail(300)]

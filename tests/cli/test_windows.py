@@ -96,6 +96,7 @@ def test_each_row_is_of_the_rows_of_its_days(sketches, tmp_path, prior):
     assert ours["small"].n_unique() == 2
 
 
+@pytest.mark.slow
 def test_windows_of_the_usual_battery(sketches, tmp_path):
     ours = typed(tmp_path, "report", sketches, *DAYS, "--score", "p", "--score", "q")
     days = typed(tmp_path, "report", sketches, "--every", "1d")

@@ -99,6 +99,7 @@ def test_a_page_opens_offline_and_draws_its_charts(usual) -> None:
     assert usual.troubles == []
 
 
+@pytest.mark.slow
 def test_rows_are_sorted_by_click_and_by_keyboard_and_what_is_not_known_is_last(usual) -> None:
     usual.open()
     rows = usual.column("Rows")
@@ -122,6 +123,7 @@ def test_rows_are_sorted_by_click_and_by_keyboard_and_what_is_not_known_is_last(
     assert usual.troubles == []
 
 
+@pytest.mark.slow
 def test_groups_are_filtered_by_name_and_by_whether_they_are_marked(usual) -> None:
     usual.open()
     every = usual.names()
@@ -136,6 +138,7 @@ def test_groups_are_filtered_by_name_and_by_whether_they_are_marked(usual) -> No
     assert usual.troubles == []
 
 
+@pytest.mark.slow
 def test_a_group_opens_by_keyboard_with_its_trend_and_its_change(usual) -> None:
     usual.open()
     button = usual.page.locator("#rows button.name").nth(1)
@@ -162,6 +165,7 @@ def test_a_group_opens_by_keyboard_with_its_trend_and_its_change(usual) -> None:
     assert usual.troubles == []
 
 
+@pytest.mark.slow
 def test_the_table_scrolls_by_keyboard_within_a_region_and_its_head_stays(usual) -> None:
     usual.page.set_viewport_size({"width": 1200, "height": 400})
     usual.open()
@@ -175,6 +179,7 @@ def test_the_table_scrolls_by_keyboard_within_a_region_and_its_head_stays(usual)
     assert abs(head["y"] - box["y"]) < 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing(usual, scheme) -> None:
     usual.open(color_scheme=scheme)
@@ -185,6 +190,7 @@ def test_axe_finds_nothing(usual, scheme) -> None:
     assert violations(usual.page) == []
 
 
+@pytest.mark.slow
 def test_a_narrow_page_does_not_scroll_sideways(usual) -> None:
     usual.page.set_viewport_size({"width": 360, "height": 700})
     usual.open()
@@ -199,6 +205,7 @@ def test_a_narrow_page_does_not_scroll_sideways(usual) -> None:
     assert beside == 0
 
 
+@pytest.mark.slow
 def test_all_of_the_table_is_on_paper_in_black_on_white(usual) -> None:
     usual.open(color_scheme="dark", media="print")
     assert usual.page.evaluate("getComputedStyle(document.body).color") == "rgb(0, 0, 0)"
@@ -207,6 +214,7 @@ def test_all_of_the_table_is_on_paper_in_black_on_white(usual) -> None:
     assert not usual.page.get_by_label("Filter").is_visible()
 
 
+@pytest.mark.slow
 def test_names_are_text_and_nothing_else(hostile) -> None:
     shown = hostile.names()
     assert len(shown) == len(HOSTILE)
@@ -224,6 +232,7 @@ def test_names_are_text_and_nothing_else(hostile) -> None:
     assert hostile.troubles == []
 
 
+@pytest.mark.slow
 def test_groups_with_names_of_objects_are_in_the_charts(hostile) -> None:
     names = hostile.page.evaluate("JSON.parse(document.getElementById('data').textContent).charts.roc")
     texts = [name for data in names["datasets"].values() for name in data["columns"].get("group", {}).get("texts", [])]

@@ -123,6 +123,7 @@ def test_groups_are_marked_that_the_verdict_names_and_no_others(contents, html) 
     assert 0 < len(marked["better"]) < 14
 
 
+@pytest.mark.slow
 def test_keys_and_periods_have_any_names() -> None:
     log = simulated(group_names(3), 2, 600)
     made = contents_of(log.rename({"group": "row", "month": "at"}), ["row"], "at", metrics=["nec"])

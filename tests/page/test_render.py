@@ -113,6 +113,7 @@ def test_charts_are_left_out_before_a_page_is_too_large(contents, html, monkeypa
     assert 'id="chart-roc"' in html
 
 
+@pytest.mark.slow
 def test_the_libraries_are_those_of_vl_convert_with_their_licences() -> None:
     bundled = asset("vega.js.xz")
     versions = re.match(r"/\*!\nVega ([\d.]+), Vega-Embed ([\d.]+)\n", bundled)
