@@ -252,6 +252,7 @@ def test_an_infinite_loss() -> None:
     assert has_limits(row, "brier")
 
 
+@pytest.mark.quick("{}-*", "{'cluster*-apart")
 @pytest.mark.parametrize("high", [0.95, 0.9], ids=["equal between the classes", "apart"])
 @pytest.mark.parametrize("options", [{}, {"cluster": "id"}, {"weight": "w"}, {"method": "bootstrap"}], ids=str)
 def test_losses_that_are_all_equal_within_the_classes(high: float, options: dict[str, Any]) -> None:

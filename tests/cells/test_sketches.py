@@ -129,6 +129,7 @@ def test_bounds_where_the_bin_of_the_threshold_holds_one_class(label: int) -> No
     assert {"mcc_low", "mcc_high"} <= found.keys()
 
 
+@pytest.mark.slow
 def test_a_sketch_keeps_its_costs(tmp_path: Path) -> None:
     log = pl.DataFrame({"g": ["a"] * 4 + ["b"] * 4, "p": [0.9, 0.4, 0.7, 0.1] * 2, "y": [1, 1, 0, 0, 1, 0, 0, 0]})
     metrics = ["nec", "expected_cost", "bayes_risk", "f1", "min_dcf", "min_expected_cost"]

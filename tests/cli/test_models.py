@@ -67,6 +67,7 @@ def test_each_model_is_as_if_it_were_alone(logs, out, tmp_path):
         same(both.filter(score=model).drop("score"), typed_report(tmp_path / model, "--by", "s"))
 
 
+@pytest.mark.quick("report-*")
 @pytest.mark.parametrize(
     ("command", "args"),
     [

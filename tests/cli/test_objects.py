@@ -298,6 +298,7 @@ class Denying(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
+@pytest.mark.quick("log")
 @pytest.mark.parametrize("key", ["log/", "log", "log/*.parquet", "log/month=1/**/x.csv"])
 def test_a_list_that_is_denied(monkeypatch, key):
     with ThreadingHTTPServer(("127.0.0.1", 0), Denying) as server:

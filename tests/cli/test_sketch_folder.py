@@ -116,7 +116,7 @@ def test_changed_files_are_read_while_the_question_is_open(logs, out):
     same(loaded(out), whole(pl.concat([*parts, LOG.head(7)])).frame)
 
 
-@pytest.mark.quick("_sketch_all")
+@pytest.mark.slow
 @pytest.mark.parametrize("step", ["remove", "_sketch_all"])
 def test_killed_between_dropping_and_adding(logs, out, tmp_path, step):
     """A report then has fewer rows than the log, never more, and says that something is undone."""

@@ -74,7 +74,7 @@ def test_weights_labels_and_thresholds(logs, tmp_path):
         assert bounds[f"{name}_low"].item() <= exact[name].item() <= bounds[f"{name}_high"].item()
 
 
-@pytest.mark.quick("('--classes'*")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("args", "dtypes"),
     [

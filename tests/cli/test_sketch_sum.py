@@ -52,7 +52,7 @@ def test_what_waits_is_added_up(tmp_path, monkeypatch):
     same(cells.total(made.frame.clear()), ec.merge([made] * 10).frame)
 
 
-@pytest.mark.quick("0")
+@pytest.mark.slow
 @pytest.mark.parametrize("batch", [0, 500_000])
 def test_sums_are_those_of_all_at_once(logs, out, monkeypatch, batch):
     monkeypatch.setattr(sketch_sum, "_BATCH", batch)

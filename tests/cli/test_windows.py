@@ -173,6 +173,7 @@ def test_gates_judge_windows(sketches):
 # Drifts -----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_drift_is_that_of_the_rows_of_both_windows(sketches, tmp_path):
     args = (*DAYS, "--mix", "s", "--metrics", "nec,error_rate", "--prior", "0.3", "--reference", "1970-01-08")
     ours = typed(tmp_path, "drift", sketches, *args)

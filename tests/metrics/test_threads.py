@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 
+import pytest
+
 from tests.support.cli import python
 
 COMPARED = """
@@ -50,6 +52,7 @@ assert_frame_equal(*cells, rel_tol=1e-12, check_row_order=False)
 """
 
 
+@pytest.mark.slow
 def test_threads_and_small_parts_change_no_metric() -> None:
     several = os.environ | {"POLARS_MAX_THREADS": "4", "POLARS_IDEAL_MORSEL_SIZE": "64"}
     result = python(COMPARED, env=several)

@@ -236,6 +236,7 @@ def test_missing_and_invalid_rows_are_counted_by_group(contents) -> None:
     assert page.quality[2].small
 
 
+@pytest.mark.slow
 def test_what_is_not_known_says_why() -> None:
     log = simulated(group_names(3), 2, 900)
     label = pl.when(pl.col("group") == "S001").then(pl.lit(True)).otherwise("label")

@@ -428,7 +428,7 @@ def _fields(spec):
         yield from (name for value in spec for name in _fields(value))
 
 
-@pytest.mark.quick("0")
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_row_and_one_row(n):
     log = LOG.head(n).with_columns(g=pl.lit("a"), month=pl.lit(date(2024, 1, 1)))
