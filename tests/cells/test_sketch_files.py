@@ -49,6 +49,7 @@ def arrow_table(path):
 # The checksum ------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", mostly_slow(["binned", "exact", "weighted", "clustered and weighted"], ["clustered and weighted"])
 )

@@ -114,6 +114,7 @@ def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted,
         assert value is None or low - 1e-12 <= value <= high + 1e-12, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", mostly_slow([0, 1], [1]))
 def test_bounds_where_the_bin_of_the_threshold_holds_one_class(label: int) -> None:
     """Phi near 0 where nearly all is decided alike is inside, though at the corner itself it is not defined."""

@@ -101,6 +101,7 @@ def same(ours, theirs):
 # What a page is made of ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv", "hive", "duckdb"], ["duckdb"]))
 def test_page_of_rows(folder, made, tmp_path, name):
     source = f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name

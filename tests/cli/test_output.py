@@ -386,6 +386,7 @@ main()
 # Around the commands -------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_as_a_module(log):
     command = [sys.executable, "-m", "polars_ec", "report", str(log), *READ, "--format", "csv"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)

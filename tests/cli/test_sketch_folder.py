@@ -395,6 +395,7 @@ def test_inputs_with_the_longest_names(tmp_path):
     same(loaded(tmp_path / "out"), whole().frame)
 
 
+@pytest.mark.slow
 def test_all_inputs_deleted(logs, out):
     for file in logs.iterdir():
         file.unlink()

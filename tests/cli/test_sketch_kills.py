@@ -221,7 +221,7 @@ def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     print(f"{killed} jobs killed, {log.made} contents of files, {progressed} times the folder had changed")
 
 
-@pytest.mark.quick("write-2")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("where", "nth"),
     mostly_slow(

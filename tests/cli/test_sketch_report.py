@@ -112,7 +112,7 @@ NAMES = [
 ]
 
 
-@pytest.mark.quick("nec-*", "__part-*", "nec_low-*")
+@pytest.mark.slow
 @pytest.mark.parametrize(("name", "words"), mostly_slow(NAMES, NAMES[::2]))
 def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
     log = pl.DataFrame({"p": [0.1, 0.9, 0.7, 0.2], "y": [0, 1, 0, 1], name: ["a", "a", "b", None]})
@@ -167,6 +167,7 @@ def test_a_report_is_at_the_costs_of_the_sketches(logs, tmp_path):
     assert "--cost-fn and --cost-fp [[0.0, 1.0], [5.0, 0.0]] and [[0.0, 2.0], [10.0, 0.0]]" in result.stderr
 
 
+@pytest.mark.slow
 def test_llrs_and_raw_scores(logs, tmp_path):
     read = ("--score", "log_odds", "--label", "y")
     sketch(logs, out=tmp_path / "llr", args=(*read, "--score-type", "llr", "--prior", "0.2", "--by", "carrier"))

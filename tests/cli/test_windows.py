@@ -65,6 +65,7 @@ def last_days(day, number=7):
 # Reports ----------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prior", mostly_slow([0.3, "overall"], ["overall"]))
 def test_each_row_is_of_the_rows_of_its_days(sketches, tmp_path, prior):
     args = (

@@ -14,7 +14,7 @@ PARAMETERS = [0.001, 0.05, 0.3, 0.9, 1.0, 1.0 + 1e-9, 1.5, 1.99, 2.0, 7.3, 20.0]
 POSTERIORS = [1e-10, 0.01, 0.2, 0.4, 0.49999, 0.5, 0.51, 0.8, 0.99, 1 - 1e-10]
 
 
-@pytest.mark.quick("0.001")
+@pytest.mark.slow
 @pytest.mark.parametrize("b", mostly_slow([0.001, 0.05, 0.7, 1.0, 2.7, 20.0], [0.001, 20.0]))
 def test_series_against_mpmath(b: float) -> None:
     points = [(p, label) for label in (0, 1) for p in POSTERIORS]

@@ -66,6 +66,7 @@ def test_a_moved_prior_is_a_percent() -> None:
     assert moved["found"].to_list() == pytest.approx(moved["wanted"].to_list(), rel=1e-14)
 
 
+@pytest.mark.slow
 def test_what_is_no_percent_is_invalid() -> None:
     found = ec.report(INVALID, "percent", "y", score_type="percent", metrics=["recall", "nce"])
     assert found.select("n", "n_missing", "n_invalid", "recall", "nce").row(0) == (3, 1, 4, None, None)

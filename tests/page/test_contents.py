@@ -74,6 +74,7 @@ def page() -> Contents:
     return contents(NO_MONTH, cost_fn=COST_FN, cluster="user", reference=dt.date(2024, 2, 1))
 
 
+@pytest.mark.slow
 def test_groups_and_their_total_are_those_of_the_rows(page) -> None:
     made = page
     assert made.groups["segment"].to_list() == ["a", "b", "c", "d"]

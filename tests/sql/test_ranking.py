@@ -179,6 +179,7 @@ def within(value: float | None, error: float | None, truth: float | None) -> boo
     return error + ROUNDING >= 0 and abs(value - truth) <= error + ROUNDING
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score_type", "resolution"),
     mostly_slow(
