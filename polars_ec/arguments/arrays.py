@@ -45,8 +45,9 @@ def of_values(
     frame = pl.DataFrame(list(series.values()))
     expression = function(**{**arguments, **{name: pl.col(name) for name in series}})
     result = frame.select(expression).to_series()
-    labels, pos_label = series.get("label", pl.Series()).drop_nulls().unique(), plain(arguments.get("pos_label"))
-    if pos_label is not None and len(labels) and not pl.select((pl.lit(labels) == pl.lit(pos_label)).any()).item():
+    pos_label = plain(arguments.get("pos_label"))
+    labels = series["label"].drop_nulls().unique() if pos_label is not None and "label" in series else pl.Series()
+    if len(labels) and not pl.select((pl.lit(labels) == pl.lit(pos_label)).any()).item():
         for fault in without_positives("label", labels.sort(), pos_label):
             raise InvalidDataError(fault)
     # Of no rows a metric is one value, and a function of rows none.
