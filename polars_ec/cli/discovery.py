@@ -430,10 +430,10 @@ def check_names_and_magic(files: Sequence[Place], kind: formats.FileKind) -> Non
         if isinstance(file, Path):
             _check_beginning(file, kind, _beginning_of_file(file))
         elif isinstance(file, StoredObject):
-            try:
-                _check_beginning(file, kind, next(starts))
-            except FileNotFoundError:
-                raise DataError(f"{file}: no such object") from None
+            start = next(starts)
+            if start is None:
+                raise DataError(f"{file}: no such object")
+            _check_beginning(file, kind, start)
 
 
 def _check_name(file: Place, kind: formats.FileKind) -> None:

@@ -306,7 +306,8 @@ def _hint(file: str) -> str | None:
     try:
         if is_address(file):
             found = head(file)
-            return None if found is None else next(beginnings([found], _HINT_BYTES)).decode().strip()
+            start = None if found is None else next(beginnings([found], _HINT_BYTES))
+            return None if start is None else start.decode().strip()
         with open(file, encoding="utf-8") as stream:
             return stream.read(_HINT_BYTES).strip()
     except FileNotFoundError:

@@ -109,13 +109,8 @@ def split(url: str) -> tuple[str, str]:
 
 def head(url: str) -> StoredObject | None:
     """The object at this address, None if there is none; DataError if one cannot tell."""
-    bucket, key = split(url)
-    if not key or key.endswith("/"):
-        return None
-    try:
-        return _stored_object(bucket, _answered(url, lambda: _obstore(url).head(_store(bucket), key)))
-    except FileNotFoundError:
-        return None
+    _, key = split(url)
+    return None if not key or key.endswith("/") else _unless_gone(url, partial(_head, url))
 
 
 def listed(url: str, shown: str) -> Iterator[StoredObject]:
@@ -141,22 +136,22 @@ def names_in(url: str) -> list[str]:
     return [meta["path"].rsplit("/", 1)[-1] for meta in listing["objects"]]
 
 
-def beginnings(objects: Sequence[StoredObject], length: int) -> Iterator[bytes]:
-    """Their first bytes; FileNotFoundError at the first that is there no longer."""
+def beginnings(objects: Sequence[StoredObject], length: int) -> Iterator[bytes | None]:
+    """Their first bytes, None of those that are there no longer."""
     return _many_at_a_time(objects, partial(_first_bytes, length=length))
 
 
 def heads(objects: Sequence[StoredObject]) -> Iterator[StoredObject | None]:
     """What they are like now, None of those that are there no longer."""
-    return _many_at_a_time(objects, lambda file: head(file.url))
+    return _many_at_a_time(objects, lambda file: _head(file.url))
 
 
-def _many_at_a_time(objects: Sequence[StoredObject], ask: Callable[[StoredObject], T]) -> Iterator[T]:
+def _many_at_a_time(objects: Sequence[StoredObject], ask: Callable[[StoredObject], T]) -> Iterator[T | None]:
     from concurrent.futures import ThreadPoolExecutor, wait  # which take long to load
 
     # A store that does not answer is asked once.
     for first in objects[:1]:
-        yield _answered(first.url, partial(ask, first))
+        yield _unless_gone(first.url, partial(ask, first))
     with panics_unseen():
         pool = ThreadPoolExecutor(_AT_ONCE)
         try:
@@ -165,7 +160,12 @@ def _many_at_a_time(objects: Sequence[StoredObject], ask: Callable[[StoredObject
         finally:
             pool.shutdown(wait=False, cancel_futures=True)
     for other, answer in zip(objects[1:], answers, strict=True):
-        yield _answered(other.url, answer.result)
+        yield _unless_gone(other.url, answer.result)
+
+
+def _head(url: str) -> StoredObject:
+    bucket, key = split(url)
+    return _stored_object(bucket, _obstore(url).head(_store(bucket), key))
 
 
 def _first_bytes(file: StoredObject, length: int) -> bytes:
@@ -207,9 +207,18 @@ def _stored_object(bucket: str, meta: Any) -> StoredObject:
     )
 
 
+def _unless_gone(url: str, ask: Callable[[], T]) -> T | None:
+    """What the store answers, None if there is no such object."""
+    try:
+        return _answered(url, ask)
+    except FileNotFoundError:
+        return None
+
+
 def _answered(url: str, ask: Callable[[], T]) -> T:
     """What the store answers; FileNotFoundError if there is no such object, and other failures in words that help."""
     exceptions = _obstore(url).exceptions
+    denied = exceptions.PermissionDeniedError, exceptions.UnauthenticatedError
     bucket, _ = split(url)
     scheme = bucket.split(":")[0]
     try:
@@ -222,9 +231,7 @@ def _answered(url: str, ask: Callable[[], T]) -> T:
         if _NO_BUCKET.search(text):
             raise UsageError(f"{url}: there is no bucket {bucket}") from None
         # Of a list obstore says so in words alone.
-        if isinstance(error, exceptions.PermissionDeniedError | exceptions.UnauthenticatedError) or _DENIED.search(
-            text
-        ):
+        if isinstance(error, denied) or _DENIED.search(text):
             raise DeniedError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
         if isinstance(error, FileNotFoundError):
             raise
