@@ -219,14 +219,16 @@ def _min_expected_cost(arguments: RankingArguments) -> Bounded:
 
 def _min_dcf(arguments: RankingArguments) -> Bounded:
     bounded = _min_expected_cost(arguments)
-    costs = arguments.costs.values
-    naive = pl.min_horizontal(
-        [pl.col("p1").first() * costs[1][j] + pl.col("p0").first() * costs[0][j] for j in range(2)]
-    )
+    naive = pl.min_horizontal(cost.first() for cost in constant_costs(arguments.costs))
     defined = pl.when(naive > 0)
     return Bounded(
         defined.then(bounded.value / naive), defined.then(bounded.error / naive), defined.then(bounded.threshold)
     )
+
+
+def constant_costs(costs: CostMatrix) -> list[pl.Expr]:
+    """What it costs to decide all rows negative, and positive."""
+    return [pl.col("p1") * costs.values[1][j] + pl.col("p0") * costs.values[0][j] for j in range(2)]
 
 
 def threshold_cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, tnr: pl.Expr) -> pl.Expr:

@@ -123,11 +123,8 @@ def _of_gain(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
     of_steps = {"__ec_1": inside.then(run * mean).otherwise(0.0), "__ec_0": inside.then(rise * mean).otherwise(0.0)}
     # Of what is below a row, and half of its own cell.
     below = [(pl.col(name).cum_sum(reverse=True) - pl.col(name) / 2).over(GROUP) for name in of_steps]
-    start = {
-        "__ec_start": (_FPR - run).filter(_TPR > _P1).first().over(GROUP),
-        "__ec_area": ranking.auprg().value.over(GROUP),
-    }
-    moved = cells.with_columns(**of_steps, **start).with_columns(below)
+    start, area = (_FPR - run).filter(_TPR > _P1).first().over(GROUP), ranking.auprg().value.over(GROUP)
+    moved = cells.with_columns(**of_steps, __ec_start=start, __ec_area=area).with_columns(below)
     by_prior = pl.lit(0.0) if stated else pl.col("__ec_area") - 1 + pl.col("__ec_start") / _P1
     of_1, of_0 = (_P1 / _P0 * pl.col(name) for name in of_steps)
     mean_1, mean_0 = ((w * of).sum().over(GROUP) / n for w, of, n in ((_W1, of_1, _N1), (_W0, of_0, _N0)))
@@ -157,7 +154,7 @@ def _of_least_cost(cells: pl.DataFrame, matrix: CostMatrix, *, stated: bool, nor
     of_1, of_0 = c10 + (c11 - c10) * _ABOVE, c00 + (c01 - c00) * _ABOVE
     less_1 = less_0 = pl.col("__ec_least")
     if normalized:
-        never, always = (_P1 * costs[1][j] + _P0 * costs[0][j] for j in range(2))
+        never, always = ranking.constant_costs(matrix)
         naive = pl.min_horizontal(never, always)
         ratio, chosen = pl.col("__ec_least") / naive, pl.when(never <= always)
         less_1, less_0 = (ratio * chosen.then(costs[i][0]).otherwise(costs[i][1]) / naive for i in (1, 0))
@@ -181,9 +178,8 @@ def _of_equal_error(cells: pl.DataFrame, *, linear: bool) -> pl.DataFrame:
 
 def _of_hull_slopes(cells: pl.DataFrame) -> pl.DataFrame:
     """The influence on min Cllr: each row has the loss of the log-likelihood ratio that the slope of the hull is at its score."""
-    corners = ranking.hulls(cells, outer=False).with_columns(
-        pl.col(x).diff().over(GROUP).alias(f"__ec_{x}") for x in _STEPS
-    )
+    steps = (pl.col(x).diff().over(GROUP).alias(f"__ec_{x}") for x in _STEPS)
+    corners = ranking.hulls(cells, outer=False).with_columns(steps)
     moved = cells.with_columns(fpr=_FPR, tpr=_TPR)
     moved = moved.join(corners, on=[GROUP, *_STEPS], how="left", maintain_order="left")
     moved = moved.with_columns(pl.col("^__ec_(fpr|tpr)$").backward_fill().over(GROUP))
