@@ -45,7 +45,7 @@ def panics_unseen() -> Iterator[None]:
     """Keep off the terminal what Rust prints when it panics: the exception says so in one line. All else is printed after."""
     try:
         held, terminal = _held(), os.dup(2)
-    except OSError:
+    except (OSError, AttributeError):
         yield
         return
     is_within_another, begin = os.path.sameopenfile(held, terminal), os.lseek(held, 0, os.SEEK_CUR)
@@ -68,13 +68,14 @@ def panics_unseen() -> Iterator[None]:
 @cache
 def _held() -> int:
     """The file that keeps it, and a shell that prints it where this process dies before, as it does without memory."""
+    spawn = os.posix_spawn  # AttributeError where there is none, as on Windows
     held, name = tempfile.mkstemp()
     unread = os.open(name, os.O_RDONLY)
     os.unlink(name)
     with suppress(OSError, NotImplementedError):
         end, _ = os.pipe()  # the other end is open as long as this process
         files = [(os.POSIX_SPAWN_DUP2, end, 0), (os.POSIX_SPAWN_DUP2, 2, 1), (os.POSIX_SPAWN_DUP2, unread, 3)]
-        os.posix_spawn("/bin/sh", ["sh", "-c", "read -r end; cat <&3 >&2"], os.environ, file_actions=files, setsid=True)
+        spawn("/bin/sh", ["sh", "-c", "read -r end; cat <&3 >&2"], os.environ, file_actions=files, setsid=True)
         os.close(end)
     os.close(unread)
     return held
