@@ -156,8 +156,8 @@ def _compare(
     tables = []
     for some in apart:
         clustered = {**intervals, "cluster": None if clusters is None else _of_models(clusters.keys, some)}
-        columns = [scores[m] for m in some], _of_models(labels, some)
-        tables.append(_compare(frame, *columns, by, metrics, reference, clustered, keywords, execute, min_rows))
+        pair = [scores[m] for m in some], _of_models(labels, some)
+        tables.append(_compare(frame, *pair, by, metrics, reference, clustered, keywords, execute, min_rows))
     if tables:
         return validation.of_each_model(tables, key_names)
     frame, models = _models(frame, scores, labels[0], keywords, options, against, ranks, execute)
@@ -178,10 +178,8 @@ def _compare(
         tables = [execute(table) for table in rank_cells(frame, keys, pairs, models, grids, clusters)]
         cells = pl.concat([cells, *tables], how="diagonal")
     schema = cells.collect_schema()
-    return cells.map_batches(
-        partial(compared, comparison=comparison),
-        schema={**{name: schema[name] for name in key_names}, **validation.COLUMNS},
-    )
+    columns = {**{name: schema[name] for name in key_names}, **validation.COLUMNS}
+    return cells.map_batches(partial(compared, comparison=comparison), schema=columns)
 
 
 def _of_models(columns: Sequence[pl.Expr], models: Sequence[int]) -> pl.Expr | list[pl.Expr]:

@@ -90,11 +90,9 @@ def validate(
                     f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
                 )
         if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
-            values = (
-                lazy.select(rows.labels.label.drop_nulls().unique()).head(_COMPARED_VALUES).collect(engine="streaming")
-            )
-            name = rows.labels.label.meta.output_name()
-            messages += without_positives(name, values.to_series().sort(), checked.pos_label)
+            values = lazy.select(rows.labels.label.drop_nulls().unique()).head(_COMPARED_VALUES)
+            labels = values.collect(engine="streaming").to_series().sort()
+            messages += without_positives(labels.name, labels, checked.pos_label)
     if messages:
         raise InvalidDataError("\n".join(messages))
     return frame

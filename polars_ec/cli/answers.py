@@ -246,13 +246,14 @@ def answer_from_sketches(
     sketches = SketchFolder(folder)
     manifest = sketches.manifest()
     made_with = manifest.options
+    picked: Callable[[Sketch], Sketch] = lambda sketch: sketch  # noqa: E731
     for option, value in stated.items():
         if option in _CLUSTER_OPTIONS and made_with.get("--cluster") is None:
             raise UsageError(
                 f"{option} {value}: {folder} was sketched without clusters: sketch the log again with {option}, or report on it"
             )
         if option == "--score" and _picks(value, made_with[option]):
-            made_with = {**made_with, option: value}
+            made_with, picked = {**made_with, option: value}, partial(_picked, value)
         elif value != made_with[option]:
             recorded, requested = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
             raise UsageError(
@@ -263,9 +264,7 @@ def answer_from_sketches(
     options = dict(options)
     with refusals_as_usage_errors():
         try:
-            picks = made_with is not manifest.options
-            pick = partial(_picked, made_with["--score"]) if picks else lambda sketch: sketch
-            rolled_up = total(manifest, sketches.read, lambda one: _rolled_up(folder, pick(one), made_with, roll_up))
+            rolled_up = total(manifest, sketches.read, lambda one: _rolled_up(folder, picked(one), made_with, roll_up))
         except SketchError as error:
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)

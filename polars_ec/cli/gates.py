@@ -86,9 +86,8 @@ class Names:
             # The keys of groups are null in the row over all of them.
             said = {name: texts[row] for name, texts in columns.items() if texts[row] is not None or not totals[row]}
             parts = ["total"] if totals[row] else []
-            return ", ".join(
-                [*parts, *(f"{name}={'null' if v is None else _shortened(v)}" for name, v in said.items())]
-            )
+            shown = (f"{name}={'null' if v is None else _shortened(v)}" for name, v in said.items())
+            return ", ".join([*parts, *shown])
 
         return lambda row: name_of(row) or "the whole log"
 

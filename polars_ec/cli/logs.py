@@ -251,9 +251,8 @@ class FileLog:
 
     def _blame(self, error: BaseException) -> NoReturn:
         """The error as DataError, of the first file that cannot be read by itself, if there is one."""
-        discovery.check_names_and_magic(
-            [*self.headers, *self.files], self.kind
-        )  # which were in order when they were opened
+        # They were in order when they were opened.
+        discovery.check_names_and_magic([*self.headers, *self.files], self.kind)
         if len(self.files) > 1 and not self.is_unified and len({*map(tuple, self._schemas.values())}) > 1:
             raise DifferingFilesError(f"{self.name}: {why(error)}") from error
         self.check_rows()

@@ -41,9 +41,8 @@ def ranking_limits_of(
 ) -> tuple[Floats, Floats]:
     """On the scale of the metric, of effective `rows` by class; with the `bias` that the jackknife finds, so that they hold those about the value without it, too."""
     # Rows that make no difference say nothing of what other rows would.
-    variance = variance.only(
-        (variance.variance > 0) & ((rows.min(axis=-1) >= _FEW_ROWS) | (metric not in _AT_ONE_POINT))
-    )
+    enough = (rows.min(axis=-1) >= _FEW_ROWS) | (metric not in _AT_ONE_POINT)
+    variance = variance.only((variance.variance > 0) & enough)
     if metric == "auprg":
         # It has no lower end, and what it falls short of 1 is never below 0.
         low, high = limits(1 - value, variance, "log", level)
