@@ -22,7 +22,6 @@ from polars_ec.calibration.calibration import CALIBRATORS
 from polars_ec.exceptions import SketchError
 from polars_ec.sketches.files import description, write_tables
 from polars_ec.sketches.grid import WEIGHTS
-from tests.support.cases import mostly_slow
 from tests.support.sketch_files import KINDS, LOG, described, made, restated, same, written
 from tests.support.warehouse_tables import table_of
 
@@ -50,9 +49,7 @@ def arrow_table(path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "kind", mostly_slow(["binned", "exact", "weighted", "clustered and weighted"], ["clustered and weighted"])
-)
+@pytest.mark.parametrize("kind", ["binned", "exact", "weighted", "clustered and weighted"])
 def test_a_flipped_bit_changes_no_number(tmp_path, kind):
     """It is refused, or where Parquet does not use the byte, all is as it was."""
     sketch, path = made(kind), tmp_path / "sketch.parquet"

@@ -17,7 +17,7 @@ import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS
 from polars_ec.sketches.files import description, write_tables
-from tests.support.cases import CASES, mostly_slow
+from tests.support.cases import CASES
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, scores_of
 from tests.support.warehouse_tables import table_of
@@ -115,7 +115,7 @@ def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted,
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("label", mostly_slow([0, 1], [1]))
+@pytest.mark.parametrize("label", [0, 1])
 def test_bounds_where_the_bin_of_the_threshold_holds_one_class(label: int) -> None:
     """Phi near 0 where nearly all is decided alike is inside, though at the corner itself it is not defined."""
     top = [0.9, 0.901, 0.902, 0.903]

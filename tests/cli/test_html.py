@@ -102,7 +102,7 @@ def same(ours, theirs):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv", "hive", "duckdb"], ["duckdb"]))
+@pytest.mark.parametrize("name", ["log.parquet", "log.csv", "hive", "duckdb"])
 def test_page_of_rows(folder, made, tmp_path, name):
     source = f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name
     args = (source, *READ, *MONTHLY, "--title", "Delays", "--cluster", "day", "--min-rows", "250", *NEC)
@@ -153,7 +153,7 @@ ROLLED_UP = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("args", "asked"), mostly_slow(ROLLED_UP, ROLLED_UP[:1]))
+@pytest.mark.parametrize(("args", "asked"), ROLLED_UP)
 def test_page_of_sketches(folder, made, tmp_path, args, asked):
     """Of their sum, of groups rolled up, as it is of the sketch of the log."""
     own = LOG.ec.sketch("p", "y", by=["carrier", MONTH], cluster="day", cost_fn=5)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import gzip
 import socket
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import obstore
 import pytest
@@ -18,6 +17,7 @@ from polars_ec.cli.formats import metadata_names
 from polars_ec.cli.object_store import DeniedError, StoredObject, head
 from polars_ec.cli.terminal import DataError, UsageError, without_queries
 from tests.support.cli import READ, fails
+from tests.support.stores import serving, to_s3
 
 TREE = [
     "log/a.parquet",
@@ -269,14 +269,7 @@ def test_no_secret_is_told():
 def test_a_store_that_does_not_answer(monkeypatch):
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
-        for name, value in {
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{taken.getsockname()[1]}",
-            "AWS_ALLOW_HTTP": "true",
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_REGION": "us-east-1",
-        }.items():
-            monkeypatch.setenv(name, value)
+        to_s3(monkeypatch, f"http://127.0.0.1:{taken.getsockname()[1]}")
         line = fails(1, "report", "s3://unheard/x.csv", *READ, words=["s3://unheard/x.csv", "does not answer"])
     assert "secret" not in line
     monkeypatch.delenv("AWS_ALLOW_HTTP")
@@ -294,23 +287,10 @@ class Denying(BaseHTTPRequestHandler):
         self.send_header("Content-Length", "0")
         self.end_headers()
 
-    def log_message(self, *_):
-        """Say nothing."""
-
 
 @pytest.mark.quick("log")
 @pytest.mark.parametrize("key", ["log/", "log", "log/*.parquet", "log/month=1/**/x.csv"])
 def test_a_list_that_is_denied(monkeypatch, key):
-    with ThreadingHTTPServer(("127.0.0.1", 0), Denying) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        for name, value in {
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
-            "AWS_ALLOW_HTTP": "true",
-        }.items():
-            monkeypatch.setenv(name, value)
-        address = f"s3://denied{server.server_port}/{key}"
+    with serving(monkeypatch, Denying) as port:
+        address = f"s3://denied{port}/{key}"
         assert fails(1, "report", address, *READ).startswith(f"polars-ec: {address}: access is denied, with the AWS_")
-        server.shutdown()

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import os
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Thread
+from http.server import BaseHTTPRequestHandler
 
 import polars as pl
 import pytest
@@ -12,6 +11,7 @@ import pytest
 from polars_ec.cli.logs import FileLog
 from polars_ec.cli.questions import PageFile
 from tests.support.cli import READ, fails, invoke, sketch
+from tests.support.stores import serving
 
 OLD = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.3] * 50, "y": [1, 0, 0, 1] * 50, "day": ["2024-01-01", "2024-02-01"] * 100})
 # Of the same size, in text.
@@ -116,24 +116,11 @@ class Store(BaseHTTPRequestHandler):
         if not headers_alone:
             self.wfile.write(content[begin : end + 1])
 
-    def log_message(self, *_):
-        """Say nothing."""
-
 
 @pytest.fixture
 def address(monkeypatch):
-    with ThreadingHTTPServer(("127.0.0.1", 0), Store) as server:
-        Thread(target=server.serve_forever, daemon=True).start()
-        for name, value in {
-            "AWS_ACCESS_KEY_ID": "key",
-            "AWS_SECRET_ACCESS_KEY": "secret",
-            "AWS_REGION": "us-east-1",
-            "AWS_ENDPOINT_URL": f"http://127.0.0.1:{server.server_port}",
-            "AWS_ALLOW_HTTP": "true",
-        }.items():
-            monkeypatch.setenv(name, value)
-        yield f"s3://replaced{server.server_port}/log.csv"
-        server.shutdown()
+    with serving(monkeypatch, Store) as port:
+        yield f"s3://replaced{port}/log.csv"
 
 
 @pytest.mark.quick("report")

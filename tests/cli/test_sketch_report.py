@@ -7,7 +7,6 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_ec.cli.sketch_folder import SketchFolder, locked
-from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke, report
 from tests.support.sketch_jobs import LOG, MADE_WITH, same, sketch, write_files
 
@@ -113,7 +112,7 @@ NAMES = [
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "words"), mostly_slow(NAMES, NAMES[::2]))
+@pytest.mark.parametrize(("name", "words"), NAMES)
 def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
     log = pl.DataFrame({"p": [0.1, 0.9, 0.7, 0.2], "y": [0, 1, 0, 1], name: ["a", "a", "b", None]})
     for i in range(2):

@@ -17,7 +17,6 @@ import polars_ec as ec  # noqa: F401  (registers the namespace)
 from polars_ec.sketches import cells as cells_module
 from polars_ec.sketches import windows
 from polars_ec.sketches.cells import in_blocks
-from tests.support.cases import mostly_slow
 from tests.support.cli import ROOT, fails, invoke, sketch, typed
 
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
@@ -66,7 +65,7 @@ def last_days(day, number=7):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("prior", mostly_slow([0.3, "overall"], ["overall"]))
+@pytest.mark.parametrize("prior", [0.3, "overall"])
 def test_each_row_is_of_the_rows_of_its_days(sketches, tmp_path, prior):
     args = (
         *DAYS,

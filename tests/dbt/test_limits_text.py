@@ -26,7 +26,7 @@ def test_the_text_is_that_of_the_report_query(case: ReportCase, dialect: str) ->
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("dialect", mostly_slow(DIALECTS, ["trino"]))
+@pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize(
     "options",
     [

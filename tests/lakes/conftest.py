@@ -15,9 +15,10 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 
+from tests.support.stores import to_s3
+
 # Nobody checks the signature, and an owner there must be.
 SIGNED = "AWS4-HMAC-SHA256 Credential=key/20260101/us-east-1/s3/aws4_request, SignedHeaders=host, Signature=0"
-KEY, SECRET = "key-of-tests", "secret-of-tests"
 _numbers = itertools.count()
 
 
@@ -81,17 +82,6 @@ def environment(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setenv("GOOGLE_SERVICE_ACCOUNT_KEY", json.dumps(key))
     monkeypatch.setenv("GOOGLE_ALLOW_HTTP", "true")
     return endpoint
-
-
-def to_s3(monkeypatch: pytest.MonkeyPatch, endpoint: str) -> None:
-    for name, value in {
-        "AWS_ACCESS_KEY_ID": KEY,
-        "AWS_SECRET_ACCESS_KEY": SECRET,
-        "AWS_REGION": "us-east-1",
-        "AWS_ENDPOINT_URL": endpoint,
-        "AWS_ALLOW_HTTP": "true",
-    }.items():
-        monkeypatch.setenv(name, value)
 
 
 @pytest.fixture

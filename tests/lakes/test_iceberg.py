@@ -13,11 +13,11 @@ from pyiceberg.types import DoubleType, StringType
 import polars_ec as ec
 from polars_ec.cli import answers
 from polars_ec.cli.sketch_folder import SketchFolder
-from tests.lakes.conftest import KEY, SECRET
 from tests.lakes.logs import BY, LOG, is_report_of, make_log, write
 from tests.support.cli import READ, fails, invoke, process, typed_report
 from tests.support.iceberg_tables import folder_of, make_catalog, properties_in
 from tests.support.sketch_jobs import loaded, same
+from tests.support.stores import KEY, SECRET
 
 pytestmark = pytest.mark.lake
 

@@ -8,9 +8,9 @@ from contextlib import closing
 
 import pytest
 
-from tests.lakes.conftest import KEY, SECRET, to_s3
 from tests.lakes.logs import LOG, write
 from tests.support.cli import READ, fails
+from tests.support.stores import KEY, SECRET, to_s3
 
 pytestmark = pytest.mark.lake
 

@@ -7,7 +7,6 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.support.cases import mostly_slow
 from tests.support.oracle import beta_loss_of
 
 PARAMETERS = [0.001, 0.05, 0.3, 0.9, 1.0, 1.0 + 1e-9, 1.5, 1.99, 2.0, 7.3, 20.0]
@@ -15,7 +14,7 @@ POSTERIORS = [1e-10, 0.01, 0.2, 0.4, 0.49999, 0.5, 0.51, 0.8, 0.99, 1 - 1e-10]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("b", mostly_slow([0.001, 0.05, 0.7, 1.0, 2.7, 20.0], [0.001, 20.0]))
+@pytest.mark.parametrize("b", [0.001, 0.05, 0.7, 1.0, 2.7, 20.0])
 def test_series_against_mpmath(b: float) -> None:
     points = [(p, label) for label in (0, 1) for p in POSTERIORS]
     log = pl.DataFrame(points, schema=["p", "y"], orient="row").with_row_index("i")

@@ -72,7 +72,7 @@ def written(connection: duckdb.DuckDBPyConnection) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", mostly_slow([":memory:", "log.duckdb", "ec.duckdb"], ["log.duckdb"]))
+@pytest.mark.parametrize("name", [":memory:", "log.duckdb", "ec.duckdb"])
 def test_nothing_is_written_where_all_are_there(tmp_path: Path, name: str) -> None:
     database = name if name == ":memory:" else tmp_path / name
     with duckdb.connect(database) as connection:
