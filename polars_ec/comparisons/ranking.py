@@ -106,7 +106,7 @@ def _cell(model: Model, grid: Grid) -> pl.Expr:
     assert isinstance(rows.scores, BinaryScores)
     score = pl.when(rows.usable).then(rows.scores.score).otherwise(STAND_IN)
     index = rows.class_or_invalid(class_index(rows.labels))
-    return codes.of_unusable(codes.encoded(index, score, grid.bin(score, grid.scale.position(score))))
+    return codes.encoded(index, score, grid.bin(score, grid.scale.position(score)))
 
 
 # Estimates from cells as arrays.
@@ -447,7 +447,7 @@ def _placed(grid: Grid, counts: list[Counts], weighted: bool) -> tuple[RankingCe
 def _counts(cells: pl.DataFrame, grid: Grid, other: Grid | None = None) -> Counts:
     """The cells, but for rows that are not usable."""
     codes = [(CODE, grid), *([(OTHER_CODE, other)] if other is not None else [])]
-    usable = [pl.col(name).is_between(1, CellCodes(of_code).number - 2) for name, of_code in codes]
+    usable = [CellCodes(of_code).is_usable(pl.col(name)) for name, of_code in codes]
     used = cells.filter(pl.col(AMOUNT) > 0, *usable)
 
     def whole(name: str) -> Integers:

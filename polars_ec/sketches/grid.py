@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -13,7 +14,7 @@ from polars_ec.arguments.classes import UNKNOWN, ClassNames
 from polars_ec.arguments.keywords import parse_number
 from polars_ec.arguments.scales import POSTERIOR, SCALES, ScoreScale
 from polars_ec.exceptions import SketchError
-from polars_ec.numerics import Floats, np
+from polars_ec.numerics import np
 from polars_ec.scores.scores import sigmoid
 from polars_ec.typing import RankingScoreType
 
@@ -197,56 +198,34 @@ class Grid:
         return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)
 
 
-# The bins of posteriors by NumPy, whose logarithm takes a ninth of the engine's time. It may be off by one unit in the last place: that is
+# The logarithms of posteriors by NumPy, which may take a ninth of the engine's time. They may be off by one unit in the last place: that is
 # nothing to a loss, but next to an edge it is another bin. There the engine's logarithm decides, which is that of every SQL engine.
 
-# Rows that stay in the processor's cache from one step to the next.
-_ROWS = 2**15
+LOG_0, LOG_1 = "__log_0", "__log_1"
+"""Fields of the logarithms of the posteriors of class 0 and 1."""
+
 # Two logarithms that are off by a unit each, of numbers up to 64, are well within, in nats.
 _NEAR = 1e-12
 
 
-class PosteriorBins:
-    """Logarithms and bins of posteriors, some at a time: what it gives holds until it is asked again."""
+def posterior_logs(posterior: pl.Expr, grids: Sequence[Grid]) -> pl.Expr:
+    """Struct of the logarithms `LOG_0` and `LOG_1` of posteriors without nulls, whose difference is the position on these grids."""
+    fields = pl.Struct({LOG_0: pl.Float64, LOG_1: pl.Float64})
+    made = partial(_posterior_logs, resolutions=[grid._stated_resolution for grid in grids])
+    return posterior.map_batches(made, return_dtype=fields, is_elementwise=True)
 
-    def __init__(self, grid: Grid) -> None:
-        self._grid = grid
-        self._resolution = float(grid.resolution or 0)
-        # The same memory for each batch: new memory takes longer to get than to fill.
-        self._logs: Floats = np.empty((2, 0))
-        self._bins: np.ndarray[Any, np.dtype[np.int32]] = np.empty(0, dtype=np.int32)
-        self._work: Floats = np.empty((2, _ROWS))
 
-    def of(self, posterior: pl.Series) -> tuple[pl.Series, pl.Series, pl.Series]:
-        """`grid.logs` of posteriors without nulls, and their `grid.bin`."""
-        q = posterior.to_numpy()
-        if len(q) > len(self._bins):
-            self._logs, self._bins = np.empty((2, len(q))), np.empty(len(q), dtype=np.int32)
-        with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and what is infinite less itself
-            for start in range(0, len(q), _ROWS):
-                end = min(start + _ROWS, len(q))
-                self._fill(q[start:end], self._logs[:, start:end], self._bins[start:end])
-        log_0, log_1 = self._logs[:, : len(q)]
-        return pl.Series(log_0), pl.Series(log_1), pl.Series(self._bins[: len(q)])
-
-    def _fill(self, q: Floats, logs: Floats, bins: np.ndarray[Any, np.dtype[np.int32]]) -> None:
-        log_0, log_1 = logs
-        steps, work = self._work[:, : len(q)]
+def _posterior_logs(posterior: pl.Series, resolutions: Sequence[int]) -> pl.Series:
+    """By functions of NumPy on whole arrays, which let go of the interpreter's lock, so that several threads work at a time."""
+    q = posterior.to_numpy()
+    log_0, log_1, steps, work = np.empty((4, len(q)))
+    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and what is infinite less itself
         np.log(np.subtract(1, q, out=log_0), out=log_0)
         np.log(q, out=log_1)
-        np.multiply(np.subtract(log_1, log_0, out=steps), self._resolution, out=steps)
-        to_edge = np.abs(np.subtract(steps, np.rint(steps, out=work), out=work), out=work)
-        near = to_edge < self._resolution * _NEAR
-        if near.any():
-            log_0[near], log_1[near] = _by_the_engine(q[near])
-            steps[near] = (log_1[near] - log_0[near]) * self._resolution
-        lowest, highest = self._grid.infinite_bins
-        bins[:] = np.clip(np.floor(steps, out=work), lowest + 1, highest - 1, out=work)
-        if not -np.inf < steps.min() <= steps.max() < np.inf:
-            bins[steps == -np.inf] = lowest
-            bins[steps == np.inf] = highest
-
-
-def _by_the_engine(q: Floats) -> list[Floats]:
-    logs = POSTERIOR.share_logs(pl.lit(pl.Series(q)))
-    return [log.to_numpy() for log in pl.select(log.alias(str(i)) for i, log in enumerate(logs))]
+        for resolution in resolutions:
+            np.multiply(np.subtract(log_1, log_0, out=steps), resolution, out=steps)
+            near = np.abs(np.subtract(steps, np.rint(steps, out=work), out=work), out=work) < resolution * _NEAR
+            if near.any():
+                of_engine = POSTERIOR.share_logs(pl.lit(pl.Series(q[near])))
+                log_0[near], log_1[near] = pl.select(log.alias(str(i)) for i, log in enumerate(of_engine)).to_numpy().T
+    return pl.DataFrame({LOG_0: log_0, LOG_1: log_1}).to_struct(posterior.name)
