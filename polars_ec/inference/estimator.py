@@ -82,8 +82,9 @@ class Differences:
             variance = variance.only(np.isfinite(gap) & (~degenerate | equal))
             low, high = limits(gap, variance, "identity", level)
             p = two_sided_p(gap / variance.standard_error, np.fmax(variance.df, 1))
-        low, high, p = np.where(equal, gap, low), np.where(equal, gap, high), np.where(equal, 1.0, p)
-        return cls(value, reference, low, high, np.where(np.isnan(low), np.nan, p))
+        # The engine adds up the same values in another order each time.
+        low, high, p = np.where(equal, 0.0, low), np.where(equal, 0.0, high), np.where(equal, 1.0, p)
+        return cls(np.where(equal, reference, value), reference, low, high, np.where(np.isnan(low), np.nan, p))
 
 
 def adjusted(p: Floats) -> Floats:
