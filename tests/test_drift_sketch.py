@@ -231,7 +231,7 @@ def test_groups_are_taken_apart_some_after_the_others(monkeypatch: pytest.Monkey
     sketch = LOG.ec.sketch("p", "y", by=["week", "segment", "country"], cluster="user", resolution=8)
     calls = [{}, {"reference": "previous"}, {"mix": "country"}, {"prior": "overall"}]
     whole = [sketch.drift("nec", "nce", period="week", **call) for call in calls]
-    monkeypatch.setattr(cells_module, "_MOST_OF_BLOCK", 1000)
+    monkeypatch.setattr(cells_module, "MOST_OF_BLOCK", 1000)
     for found, call in zip(whole, calls, strict=True):
         assert_frame_equal(sketch.drift("nec", "nce", period="week", **call), found)
 

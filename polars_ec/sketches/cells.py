@@ -27,8 +27,8 @@ _MOST_ROWS = 2**63 - 1
 _OWN = "__ec_"
 
 _SIZE, _BLOCK = "__ec_size", "__ec_block"
-# Numbers that are made of a block, about.
-_MOST_OF_BLOCK = 2**22
+MOST_OF_BLOCK = 2**22
+"""Numbers that are made of a block, about."""
 
 C = TypeVar("C", bound="Cells")
 
@@ -143,7 +143,7 @@ def in_blocks(cells: C, within: Sequence[str], times: int = 1, least: int = 0) -
         return
     sizes = pl.concat(table.select(within) for table in tables).group_by(within).len(_SIZE)
     size = (join_groups(groups, sizes, within)[_SIZE].cast(pl.Int64) * times).clip(least)
-    groups = groups.with_columns((size.cum_sum() // _MOST_OF_BLOCK).alias(_BLOCK))
+    groups = groups.with_columns((size.cum_sum() // MOST_OF_BLOCK).alias(_BLOCK))
     if groups[_BLOCK].n_unique() == 1:
         yield cells
         return

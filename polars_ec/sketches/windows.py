@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -14,7 +14,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.inference.confidence import FEWEST_CLUSTERS
 from polars_ec.numerics import Bools, Integers, Numbers, np
 from polars_ec.scores.read import join_groups
-from polars_ec.sketches.cells import C, Cells, in_blocks, of_each_model
+from polars_ec.sketches.cells import MOST_OF_BLOCK, C, Cells, in_blocks, of_each_model
 from polars_ec.sketches.grid import AMOUNTS, BUCKET
 from polars_ec.sketches.sums import is_overall, prior_of_rows, runs_of
 
@@ -83,7 +83,20 @@ class Rolling:
         for _, part in of_each_model(cells) if is_overall(prior) else [({}, cells)]:
             stated = prior_of_rows(prior, part)
             for block in in_blocks(part, [key for key in part.keys if key != self.column], self.number):
-                yield self.rolled(block), stated
+                for some in self._in_runs(block):
+                    yield some, stated
+
+    def _in_runs(self, cells: C) -> Iterator[C]:
+        """The cells of the windows, of some after the others, where those of all would be many."""
+        rows = cells.frame.height + (0 if cells.coarse is None else cells.coarse.height)
+        # Cells of a window are at most those of its periods, which are in so many windows.
+        runs = min(-(-rows * self.number // MOST_OF_BLOCK), len(self.periods) - self.number + 1)
+        for run in np.array_split(np.arange(self.number - 1, len(self.periods)), runs):
+            periods = self.periods[int(run[0]) - self.number + 1 : int(run[-1]) + 1]
+            within = pl.col(self.column).is_between(periods[0], periods[-1])
+            yield replace(self, periods=periods).rolled(
+                cells.on_tables(lambda table, within=within: table.filter(within))
+            )
 
     def rolled(self, cells: C) -> C:
         """The cells of the windows, for each group that has rows in one of their periods."""

@@ -107,9 +107,11 @@ def test_what_fits_into_memory_block_by_block_is_the_same(monkeypatch: pytest.Mo
     sketch = log.ec.sketch("p", "y", by=["day", "segment"], cluster="user", weight="w", resolution=8)
     windows = sketch.rolling("day", periods=18)
     whole = windows.evaluate("nec", "auc_roc", interval=0.95), windows.drift("nce", reference="previous")
-    monkeypatch.setattr(cells_module, "_MOST_OF_BLOCK", 2000)
+    monkeypatch.setattr(cells_module, "MOST_OF_BLOCK", 2000)
     monkeypatch.setattr(rolling, "_TOGETHER", 1000)
+    monkeypatch.setattr(rolling, "MOST_OF_BLOCK", 2000)
     assert len(list(cells_module.in_blocks(sketch, ["segment"], 18))) > 3
+    assert len(list(windows._rolling.in_blocks(sketch, None))) > 10
     assert_frame_equal(windows.evaluate("nec", "auc_roc", interval=0.95), whole[0])
     assert_frame_equal(windows.drift("nce", reference="previous"), whole[1])
 

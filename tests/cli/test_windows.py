@@ -134,8 +134,9 @@ def test_groups_that_do_not_fit_into_memory_together(sketches, tmp_path, monkeyp
         seen.extend(found := [*in_blocks(cells, *args)])
         yield from found
 
-    monkeypatch.setattr(cells_module, "_MOST_OF_BLOCK", 20_000)
+    monkeypatch.setattr(cells_module, "MOST_OF_BLOCK", 20_000)
     monkeypatch.setattr(windows, "in_blocks", few_at_a_time)
+    monkeypatch.setattr(windows, "MOST_OF_BLOCK", 20_000)
     assert [invoke(command, *args).stdout for command in ("report", "drift")] == together
     assert len(seen) > 2
 
