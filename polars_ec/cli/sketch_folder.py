@@ -294,7 +294,7 @@ class CommonTypes:
         return CommonTypes(keys, self.cluster if cluster is None else cluster)
 
 
-_UNDONE = ".polars-ec-sketch.undone.json"
+_UNDONE, _VERIFIED = ".polars-ec-sketch.undone.json", ".polars-ec-sketch.verified.json"
 _POS_LABEL = "--pos-label "
 
 
@@ -303,6 +303,8 @@ class SketchFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        # Size and time of the files of sketches when they were written, or all that they hold was read.
+        self._verified: dict[str, list[int]] = {}
 
     @staticmethod
     def is_at(path: Path) -> bool:
@@ -333,16 +335,23 @@ class SketchFolder:
             raise DataError(f"{self.path}: the folder cannot be listed: {error.strerror}") from None
 
     def entries(self, *, verified: bool = False) -> tuple[dict[str, Entry], dict[str, Bad]]:
-        """The manifest by name of the sketch, and the files that are none; `verified`: by all of what they hold."""
+        """The manifest by name of the sketch, and the files that are none.
+
+        `verified`: by all that they hold, unless their size and time are those of when this was last looked at.
+        """
         good: dict[str, Entry] = {}
         bad: dict[str, Bad] = {}
+        earlier = _noted(self.path / _VERIFIED) if verified else {}
         for name in self._listed():
             if not name.endswith(SKETCH_SUFFIX) or name.startswith("."):
                 continue
             entry = self._entry(name)
             if verified and isinstance(entry, Entry):
                 try:
-                    self.read(name, entry)
+                    now = self._stamp(name)
+                    if earlier.get(name) != now:
+                        self.read(name, entry)
+                    self._verified[name] = now
                 except DataError as error:
                     entry = Bad(str(error), may_be_replaced=True)
             if isinstance(entry, Entry):
@@ -403,6 +412,21 @@ class SketchFolder:
         file = self.path / self.name_for(record.input)
         with _failures(file, "written"), whole_file(file, _PREFIX, durable=True) as temporary:
             sketch.write_parquet(temporary, metadata=record.encode())
+        self._verified[file.name] = self._stamp(file.name)
+
+    def _stamp(self, name: str) -> list[int]:
+        file = self.path / name
+        with _failures(file, "read"):
+            there = file.stat()
+        return [there.st_size, there.st_mtime_ns]
+
+    def leave_verified(self, names: Collection[str]) -> None:
+        """Note which sketches need not be read by the next run of the job."""
+        verified = {name: stamp for name, stamp in self._verified.items() if name in names}
+        file = self.path / _VERIFIED
+        if verified != _noted(file):
+            with _failures(file, "written"), whole_file(file, _PREFIX) as temporary:
+                temporary.write(json.dumps(verified).encode())
 
     def remove(self, name: str) -> None:
         file = self.path / name

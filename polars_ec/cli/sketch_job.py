@@ -214,6 +214,7 @@ class _Run:
                 "metrics: is --score-type right?"
             )
         folder.leave_undone({**earlier, **outcome.failures, **held})
+        folder.leave_verified(self.entries)
         return outcome
 
     def _inputs(self, paths: Sequence[str]) -> dict[str, discovery.Place]:

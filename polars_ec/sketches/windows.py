@@ -91,12 +91,10 @@ class Rolling:
         rows = cells.frame.height + (0 if cells.coarse is None else cells.coarse.height)
         # Cells of a window are at most those of its periods, which are in so many windows.
         runs = min(-(-rows * self.number // MOST_OF_BLOCK), len(self.periods) - self.number + 1)
-        for run in np.array_split(np.arange(self.number - 1, len(self.periods)), runs):
+        for run in np.array_split(np.arange(self.number - 1, len(self.periods)), max(runs, 1)):
             periods = self.periods[int(run[0]) - self.number + 1 : int(run[-1]) + 1]
-            within = pl.col(self.column).is_between(periods[0], periods[-1])
-            yield replace(self, periods=periods).rolled(
-                cells.on_tables(lambda table, within=within: table.filter(within))
-            )
+            within = cells.filter(pl.col(self.column).is_in(periods.implode()))
+            yield replace(self, periods=periods).rolled(within)
 
     def rolled(self, cells: C) -> C:
         """The cells of the windows, for each group that has rows in one of their periods."""

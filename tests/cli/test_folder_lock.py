@@ -90,7 +90,10 @@ def test_whatever_a_lock_and_its_note_hold(logs, tmp_path, content):
     for name in (".polars-ec-sketch.lock", ".polars-ec-sketch.reading.json"):
         (tmp_path / "out" / name).write_bytes(content)
     sketch(logs, out=tmp_path / "out")
-    assert {file.name for file in (tmp_path / "out").glob(".*")} == {".polars-ec-sketch.lock"}
+    assert {file.name for file in (tmp_path / "out").glob(".*")} == {
+        ".polars-ec-sketch.lock",
+        ".polars-ec-sketch.verified.json",
+    }
 
 
 def test_a_note_that_is_a_link_is_not_followed(logs, tmp_path):

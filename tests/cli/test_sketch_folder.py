@@ -280,6 +280,27 @@ def flipped(file):
     file.write_bytes(content)
 
 
+def test_a_run_reads_only_the_sketches_that_it_does_not_know(logs, out, monkeypatch):
+    def noted(self, name, entry):
+        seen.append(name)
+        return read(self, name, entry)
+
+    seen, read = [], SketchFolder.read
+    monkeypatch.setattr(SketchFolder, "read", noted)
+    assert f": 0 sketched, {FILES} unchanged" in sketch(logs, out=out).stdout
+    assert seen == []
+    touched = sketch_of(out, logs)
+    os.utime(touched, ns=(0, touched.stat().st_mtime_ns + 1))
+    sketch(logs, out=out)
+    assert seen == [touched.name]
+    # Nothing is known where the note is not what a run has left.
+    for content in (b"", b"[]", b'{"a": 1}', b"\xff"):
+        seen.clear()
+        (out / ".polars-ec-sketch.verified.json").write_bytes(content)
+        sketch(logs, out=out)
+        assert len(seen) == FILES
+
+
 @pytest.mark.quick("flipped")
 @pytest.mark.parametrize(
     "damage",
