@@ -11,7 +11,6 @@ from typing import Any, Self
 
 import polars as pl
 
-from polars_ec.numerics import np
 from polars_ec.sketches.grid import Grid
 
 CELL, COARSE, GROUP, NUMBER = "__cell", "__coarse", "__group", "__number"
@@ -174,7 +173,7 @@ def in_order(cells: pl.DataFrame, keys: Sequence[KeyCode], cell: Sequence[str]) 
         return _sorted(cells.with_columns(key.decoded() for key in keys), [*names, *cell])
     groups = cells.select(names).unique().with_row_index(GROUP)
     ordered = _sorted(groups.with_columns(key.decoded() for key in keys), names)
-    rank = pl.Series(GROUP, np.argsort(ordered[GROUP].to_numpy()).astype(np.uint32))
+    rank = ordered[GROUP].arg_sort()
     ranked = cells.join(groups.with_columns(rank), on=names, nulls_equal=True).drop(names)
     ranked = _sorted(ranked, [GROUP, *cell])
     return ordered.drop(GROUP)[ranked[GROUP]].hstack(ranked.drop(GROUP))

@@ -156,21 +156,16 @@ def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapp
         grid = replace(grid, resolution=None)
         rows = replace(columns, log=few.lazy()).in_cells(grid)
         tables = pl.collect_all(columns.counted(rows, grid), engine="streaming")
-    names, amounts, codes, coarse_codes = (
-        columns.names,
-        ["n", *columns.weights],
-        CellCodes(grid),
-        CellCodes(grid.coarse),
-    )
+    names, amounts = columns.names, ["n", *columns.weights]
     cells, sums, coarse = tables[0], None, None
     if grid.resolution is not None:
-        cells = cells.with_columns(**codes.decoded(pl.col(CELL)))
+        cells = cells.with_columns(**CellCodes(grid).decoded(pl.col(CELL)))
     if grid.has_sums:
         slots = cells.lazy().filter(pl.col("class") >= 0).group_by(*names, "class", "above").agg(pl.col(SUMS).sum())
         sums = in_order(slots.collect(), columns.codes, ["class", "above"]).with_columns(columns.named)
     cells = in_order(cells, columns.codes, ["class", *grid.cell_columns]).with_columns(columns.named)
     if cluster:
-        coarse = tables[1].with_columns(**coarse_codes.decoded(pl.col(COARSE)))
+        coarse = tables[1].with_columns(**CellCodes(grid.coarse).decoded(pl.col(COARSE)))
         coarse = in_order(coarse, columns.codes, [BUCKET, COARSE]).with_columns(columns.named)
         coarse = coarse.select(*names, BUCKET, "class", *grid.coarse.cell_columns, *amounts)
     cells = cells.select(*names, "class", *grid.cell_columns, *amounts)
@@ -179,7 +174,7 @@ def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapp
 
 @dataclass(frozen=True)
 class _LogColumns:
-    """The rows of all models side by side, to be cut apart in each batch, so that the log is read once."""
+    """The rows of all models side by side, and the plans of the pass over them, in which the log is read once."""
 
     log: pl.LazyFrame
     models: Mapping[str, Rows]
