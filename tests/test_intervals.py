@@ -398,6 +398,23 @@ def test_rates_of_0_and_1_have_a_width(right: bool) -> None:
             assert row["recall_ci_high"] == 1.0
 
 
+@pytest.mark.parametrize("n", [10, 40, 150])
+def test_rates_of_few_errors_are_held_whatever_the_rate(n: int) -> None:
+    # Every number of errors that n positives can make, each with its probability at a rate: there is nothing to simulate.
+    errors = np.arange(n + 1)
+    cells = pl.DataFrame({"g": errors.repeat(2), "d": [0, 1] * (n + 1), "y": 1})
+    cells = cells.with_columns(w=pl.when(d=0).then("g").otherwise(n - pl.col("g")))
+    log = cells.select(pl.exclude("w").repeat_by("w").explode(empty_as_null=False))
+    log = pl.concat([log, pl.DataFrame({"g": errors.repeat(20), "d": 0, "y": 0})], how="vertical_relaxed")
+    report = log.ec.report("d", "y", by="g", score_type="decision", metrics=["recall", "fnr"], interval=0.95).sort("g")
+    rates = np.geomspace(0.02 / n, 0.5, 400)
+    mass = stats.binom.pmf(errors, n, rates[:, None])
+    for name, truth in (("fnr", rates), ("recall", 1 - rates)):
+        low, high = (report[f"{name}_ci_{end}"].to_numpy() for end in ("low", "high"))
+        held = (low <= truth[:, None]) & (truth[:, None] <= high)
+        assert (mass * held).sum(axis=1).min() > 0.93
+
+
 def test_nec_beside_its_kink() -> None:
     log = pl.DataFrame({"y": [i % 5 == 0 for i in range(500)], "p": np.linspace(0, 1, 500)})
     costs = {

@@ -102,8 +102,8 @@ class Arguments:
     decision: int = 0
 
 
-Scale: TypeAlias = Literal["identity", "log", "logit", "atanh"]
-"""On which a metric is nearest to normal, so that its limits are symmetric there: shares on logit, losses on log, correlations on atanh."""
+Scale: TypeAlias = Literal["identity", "log", "ratio", "logit", "atanh"]
+"""On which a metric is nearest to normal: shares on logit, losses on log, correlations on atanh; on log too a ratio of two shares, of which either may be small."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher", "logit"),
         "informedness": Formula(lambda sums, _: rate_difference(sums), "higher", "atanh"),
         "mcc": Formula(lambda sums, _: mcc(sums), "higher", "atanh", binary=False, square=True),
-        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "log"),
-        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower", "log"),
+        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "ratio"),
+        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower", "ratio"),
         "net_benefit": Formula(lambda sums, a: net_benefit(sums, a.p_t), "higher", "identity"),
         "precision_gain": Formula(lambda sums, _: precision_gain(sums), "higher", "identity"),
         "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher", "identity"),

@@ -152,7 +152,9 @@ class Estimator(Estimate):
                 at_ends = [at_boundary(scale, value) for scale, value in zip(scales, values.T, strict=True)]
                 moved = np.where(np.stack(at_ends, axis=-1), moved, values)
         variances = (moments.variance(slopes[..., m]) for m in range(len(scales)))
-        return _limits_of_each(values, moved, variances, self.known[:, None], scales, level)
+        # Of two classes the value with pseudo-counts is the centre, which these move away from the boundary.
+        skewed = self.with_pseudocounts is not None and n_classes == 2
+        return _limits_of_each(values, moved, variances, self.known[:, None], scales, level, skewed=skewed)
 
     def _cluster_limits(self, clusters: Clusters, scales: Sequence[Scale], level: float, values: Floats) -> Limits:
         """At the boundary, as in rates of 0 or 1, the limits of as many independent rows as there are clusters."""
@@ -332,12 +334,20 @@ class Estimator(Estimate):
 
 
 def _limits_of_each(
-    values: Floats, centres: Floats, variances: Iterable[Variance], known: Bools, scales: Sequence[Scale], level: float
+    values: Floats,
+    centres: Floats,
+    variances: Iterable[Variance],
+    known: Bools,
+    scales: Sequence[Scale],
+    level: float,
+    *,
+    skewed: bool = False,
 ) -> Limits:
     """Limits of metrics about their centres, so far apart that they hold the values; NaN where they are not known."""
     lows, highs = np.full_like(values, np.nan), np.full_like(values, np.nan)
     for m, (scale, variance) in enumerate(zip(scales, variances, strict=True)):
-        lows[:, m], highs[:, m] = extended(*limits(centres[:, m], variance, scale, level), values[:, m])
+        ends = limits(centres[:, m], variance, scale, level, skewed=skewed)
+        lows[:, m], highs[:, m] = extended(*ends, values[:, m])
     shown = known & np.isfinite(values)
     return np.where(shown, lows, np.nan), np.where(shown, highs, np.nan)
 
