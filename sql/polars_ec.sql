@@ -3304,8 +3304,9 @@ CREATE OR REPLACE MACRO ec._further(scale, skew, t) AS
 CREATE OR REPLACE MACRO ec._has_square(x) AS x = 0 OR abs(x) > 1e-140 AND abs(x) < 1e140;
 -- Beyond this an exponential is infinite.
 CREATE OR REPLACE MACRO ec._has_end(scale, z) AS NOT scale IN ('log', 'ratio') OR z < 709.78;
--- Where every row is surely wrong a Brier score is 1.
-CREATE OR REPLACE MACRO ec._at_most(name, x) AS CASE WHEN name = 'brier' AND x > 1 THEN 1 ELSE x END;
+-- Where every row is surely wrong a Brier score is 1, and a cost the larger one.
+CREATE OR REPLACE MACRO ec._at_most(name, x, cost) AS
+    CASE name WHEN 'brier' THEN least(x, 1) WHEN 'expected_cost' THEN least(x, cost) WHEN 'bayes_risk' THEN least(x, cost) ELSE x END;
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
 -- in between is planned wherever it is used, and quantiles are long.)
 CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
@@ -3322,7 +3323,7 @@ CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
                   AND ec._has_end(scale, _ec_to) AS _ec_shown
         FROM _ec_ends)
     SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_from), estimate) END AS low,
-           CASE WHEN _ec_shown THEN greatest(ec._at_most(name, ec._inverse(scale, _ec_to)), estimate) END AS high
+           CASE WHEN _ec_shown THEN greatest(ec._at_most(name, ec._inverse(scale, _ec_to), greatest(_ec_fn, _ec_fp)), estimate) END AS high
     FROM _ec_known;
 
 -- The limits of a group by the names of metrics.
@@ -3427,7 +3428,7 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_fewer')),
     _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
     _ec_means AS MATERIALIZED (
-        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, g00, g01, g10, g11, whole, total0, total1,
+        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, _ec_fn, _ec_fp, g00, g01, g10, g11, whole, total0, total1,
                squares, squares0, squares1, number, alone, ec._in_one(total0, squares0) AS one0, ec._in_one(total1, squares1) AS one1,
                CASE WHEN total0 > 0 THEN (g00 * x00 + g01 * x01) / total0 ELSE 0 END AS mean0,
                CASE WHEN total1 > 0 THEN (g10 * x10 + g11 * x11) / total1 ELSE 0 END AS mean1
@@ -3438,7 +3439,7 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_of_rows AS (
         SELECT _ec_id, at_prior, name, value, variance AS variance_, df AS df_ FROM ec._spread_of_rows('_ec_enlarged', '_ec_both')),
     _ec_spread AS (
-        SELECT _ec_id, at_prior, name, scale, known AND (NOT no_width OR family = 'decisions') AS known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value, at_end AS skewed,
+        SELECT _ec_id, at_prior, name, scale, _ec_fn, _ec_fp, known AND (NOT no_width OR family = 'decisions') AS known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value, at_end AS skewed,
                CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
         FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (no_width OR ec._is_at_end(scale, estimate)), false) AS at_end
               FROM (SELECT *, variance <= pow(1e-9 * estimate, 2) AS no_width FROM _ec_of_clusters)

@@ -294,6 +294,15 @@ def test_limits_stay_in_the_range_of_the_metric(cluster: str | None) -> None:
     assert sketch["brier_ci_high"].to_list() == [1]
     three = log.ec.report("q", "of_three", metrics=["brier"], interval=0.999, cluster=cluster)
     assert three["brier_ci_high"].item() == pytest.approx(2 / 3)
+    missed = pl.DataFrame({"p": [0.01] * 8 + [0.9], "y": [1] * 8 + [0], "id": range(9)})
+    costly = {"cost_fn": 5, "interval": 0.999, "metrics": ["expected_cost", "bayes_risk", "nec"], "cluster": cluster}
+    rows = missed.ec.report("p", "y", **costly).row(0, named=True)
+    assert rows["expected_cost_ci_high"] == 5
+    assert rows["nec_ci_high"] > 9 or not has_limits(rows, "nec")
+    rows = missed.with_columns(cost=5.0).ec.report("p", "y", **costly | {"cost_fn": "cost"}).row(0, named=True)
+    assert rows["expected_cost_ci_high"] > 5
+    sketch = missed.ec.sketch("p", "y", cluster=cluster, cost_fn=5)
+    assert sketch.evaluate("expected_cost", cost_fn=5, interval=0.999)["expected_cost_ci_high"].to_list() == [5]
     few = log.head(4).ec.report("p", "y", metrics=LOSSES, interval=1 - 1e-9, cluster=cluster).row(0, named=True)
     assert not any(has_limits(few, name) for name in LOSSES)
 

@@ -255,8 +255,10 @@ def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
     return _OTHER_SCALES.get(name, "logit") if formula is None else formula.scale
 
 
-def highest(name: str, n_classes: int) -> float:
-    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong."""
+def highest(name: str, n_classes: int, costs: CostMatrix | None = None) -> float:
+    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong, and of a cost, the largest of `costs`."""
+    if costs is not None and name in ("expected_cost", "bayes_risk"):
+        return float(max(map(max, costs.values)))
     return 2 / n_classes if name == "brier" else float("inf")
 
 

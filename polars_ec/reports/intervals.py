@@ -517,7 +517,13 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         of_table, at = formula.of_table(moments), 0
         low, high = estimator.interval(scales, request, of_table)
         n_classes = features.model.rows.costs.n_classes
-        most = [highest(of.metric, n_classes) for of in family.estimates for _ in range(of.width or 1)]
+        # Costs of the rows may be of any size.
+        any_cost = isinstance(features, CostFeatures)
+        most = [
+            highest(of.metric, n_classes, None if any_cost else of.costs or CostMatrix.zero_one(2))
+            for of in family.estimates
+            for _ in range(of.width or 1)
+        ]
         ends = low, np.minimum(high, np.fmax(most, of_table))
         for estimate in family.estimates:
             width = estimate.width or 1
