@@ -105,6 +105,11 @@ class Moments:
         return effective_rows(self.weight, self.weight2)
 
     @property
+    def rows_of_decisions(self) -> Floats:
+        """(groups, decisions): effective sample size of one-hot features."""
+        return effective_rows(self.linear.sum(axis=1), np.einsum("gkff->gf", self.square))
+
+    @property
     def varies(self) -> Bools:
         """(groups,): whether the rows of some class differ in a feature, by more than rounding."""
         of_each = np.einsum("...ff->...f", self.square)

@@ -251,8 +251,7 @@ class Estimator(Estimate):
         added = effective_rows(wrong, np.einsum("gkff->gkf", smoothed.square - moments.square))
         errors = np.concatenate([added.sum(axis=axis) for axis in (-1, -2)], axis=1)
         moved = self.formula(np.concatenate([smoothed.linear[None], smoothed.linear - np.moveaxis(left, 1, 0)]))
-        decided = effective_rows(smoothed.linear.sum(axis=1), np.einsum("gkff->gf", smoothed.square))
-        rows = np.concatenate([smoothed.rows, decided], axis=1)
+        rows = np.concatenate([smoothed.rows, smoothed.rows_of_decisions], axis=1)
         variances, known = [], []
         for m, (value, scale) in enumerate(zip(values.T, scales, strict=True)):
             with np.errstate(all="ignore"):

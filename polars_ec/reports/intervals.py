@@ -418,6 +418,9 @@ IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
 # Numbers of a table of changed sums that are made at a time.
 _BLOCK = 2**22
 
+# With fewer rows decided for one of many classes these have no limits: all of the few being right would say that all others are.
+_FEWEST_DECIDED = {"macro_precision": 15, "macro_f1": 5}
+
 # More sums of a group than this have no limits.
 _MOST_SUMS = 40_000
 
@@ -526,9 +529,10 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         ]
         ends = low, np.minimum(high, np.fmax(most, of_table))
         for estimate in family.estimates:
-            width = estimate.width or 1
+            width, fewest = estimate.width or 1, _FEWEST_DECIDED.get(estimate.metric)
+            few = fewest is not None and n_classes > 2 and moments.rows_of_decisions.min(axis=-1) < fewest
             for end, values in zip((LOW, HIGH), ends, strict=True):
-                columns[f"{estimate.column}{end}"] = values[:, at : at + width]
+                columns[f"{estimate.column}{end}"] = np.where(np.c_[few], np.nan, values[:, at : at + width])
             at += width
     if family.kinked is not None:
         constant = Estimator(lambda _: features.constant_costs, *features.undecided(moments, clusters))

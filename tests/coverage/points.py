@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from scipy.special import logit
 
 import polars_ec as ec
-from tests.coverage.classes import THREE_CLASSES, draw_classes, truths_of_classes
+from tests.coverage.classes import FIVE_CLASSES, THREE_CLASSES, Classes, draw_classes, truths_of_classes
 from tests.coverage.systems import COST_FN, Sample, System, draw, truths
 
 LEVEL = 0.95
@@ -150,6 +151,9 @@ def points(groups: int) -> Iterator[Point]:
     yield Point("worse scores, 50 clusters", replace(worse, rows=1000, clusters=50), (Promise(parts, 0.92),), "drift")
     yield Point("300 rows", Sample(groups, 300), (Promise(OF_CLASSES, 0.93),), "classes")
     yield Point("40 clusters", Sample(groups, 600, clusters=40), (Promise(OF_CLASSES, 0.92),), "classes")
+    # With fewer than 15 decisions of a class macro precision has no interval.
+    rare = (Promise(("macro_precision", "macro_f1", "macro_recall"), 0.93),)
+    yield Point("1,500 rows, a rare one", Sample(groups, 1500), rare, "5 classes", may_lack=0.35)
 
 
 def counts(point: Point, seed: int) -> list[Counted]:
@@ -218,10 +222,10 @@ def _compare(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
     return wide, {name: of_model[name] - of_reference[name] for name in names}
 
 
-def _classes(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
-    score = pl.concat_arr("p0", "p1", "p2").alias("p")
+def _classes(point: Point, log: pl.DataFrame, names: tuple[str, ...], system: Classes = THREE_CLASSES) -> Answer:
+    score = pl.concat_arr(f"p{k}" for k in range(len(system.priors))).alias("p")
     table = log.ec.report(score, "y", by="group", metrics=list(names), **_options(point))
-    return table, truths_of_classes(THREE_CLASSES)
+    return table, truths_of_classes(system)
 
 
 def _two_months(sample: Sample, seed: int) -> pl.DataFrame:
@@ -246,11 +250,16 @@ def _drift(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
     }
 
 
-_DRAWN: Mapping[str, Callable[[Sample, int], pl.DataFrame]] = {"classes": draw_classes, "drift": _two_months}
+_DRAWN: Mapping[str, Callable[[Sample, int], pl.DataFrame]] = {
+    "classes": draw_classes,
+    "5 classes": partial(draw_classes, system=FIVE_CLASSES),
+    "drift": _two_months,
+}
 _DOORS: Mapping[str, Callable[[Point, pl.DataFrame, tuple[str, ...]], Answer]] = {
     "report": _report,
     "evaluate": _evaluate,
     "compare": _compare,
     "drift": _drift,
     "classes": _classes,
+    "5 classes": partial(_classes, system=FIVE_CLASSES),
 }
