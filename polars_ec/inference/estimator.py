@@ -154,12 +154,13 @@ class Estimator(Estimate):
         variances = (moments.variance(slopes[..., m]) for m in range(len(scales)))
         # Of two classes the value with pseudo-counts is the centre, which these move away from the boundary.
         skewed = self.with_pseudocounts is not None and n_classes == 2
-        return _limits_of_each(values, moved, variances, self.known[:, None], scales, level, skewed=skewed)
+        moved = np.where(self.known[:, None], moved, np.nan)
+        return _limits_of_each(values, moved, variances, scales, level, skewed)
 
     def _cluster_limits(self, clusters: Clusters, scales: Sequence[Scale], level: float, values: Floats) -> Limits:
         """At the boundary, as in rates of 0 or 1, the limits of as many independent rows as there are clusters."""
         variances = [clusters.variance(self.slopes[..., m]) for m in range(len(scales))]
-        lows, highs = _limits_of_each(values, values, variances, self.known[:, None], scales, level)
+        lows, highs = _limits_of_each(values, np.where(self.known[:, None], values, np.nan), variances, scales, level)
         ends = np.zeros(values.shape, dtype=bool)
         for m, (value, variance, scale) in enumerate(zip(values.T, variances, scales, strict=True)):
             shown = self.known & np.isfinite(value) & np.isfinite(variance.df)
@@ -232,7 +233,7 @@ class Estimator(Estimate):
             known.append(~at_boundary(scale, value) & ~is_degenerate(variance.variance, value) & defined)
         every_class = (whole.sum(axis=2) > 0).all(axis=1)
         shown = every_class[:, None] & np.stack(known, axis=-1)
-        return _limits_of_each(values, values, variances, shown, scales, level)
+        return _limits_of_each(values, np.where(shown, values, np.nan), variances, scales, level)
 
     def _boundary_limits(self, moments: Moments, values: Floats, scales: Sequence[Scale], level: float) -> Limits:
         """Limits of metrics at the boundary of their scale, such as rates of 0 and 1; NaN for all others. One-hot features.
@@ -262,7 +263,7 @@ class Estimator(Estimate):
             known.append(at_boundary(scale, value) & (variance > 0))
         every_class = np.asarray((moments.rows > 0).all(axis=-1))
         shown = every_class[:, None] & np.stack(known, axis=-1)
-        return _limits_of_each(values, moved[0], variances, shown, scales, level)
+        return _limits_of_each(values, np.where(shown, moved[0], np.nan), variances, scales, level)
 
     def near_kink(self) -> Bools:
         """Whether the two lowest metrics, the costs of constant decisions, differ by less than two standard errors: NEC has a kink there, (groups,)."""
@@ -336,19 +337,16 @@ def _limits_of_each(
     values: Floats,
     centres: Floats,
     variances: Iterable[Variance],
-    known: Bools,
     scales: Sequence[Scale],
     level: float,
-    *,
     skewed: bool = False,
 ) -> Limits:
-    """Limits of metrics about their centres, so far apart that they hold the values; NaN where they are not known."""
+    """Limits of metrics about their centres, so far apart that they hold the values; NaN where a value or centre is not known."""
     lows, highs = np.full_like(values, np.nan), np.full_like(values, np.nan)
     for m, (scale, variance) in enumerate(zip(scales, variances, strict=True)):
         ends = limits(centres[:, m], variance, scale, level, skewed=skewed)
-        lows[:, m], highs[:, m] = extended(*ends, values[:, m])
-    shown = known & np.isfinite(values)
-    return np.where(shown, lows, np.nan), np.where(shown, highs, np.nan)
+        lows[:, m], highs[:, m] = extended(*ends, np.where(np.isfinite(values[:, m]), values[:, m], np.nan))
+    return lows, highs
 
 
 def _random_parts(moments: Moments, n_parts: int, seed: int) -> Floats:

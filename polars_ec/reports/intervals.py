@@ -104,9 +104,7 @@ class Features(ABC):
 class CountFeatures(Features):
     """The presence of a row."""
 
-    @property
-    def n_features(self) -> int:
-        return 1
+    n_features = 1
 
     def linear(self, read: Read) -> Numbers:
         return read("count")[..., None]
@@ -203,9 +201,7 @@ class LossFeatures(Features):
 
     loss: str
 
-    @property
-    def n_features(self) -> int:
-        return 2
+    n_features = 2
 
     @property
     def values(self) -> Sequence[str]:
@@ -226,9 +222,7 @@ class LossFeatures(Features):
 class CostFeatures(Features):
     """What an error would cost the row, and what it does."""
 
-    @property
-    def n_features(self) -> int:
-        return 3
+    n_features = 3
 
     @property
     def values(self) -> Sequence[str]:
@@ -513,7 +507,8 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
     if family.estimates:
-        scales = [interval_scale(of.metric, of.costs) for of in family.estimates for _ in range(of.width or 1)]
+        of_values = [of for of in family.estimates for _ in range(of.width or 1)]
+        scales = [interval_scale(of.metric, of.costs) for of in of_values]
         formula = _MetricFormula(chunk.table, family)
         resampled = None if features.values is None else partial(chunk.resampled, features, features.values)
         estimator = Estimator(formula.of_groups, moments, clusters, features.pseudocounts, resampled=resampled)
@@ -521,12 +516,8 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         low, high = estimator.interval(scales, request, of_table)
         n_classes = features.model.rows.costs.n_classes
         # Costs of the rows may be of any size.
-        any_cost = isinstance(features, CostFeatures)
-        most = [
-            highest(of.metric, n_classes, None if any_cost else of.costs or CostMatrix.zero_one(2))
-            for of in family.estimates
-            for _ in range(of.width or 1)
-        ]
+        costs = [None if isinstance(features, CostFeatures) else of.costs or CostMatrix.zero_one(2) for of in of_values]
+        most = [highest(of.metric, n_classes, cost) for of, cost in zip(of_values, costs, strict=True)]
         ends = low, np.minimum(high, np.fmax(most, of_table))
         for estimate in family.estimates:
             width, fewest = estimate.width or 1, _FEWEST_DECIDED.get(estimate.metric)

@@ -327,9 +327,8 @@ class ReportLimits:
             if metric.name == KINK:
                 taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
                 continue
-            largest = highest(metric.name, 2, self.costs)
-            most = self.writer.number(largest)
-            above = "" if largest == math.inf else f"WHEN ec_high > {most} AND ec_value <= {most} THEN {most} "
+            most = self.writer.number(highest(metric.name, 2, self.costs))
+            above = "" if "inf" in most else f"WHEN ec_high > {most} AND ec_value <= {most} THEN {most} "
             taken[f"ec_low_{i}"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_low END)"
             taken[f"ec_high_{i}"] = f"MAX(CASE WHEN ec_metric <> {i} THEN NULL {above}ELSE ec_high END)"
         return taken
