@@ -70,7 +70,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('precision', 'decisions', 'logit', true), ('recall', 'decisions', 'logit', false), ('f1', 'decisions', 'logit', true),
                  ('specificity', 'decisions', 'logit', false), ('fpr', 'decisions', 'logit', false), ('fnr', 'decisions', 'logit', false),
                  ('informedness', 'decisions', 'atanh', false), ('mcc', 'decisions', 'atanh', true),
-                 ('lr_plus', 'decisions', 'log', false), ('lr_minus', 'decisions', 'log', false),
+                 ('lr_plus', 'decisions', 'ratio', false), ('lr_minus', 'decisions', 'ratio', false),
                  ('precision_gain', 'decisions', 'identity', true), ('recall_gain', 'decisions', 'identity', true),
                  ('cross_entropy', 'log_loss', 'log', true), ('nce', 'log_loss', 'log', true),
                  ('brier', 'brier', 'log', true), ('nbs', 'brier', 'log', true), ('ec: kink', 'constant', 'identity', false))
@@ -173,43 +173,57 @@ CREATE OR REPLACE MACRO ec._spread_of_rows(slopes, moments) AS TABLE
 -- Limits --------------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._forward(scale, x) AS
-    CASE scale WHEN 'log' THEN CASE WHEN x > 0 THEN ln(x) END
+    CASE scale WHEN 'log' THEN CASE WHEN x > 0 THEN ln(x) END WHEN 'ratio' THEN CASE WHEN x > 0 THEN ln(x) END
                WHEN 'logit' THEN CASE WHEN x > 0 AND x < 1 THEN ln(x) + ec._minus_log1m(x) END
                WHEN 'atanh' THEN CASE WHEN abs(x) < 1 THEN atanh(x) END
                ELSE x END;
 CREATE OR REPLACE MACRO ec._inverse(scale, z) AS
-    CASE scale WHEN 'log' THEN exp(z) WHEN 'logit' THEN 1 / (1 + exp(-z)) WHEN 'atanh' THEN tanh(z) ELSE z END;
+    CASE scale WHEN 'log' THEN exp(z) WHEN 'ratio' THEN exp(z) WHEN 'logit' THEN 1 / (1 + exp(-z)) WHEN 'atanh' THEN tanh(z) ELSE z END;
 CREATE OR REPLACE MACRO ec._runs_at(scale, x) AS
-    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x))
+    CASE scale WHEN 'log' THEN ec._ratio(1, x) WHEN 'ratio' THEN ec._ratio(1, x) WHEN 'logit' THEN ec._ratio(1, x * (1 - x))
                WHEN 'atanh' THEN ec._ratio(1, 1 - x * x) ELSE 1 END;
 CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
-    CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'identity' THEN false
+    CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'ratio' THEN NOT x > 0 WHEN 'identity' THEN false
                ELSE least(CASE scale WHEN 'atanh' THEN x + 1 ELSE x END, 1 - x) <= 1e-12 END;
 
 CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
          ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
-CREATE OR REPLACE MACRO ec._half_width(level, variance, df, scale, centre) AS
-    ec._half_width_of(ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END), variance, scale, centre);
+-- Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end of the scale: with fewer
+-- than 20 errors the limit at that end is further away. A value leans to the lower end by 1 to -1; a ratio to both.
+CREATE OR REPLACE MACRO ec._leans(scale, x) AS
+    CASE scale WHEN 'log' THEN 1 WHEN 'ratio' THEN 1 WHEN 'logit' THEN 1 - 2 * x WHEN 'atanh' THEN -x ELSE 0 END;
+CREATE OR REPLACE MACRO ec._times_logit(scale) AS CASE scale WHEN 'atanh' THEN 2 ELSE 1 END;
+CREATE OR REPLACE MACRO ec._skew(scale, x, half) AS
+    CASE WHEN half < 100 THEN ec._leans(scale, x) * ec._times_logit(scale) * half * ec._times_logit(scale) * half ELSE 0 END;
+CREATE OR REPLACE MACRO ec._skew_above(scale, skew) AS CASE scale WHEN 'ratio' THEN skew ELSE -skew END;
+CREATE OR REPLACE MACRO ec._further(scale, skew, t) AS
+    CASE WHEN 20 * skew > t * t THEN (skew / 4 + skew * skew / 8) / ec._times_logit(scale) ELSE 0 END;
 -- The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
 CREATE OR REPLACE MACRO ec._has_square(x) AS x = 0 OR abs(x) > 1e-140 AND abs(x) < 1e140;
 -- Beyond this an exponential is infinite.
-CREATE OR REPLACE MACRO ec._has_end(scale, z) AS scale <> 'log' OR z < 709.78;
--- Where every row is surely wrong a Brier score is 1.
-CREATE OR REPLACE MACRO ec._at_most(name, x) AS CASE WHEN name = 'brier' AND x > 1 THEN 1 ELSE x END;
+CREATE OR REPLACE MACRO ec._has_end(scale, z) AS NOT scale IN ('log', 'ratio') OR z < 709.78;
+-- Where every row is surely wrong a Brier score is 1, and a cost the larger one.
+CREATE OR REPLACE MACRO ec._at_most(name, x, cost) AS
+    CASE name WHEN 'brier' THEN least(x, 1) WHEN 'expected_cost' THEN least(x, cost) WHEN 'bayes_risk' THEN least(x, cost) ELSE x END;
 -- Limits around the centre, so far apart that they hold the value; none where either is none. (MATERIALIZED, for what is only named
 -- in between is planned wherever it is used, and quantiles are long.)
 CREATE OR REPLACE MACRO ec._limits(spread, level) AS TABLE
     WITH _ec_widths AS MATERIALIZED (
-        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width(level, variance, df, scale, value) AS _ec_half
-        FROM query_table(spread)),
+        SELECT *, ec._forward(scale, value) AS _ec_at, ec._half_width_of(_ec_t, variance, scale, value) AS _ec_half
+        FROM (SELECT *, ec.t_quantile(0.5e0 + level / 2, CASE WHEN df > 1 AND NOT isnan(df) THEN df ELSE 1 END) AS _ec_t
+              FROM query_table(spread))),
+    _ec_ends AS (
+        SELECT *, _ec_at - _ec_half - ec._further(scale, _ec_skew, _ec_t) AS _ec_from,
+               _ec_at + _ec_half + ec._further(scale, ec._skew_above(scale, _ec_skew), _ec_t) AS _ec_to
+        FROM (SELECT *, CASE WHEN skewed THEN ec._skew(scale, value, _ec_half) ELSE 0 END AS _ec_skew FROM _ec_widths)),
     _ec_known AS (
         SELECT *, known AND isfinite(estimate) AND isfinite(_ec_at) AND isfinite(_ec_half) AND ec._has_square(value)
-                  AND ec._has_end(scale, _ec_at + _ec_half) AS _ec_shown
-        FROM _ec_widths)
-    SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_at - _ec_half), estimate) END AS low,
-           CASE WHEN _ec_shown THEN greatest(ec._at_most(name, ec._inverse(scale, _ec_at + _ec_half)), estimate) END AS high
+                  AND ec._has_end(scale, _ec_to) AS _ec_shown
+        FROM _ec_ends)
+    SELECT *, CASE WHEN _ec_shown THEN least(ec._inverse(scale, _ec_from), estimate) END AS low,
+           CASE WHEN _ec_shown THEN greatest(ec._at_most(name, ec._inverse(scale, _ec_to), greatest(_ec_fn, _ec_fp)), estimate) END AS high
     FROM _ec_known;
 
 -- The limits of a group by the names of metrics.
@@ -225,7 +239,7 @@ CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, 
     _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_moments')),
     _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
     _ec_spread AS (
-        SELECT * FROM ec._spread_of_rows('_ec_slopes', '_ec_both')
+        SELECT *, family = 'decisions' AS skewed FROM ec._spread_of_rows('_ec_slopes', '_ec_both')
         JOIN (SELECT _ec_id, at_prior, name, value AS estimate FROM _ec_slopes WHERE kind = 'plain') USING (_ec_id, at_prior, name)
         WHERE sloped),
     _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
@@ -314,7 +328,7 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_fewer')),
     _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
     _ec_means AS MATERIALIZED (
-        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, g00, g01, g10, g11, whole, total0, total1,
+        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, _ec_fn, _ec_fp, g00, g01, g10, g11, whole, total0, total1,
                squares, squares0, squares1, number, alone, ec._in_one(total0, squares0) AS one0, ec._in_one(total1, squares1) AS one1,
                CASE WHEN total0 > 0 THEN (g00 * x00 + g01 * x01) / total0 ELSE 0 END AS mean0,
                CASE WHEN total1 > 0 THEN (g10 * x10 + g11 * x11) / total1 ELSE 0 END AS mean1
@@ -325,7 +339,7 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_of_rows AS (
         SELECT _ec_id, at_prior, name, value, variance AS variance_, df AS df_ FROM ec._spread_of_rows('_ec_enlarged', '_ec_both')),
     _ec_spread AS (
-        SELECT _ec_id, at_prior, name, scale, known AND (NOT no_width OR family = 'decisions') AS known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value,
+        SELECT _ec_id, at_prior, name, scale, _ec_fn, _ec_fp, known AND (NOT no_width OR family = 'decisions') AS known, estimate, CASE WHEN at_end THEN value ELSE estimate END AS value, at_end AS skewed,
                CASE WHEN at_end THEN variance_ ELSE variance END AS variance, CASE WHEN at_end THEN df_ ELSE df END AS df
         FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (no_width OR ec._is_at_end(scale, estimate)), false) AS at_end
               FROM (SELECT *, variance <= pow(1e-9 * estimate, 2) AS no_width FROM _ec_of_clusters)

@@ -294,6 +294,15 @@ def test_limits_stay_in_the_range_of_the_metric(cluster: str | None) -> None:
     assert sketch["brier_ci_high"].to_list() == [1]
     three = log.ec.report("q", "of_three", metrics=["brier"], interval=0.999, cluster=cluster)
     assert three["brier_ci_high"].item() == pytest.approx(2 / 3)
+    missed = pl.DataFrame({"p": [0.01] * 8 + [0.9], "y": [1] * 8 + [0], "id": range(9)})
+    costly = {"cost_fn": 5, "interval": 0.999, "metrics": ["expected_cost", "bayes_risk", "nec"], "cluster": cluster}
+    rows = missed.ec.report("p", "y", **costly).row(0, named=True)
+    assert rows["expected_cost_ci_high"] == 5
+    assert rows["nec_ci_high"] > 9 or not has_limits(rows, "nec")
+    rows = missed.with_columns(cost=5.0).ec.report("p", "y", **costly | {"cost_fn": "cost"}).row(0, named=True)
+    assert rows["expected_cost_ci_high"] > 5
+    sketch = missed.ec.sketch("p", "y", cluster=cluster, cost_fn=5)
+    assert sketch.evaluate("expected_cost", cost_fn=5, interval=0.999)["expected_cost_ci_high"].to_list() == [5]
     few = log.head(4).ec.report("p", "y", metrics=LOSSES, interval=1 - 1e-9, cluster=cluster).row(0, named=True)
     assert not any(has_limits(few, name) for name in LOSSES)
 
@@ -396,6 +405,23 @@ def test_rates_of_0_and_1_have_a_width(right: bool) -> None:
             half = stats.t.ppf(0.975, n - 1) * np.sqrt(p * (1 - p) / (n - 1)) / (p * (1 - p))
             assert row["recall_ci_low"] == pytest.approx(expit(logit(p) - half))
             assert row["recall_ci_high"] == 1.0
+
+
+@pytest.mark.parametrize("n", [10, 40, 150])
+def test_rates_of_few_errors_are_held_whatever_the_rate(n: int) -> None:
+    # Every number of errors that n positives can make, each with its probability at a rate: there is nothing to simulate.
+    errors = np.arange(n + 1)
+    cells = pl.DataFrame({"g": errors.repeat(2), "d": [0, 1] * (n + 1), "y": 1})
+    cells = cells.with_columns(w=pl.when(d=0).then("g").otherwise(n - pl.col("g")))
+    log = cells.select(pl.exclude("w").repeat_by("w").explode(empty_as_null=False))
+    log = pl.concat([log, pl.DataFrame({"g": errors.repeat(20), "d": 0, "y": 0})], how="vertical_relaxed")
+    report = log.ec.report("d", "y", by="g", score_type="decision", metrics=["recall", "fnr"], interval=0.95).sort("g")
+    rates = np.geomspace(0.02 / n, 0.5, 400)
+    mass = stats.binom.pmf(errors, n, rates[:, None])
+    for name, truth in (("fnr", rates), ("recall", 1 - rates)):
+        low, high = (report[f"{name}_ci_{end}"].to_numpy() for end in ("low", "high"))
+        held = (low <= truth[:, None]) & (truth[:, None] <= high)
+        assert (mass * held).sum(axis=1).min() > 0.93
 
 
 def test_nec_beside_its_kink() -> None:

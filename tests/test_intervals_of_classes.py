@@ -48,6 +48,25 @@ def standard_error(report: pl.DataFrame, name: str, df: float = np.inf) -> float
 # Many classes.
 
 
+def test_macro_averages_of_few_decisions_have_no_limits() -> None:
+    """Of a class that 14 rows are decided for, all of them rightly: weights count by their effective number."""
+    cells = [(0, 0, 300), (1, 1, 200), (1, 0, 40), (2, 2, 14), (2, 0, 26)]
+    log = pl.DataFrame(cells, schema=["y", "d", "n"], orient="row").select(pl.col("y", "d").repeat_by("n").explode())
+    names = ["macro_precision", "macro_f1", "macro_recall", "accuracy"]
+    given = {"score_type": "decision", "classes": [0, 1, 2], "interval": 0.95, "prior": "uniform", "metrics": names}
+    one_more = pl.concat([log, pl.DataFrame({"y": [2], "d": [2]})])
+    one_of_weight = one_more.with_columns(w=pl.when(pl.int_range(pl.len()) == 580).then(9.0).otherwise(1.0))
+    for rows, known in ((log, False), (one_more, True), (one_of_weight.with_columns(weight="w"), False)):
+        weight = {"weight": "w"} if "w" in rows.columns else {}
+        report = rows.ec.report("d", "y", **given, **weight)
+        shown = report.select(pl.col("^macro_precision.*_ci_.*$").is_not_null()).row(0)
+        assert shown == (known,) * 4
+        others = report.select(pl.col("^(macro_f1|macro_recall|accuracy).*_ci_.*$").is_not_null()).row(0)
+        assert all(others)
+    without = log.filter(~pl.int_range(pl.len()).is_between(544, 553)).ec.report("d", "y", **given)
+    assert without.select(pl.col("^macro_f1.*_ci_.*$").is_null()).row(0) == (True,) * 4
+
+
 @pytest.mark.quick("options2")
 @pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w", "cluster": "user", "prior": "uniform"}])
 def test_classes_in_columns_and_in_lists_have_the_same_limits(options: dict[str, Any]) -> None:

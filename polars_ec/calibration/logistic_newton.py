@@ -203,6 +203,8 @@ _MAX_PASSES = 60
 _BLOCK_OF_SOFTMAX_NEWTON = 16384
 # A loss this small, in nats a row, is of rows that a threshold parts: it falls for ever.
 _SEPARABLE = 1e-7
+# Beyond this share of its curvature the slope is hardly another direction than the shifts.
+_COLLINEAR, _STEEPEST = 0.999, 1e12
 # Derivatives are differences from 1: where losses are smaller than this, rounding leaves them too few digits to end at.
 _LEAST_UNIT = 1e-6
 
@@ -239,7 +241,8 @@ def fit_softmax(
 ) -> SoftmaxFits:
     """Minimise the mean cross-entropy of each chosen fit, whose weights sum to 1, from where `start` converged; losses are of size `unit`."""
     n_fits = len(chosen)
-    place = np.zeros((n_fits, 1 + n_classes))
+    # Betas are those of log posteriors that count from the origin.
+    place, origin = np.zeros((n_fits, 1 + n_classes)), np.zeros((n_fits, n_classes))
     place[:, 0] = 1.0
     if start is not None:
         near = start.converged
@@ -250,57 +253,80 @@ def fit_softmax(
     gain = np.full(n_fits, np.nan)
     length = np.ones(n_fits)
     n_iterations = np.zeros(n_fits, dtype=np.int64)
-    active = chosen.copy()
+    active, is_off = chosen.copy(), np.zeros(n_fits, dtype=bool)
     for turn in range(_MAX_PASSES):
         if not active.any():
             break
         tried = place + length[:, None] * step
-        new_loss, new_gradient, hessian = _sums(rows, active, tried, with_shift)
+        new_loss, new_gradient, hessian = _sums(rows, active, tried, origin, with_shift)
         enough = new_loss <= loss - ARMIJO * length * gain + ROUNDING * (1 + np.abs(loss))
         better = active & (enough if turn else np.isfinite(new_loss))
         length = np.where(better, 1.0, length / 2)
         place[better], loss[better], gradient[better] = tried[better], new_loss[better], new_gradient[better]
         n_iterations[better] += turn > 0
-        # The direction in which all betas move alike changes nothing, and the pseudoinverse does not go there.
-        newton = -np.linalg.pinv(hessian[better], hermitian=True) @ gradient[better][:, :, None]
-        step[better] = newton[:, :, 0]
+        step[better], centre = _softmax_step(gradient[better], hessian[better])
         gain[better] = -(step[better] * gradient[better]).sum(axis=1)
-        active = active & ~(gain <= CONVERGED * unit) & ~(loss <= _SEPARABLE * unit) & (length > ROUNDING)
-    alpha, beta = place[:, 0], place[:, 1:]
+        # Once more from the centre on.
+        origin[better] += centre
+        place[better, 1:] += place[better, :1] * centre
+        is_off[better] = centre.any(axis=1)
+        active = active & ~((gain <= CONVERGED * unit) & ~is_off) & ~(loss <= _SEPARABLE * unit) & (length > ROUNDING)
+    alpha, beta = place[:, 0], place[:, 1:] - place[:, :1] * origin
     gradient_norm = np.abs(gradient).max(axis=1)
     separable = chosen & (loss <= _SEPARABLE * unit)
-    converged = (
-        chosen & (gain <= CLOSE_ENOUGH * unit) & (unit >= _LEAST_UNIT) & ~separable & np.isfinite(place).all(axis=1)
-    )
+    found = (gain <= CLOSE_ENOUGH * unit) & (gain <= _SMALL_GAIN * loss) & ~is_off & np.isfinite(beta).all(axis=1)
+    # Slopes so steep that scores have few digits left.
+    found &= np.abs(np.column_stack([alpha, beta])).max(axis=1) < _STEEPEST
+    converged = chosen & found & (unit >= _LEAST_UNIT) & ~separable
     return SoftmaxFits(
         alpha, beta - beta.mean(axis=1, keepdims=True), n_iterations, gradient_norm, converged, separable
     )
 
 
-def _sums(rows: Passes, active: Bools, place: Floats, with_shift: bool) -> tuple[Floats, Floats, Floats]:
+def _softmax_step(gradient: Floats, hessian: Floats) -> tuple[Floats, Floats]:
+    """Newton's step; or none, and how far the centre of the log posteriors is, where their slope is hardly another direction than the shifts.
+
+    That is so where the classes overlap within a sliver: away from its centre nothing is left of the digits of the slope.
+    """
+    mixed, by_slope_twice = hessian[:, 1:, :1], hessian[:, 0, 0]
+    # The direction in which all betas move alike changes nothing, and the pseudoinverse does not go there.
+    centre = (np.linalg.pinv(hessian[:, 1:, 1:], hermitian=True) @ mixed)[:, :, 0]
+    is_off = (centre * mixed[:, :, 0]).sum(axis=1) > _COLLINEAR * by_slope_twice
+    scale = np.ones_like(gradient)
+    scale[:, 0] = 1 / np.sqrt(np.where(by_slope_twice > 0, by_slope_twice, 1.0))
+    inverse = np.linalg.pinv(hessian * scale[:, :, None] * scale[:, None], hermitian=True)
+    step = -scale * (inverse @ (scale * gradient)[:, :, None])[:, :, 0]
+    return np.where(is_off[:, None], 0.0, step), np.where(is_off[:, None], centre, 0.0)
+
+
+def _sums(
+    rows: Passes, active: Bools, place: Floats, origin: Floats, with_shift: bool
+) -> tuple[Floats, Floats, Floats]:
     n_fits, size = place.shape
     loss, gradient, hessian = np.zeros(n_fits), np.zeros((n_fits, size)), np.zeros((n_fits, size, size))
     for batch in rows(active):
         for block in batch.blocks():
-            _add(block, place, loss, gradient, hessian)
+            _add(block, place, origin, loss, gradient, hessian)
     hessian[:, 1:, 0] = hessian[:, 0, 1:]
     if not with_shift:
         gradient[:, 1:], hessian[:, 1:], hessian[:, :, 1:] = 0.0, 0.0, 0.0
     return loss, gradient, hessian
 
 
-def _add(block: Batch, place: Floats, loss: Floats, gradient: Floats, hessian: Floats) -> None:
+def _add(block: Batch, place: Floats, origin: Floats, loss: Floats, gradient: Floats, hessian: Floats) -> None:
     fit, label, weight = block.fit, block.label, block.weight
     n, betas = np.arange(len(fit)), range(1, place.shape[1])
     possible = block.log_posteriors > -np.inf
-    logs = np.where(possible, block.log_posteriors, 0.0)
+    logs = np.where(possible, block.log_posteriors - origin[fit], 0.0)
     z = np.where(possible, place[fit, :1] * logs + place[fit, 1:], -np.inf)
+    z -= z[n, label][:, None]
     top = z.max(axis=1, keepdims=True)
     q = np.exp(z - top)
     total = q.sum(axis=1, keepdims=True)
-    losses = (top + np.log(total))[:, 0] - z[n, label]
+    losses = (top + np.log(total))[:, 0]
     q /= total
-    # The scores' derivatives by the parameters are the log posterior and a unit vector; of these q makes means.
+    # The scores' derivatives by the parameters are the log posterior, from its mean on, and a unit vector; of these q makes means.
+    logs -= (q * logs).sum(axis=1, keepdims=True)
     leaning = q * logs
     means = np.column_stack([leaning.sum(axis=1), q])
     error = means.copy()

@@ -102,8 +102,8 @@ class Arguments:
     decision: int = 0
 
 
-Scale: TypeAlias = Literal["identity", "log", "logit", "atanh"]
-"""On which a metric is nearest to normal, so that its limits are symmetric there: shares on logit, losses on log, correlations on atanh."""
+Scale: TypeAlias = Literal["identity", "log", "ratio", "logit", "atanh"]
+"""On which a metric is nearest to normal: shares on logit, losses on log, correlations on atanh; on log too a ratio of two shares, of which either may be small."""
 
 
 @dataclass(frozen=True)
@@ -146,8 +146,8 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher", "logit"),
         "informedness": Formula(lambda sums, _: rate_difference(sums), "higher", "atanh"),
         "mcc": Formula(lambda sums, _: mcc(sums), "higher", "atanh", binary=False, square=True),
-        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "log"),
-        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower", "log"),
+        "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "ratio"),
+        "lr_minus": Formula(lambda sums, _: likelihood_ratio(sums, 0), "lower", "ratio"),
         "net_benefit": Formula(lambda sums, a: net_benefit(sums, a.p_t), "higher", "identity"),
         "precision_gain": Formula(lambda sums, _: precision_gain(sums), "higher", "identity"),
         "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher", "identity"),
@@ -255,8 +255,10 @@ def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
     return _OTHER_SCALES.get(name, "logit") if formula is None else formula.scale
 
 
-def highest(name: str, n_classes: int) -> float:
-    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong."""
+def highest(name: str, n_classes: int, costs: CostMatrix | None = None) -> float:
+    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong, and of a cost, the largest of `costs`."""
+    if costs is not None and name in ("expected_cost", "bayes_risk"):
+        return float(max(map(max, costs.values)))
     return 2 / n_classes if name == "brier" else float("inf")
 
 

@@ -105,6 +105,11 @@ class Moments:
         return effective_rows(self.weight, self.weight2)
 
     @property
+    def rows_of_decisions(self) -> Floats:
+        """(groups, decisions): effective sample size of one-hot features."""
+        return effective_rows(self.linear.sum(axis=1), np.einsum("gkff->gf", self.square))
+
+    @property
     def varies(self) -> Bools:
         """(groups,): whether the rows of some class differ in a feature, by more than rounding."""
         of_each = np.einsum("...ff->...f", self.square)
@@ -613,16 +618,23 @@ class _Functions:
     forward: Callable[[Any], Any]
     inverse: Callable[[Any], Any]
     slope: Callable[[Any], Any]
+    lean: Callable[[Any], Any]
+    """From 1 at the lower end, or both of a ratio, to -1 at the upper end, if a binomial share is skewed there."""
 
 
+_LOG = _Functions(lambda x: np.log(x), lambda x: np.exp(x), lambda x: 1 / x, lambda x: np.ones_like(x))
 _FUNCTIONS: Mapping[Scale, _Functions] = MappingProxyType(
     {
-        "identity": _Functions(lambda x: x, lambda z: z, lambda x: np.ones_like(x)),
-        "log": _Functions(lambda x: np.log(x), lambda x: np.exp(x), lambda x: 1 / x),
+        "identity": _Functions(lambda x: x, lambda z: z, lambda x: np.ones_like(x), lambda x: np.zeros_like(x)),
+        "log": _LOG,
+        "ratio": _LOG,
         "logit": _Functions(
-            lambda x: np.log(x) - np.log1p(-x), lambda z: 1 / (1 + np.exp(-z)), lambda x: 1 / (x * (1 - x))
+            lambda x: np.log(x) - np.log1p(-x),
+            lambda z: 1 / (1 + np.exp(-z)),
+            lambda x: 1 / (x * (1 - x)),
+            lambda x: 1 - 2 * x,
         ),
-        "atanh": _Functions(lambda x: np.arctanh(x), lambda x: np.tanh(x), lambda x: 1 / (1 - x * x)),
+        "atanh": _Functions(lambda x: np.arctanh(x), lambda z: np.tanh(z), lambda x: 1 / (1 - x * x), lambda x: -x),
     }
 )
 
@@ -662,19 +674,36 @@ Limits: TypeAlias = tuple[Floats, Floats]
 
 # The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
 _LEAST, _MOST = 1e-140, 1e140
+# Limits further apart on their scale are at its ends.
+_MOST_HALF = 100
 
 
-def limits(value: Floats, variance: Variance, scale: Scale, level: float) -> Limits:
-    """The lower and the upper limit; NaN where there is no variance, no upper end, where the value is at an end of its scale, and where its square is no number."""
+def limits(value: Floats, variance: Variance, scale: Scale, level: float, *, skewed: bool = False) -> Limits:
+    """The lower and the upper limit; NaN where there is no variance, no upper end, where the value is at an end of its scale, and where its square is no number.
+
+    With `skewed`, for pseudo-counts, they are further apart towards the end of the scale that few rows keep the value from.
+    """
     with np.errstate(all="ignore"):
         at = forward(scale, value)
         # Fewer degrees of freedom than one would make limits without meaning.
-        half = t_quantile(0.5 + level / 2, np.fmax(variance.df, 1)) * variance.standard_error
-        half = half * np.abs(slope(scale, value))
-        low, high = inverse(scale, at - half), inverse(scale, at + half)
+        t = t_quantile(0.5 + level / 2, np.fmax(variance.df, 1))
+        half = t * variance.standard_error * np.abs(slope(scale, value))
+        lean = _FUNCTIONS[scale].lean(value) * skewed
+        below, above = (_further(x, half, t, scale) for x in (lean, lean if scale == "ratio" else -lean))
+        low, high = inverse(scale, at - half - below), inverse(scale, at + half + above)
     size = np.abs(value)
     known = np.isfinite(at) & np.isfinite(half) & np.isfinite(high) & ((size == 0) | (size > _LEAST) & (size < _MOST))
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def _further(lean: Floats, half: Floats, t: Floats, scale: Scale) -> Floats:
+    """How much further away than `half` the limit is at an end of the scale, near which `lean` is 1, where fewer than 20 errors make the value.
+
+    Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end.
+    """
+    times = 2 if scale == "atanh" else 1
+    skew = np.where(half < _MOST_HALF, lean * (times * half) ** 2, 0.0)
+    return np.where(20 * skew > t * t, (skew / 4 + skew**2 / 8) / times, 0.0)
 
 
 def extended(low: Floats, high: Floats, value: Floats) -> Limits:

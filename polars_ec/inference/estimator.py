@@ -153,12 +153,15 @@ class Estimator(Estimate):
                 at_ends = [at_boundary(scale, value) for scale, value in zip(scales, values.T, strict=True)]
                 moved = np.where(np.stack(at_ends, axis=-1), moved, values)
         variances = (moments.variance(slopes[..., m]) for m in range(len(scales)))
-        return _limits_of_each(values, moved, variances, self.known[:, None], scales, level)
+        # Of two classes the value with pseudo-counts is the centre, which these move away from the boundary.
+        skewed = self.with_pseudocounts is not None and n_classes == 2
+        moved = np.where(self.known[:, None], moved, np.nan)
+        return _limits_of_each(values, moved, variances, scales, level, skewed)
 
     def _cluster_limits(self, clusters: Clusters, scales: Sequence[Scale], level: float, values: Floats) -> Limits:
         """At the boundary, as in rates of 0 or 1, the limits of as many independent rows as there are clusters."""
         variances = [clusters.variance(self.slopes[..., m]) for m in range(len(scales))]
-        lows, highs = _limits_of_each(values, values, variances, self.known[:, None], scales, level)
+        lows, highs = _limits_of_each(values, np.where(self.known[:, None], values, np.nan), variances, scales, level)
         ends = np.zeros(values.shape, dtype=bool)
         for m, (value, variance, scale) in enumerate(zip(values.T, variances, scales, strict=True)):
             shown = self.known & np.isfinite(value) & np.isfinite(variance.df)
@@ -231,7 +234,7 @@ class Estimator(Estimate):
             known.append(~at_boundary(scale, value) & ~is_degenerate(variance.variance, value) & defined)
         every_class = (whole.sum(axis=2) > 0).all(axis=1)
         shown = every_class[:, None] & np.stack(known, axis=-1)
-        return _limits_of_each(values, values, variances, shown, scales, level)
+        return _limits_of_each(values, np.where(shown, values, np.nan), variances, scales, level)
 
     def _boundary_limits(self, moments: Moments, values: Floats, scales: Sequence[Scale], level: float) -> Limits:
         """Limits of metrics at the boundary of their scale, such as rates of 0 and 1; NaN for all others. One-hot features.
@@ -250,8 +253,7 @@ class Estimator(Estimate):
         added = effective_rows(wrong, np.einsum("gkff->gkf", smoothed.square - moments.square))
         errors = np.concatenate([added.sum(axis=axis) for axis in (-1, -2)], axis=1)
         moved = self.formula(np.concatenate([smoothed.linear[None], smoothed.linear - np.moveaxis(left, 1, 0)]))
-        decided = effective_rows(smoothed.linear.sum(axis=1), np.einsum("gkff->gf", smoothed.square))
-        rows = np.concatenate([smoothed.rows, decided], axis=1)
+        rows = np.concatenate([smoothed.rows, smoothed.rows_of_decisions], axis=1)
         variances, known = [], []
         for m, (value, scale) in enumerate(zip(values.T, scales, strict=True)):
             with np.errstate(all="ignore"):
@@ -262,7 +264,7 @@ class Estimator(Estimate):
             known.append(at_boundary(scale, value) & (variance > 0))
         every_class = np.asarray((moments.rows > 0).all(axis=-1))
         shown = every_class[:, None] & np.stack(known, axis=-1)
-        return _limits_of_each(values, moved[0], variances, shown, scales, level)
+        return _limits_of_each(values, np.where(shown, moved[0], np.nan), variances, scales, level)
 
     def near_kink(self) -> Bools:
         """Whether the two lowest metrics, the costs of constant decisions, differ by less than two standard errors: NEC has a kink there, (groups,)."""
@@ -333,14 +335,19 @@ class Estimator(Estimate):
 
 
 def _limits_of_each(
-    values: Floats, centres: Floats, variances: Iterable[Variance], known: Bools, scales: Sequence[Scale], level: float
+    values: Floats,
+    centres: Floats,
+    variances: Iterable[Variance],
+    scales: Sequence[Scale],
+    level: float,
+    skewed: bool = False,
 ) -> Limits:
-    """Limits of metrics about their centres, so far apart that they hold the values; NaN where they are not known."""
+    """Limits of metrics about their centres, so far apart that they hold the values; NaN where a value or centre is not known."""
     lows, highs = np.full_like(values, np.nan), np.full_like(values, np.nan)
     for m, (scale, variance) in enumerate(zip(scales, variances, strict=True)):
-        lows[:, m], highs[:, m] = extended(*limits(centres[:, m], variance, scale, level), values[:, m])
-    shown = known & np.isfinite(values)
-    return np.where(shown, lows, np.nan), np.where(shown, highs, np.nan)
+        ends = limits(centres[:, m], variance, scale, level, skewed=skewed)
+        lows[:, m], highs[:, m] = extended(*ends, np.where(np.isfinite(values[:, m]), values[:, m], np.nan))
+    return lows, highs
 
 
 def _random_parts(moments: Moments, n_parts: int, seed: int) -> Floats:

@@ -104,9 +104,7 @@ class Features(ABC):
 class CountFeatures(Features):
     """The presence of a row."""
 
-    @property
-    def n_features(self) -> int:
-        return 1
+    n_features = 1
 
     def linear(self, read: Read) -> Numbers:
         return read("count")[..., None]
@@ -203,9 +201,7 @@ class LossFeatures(Features):
 
     loss: str
 
-    @property
-    def n_features(self) -> int:
-        return 2
+    n_features = 2
 
     @property
     def values(self) -> Sequence[str]:
@@ -226,9 +222,7 @@ class LossFeatures(Features):
 class CostFeatures(Features):
     """What an error would cost the row, and what it does."""
 
-    @property
-    def n_features(self) -> int:
-        return 3
+    n_features = 3
 
     @property
     def values(self) -> Sequence[str]:
@@ -418,6 +412,9 @@ IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
 # Numbers of a table of changed sums that are made at a time.
 _BLOCK = 2**22
 
+# With fewer rows decided for one of many classes these have no limits: all of the few being right would say that all others are.
+_FEWEST_DECIDED = {"macro_precision": 15, "macro_f1": 5}
+
 # More sums of a group than this have no limits.
 _MOST_SUMS = 40_000
 
@@ -510,19 +507,23 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
     clusters = chunk.clusters(features, moments.unit)
     columns: dict[str, Numbers] = {}
     if family.estimates:
-        scales = [interval_scale(of.metric, of.costs) for of in family.estimates for _ in range(of.width or 1)]
+        of_values = [of for of in family.estimates for _ in range(of.width or 1)]
+        scales = [interval_scale(of.metric, of.costs) for of in of_values]
         formula = _MetricFormula(chunk.table, family)
         resampled = None if features.values is None else partial(chunk.resampled, features, features.values)
         estimator = Estimator(formula.of_groups, moments, clusters, features.pseudocounts, resampled=resampled)
         of_table, at = formula.of_table(moments), 0
         low, high = estimator.interval(scales, request, of_table)
         n_classes = features.model.rows.costs.n_classes
-        most = [highest(of.metric, n_classes) for of in family.estimates for _ in range(of.width or 1)]
+        # Costs of the rows may be of any size.
+        costs = [None if isinstance(features, CostFeatures) else of.costs or CostMatrix.zero_one(2) for of in of_values]
+        most = [highest(of.metric, n_classes, cost) for of, cost in zip(of_values, costs, strict=True)]
         ends = low, np.minimum(high, np.fmax(most, of_table))
         for estimate in family.estimates:
-            width = estimate.width or 1
+            width, fewest = estimate.width or 1, _FEWEST_DECIDED.get(estimate.metric)
+            few = fewest is not None and n_classes > 2 and moments.rows_of_decisions.min(axis=-1) < fewest
             for end, values in zip((LOW, HIGH), ends, strict=True):
-                columns[f"{estimate.column}{end}"] = values[:, at : at + width]
+                columns[f"{estimate.column}{end}"] = np.where(np.c_[few], np.nan, values[:, at : at + width])
             at += width
     if family.kinked is not None:
         constant = Estimator(lambda _: features.constant_costs, *features.undecided(moments, clusters))

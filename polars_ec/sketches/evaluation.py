@@ -408,7 +408,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
     added = {"class_prior": [intervals.small()]}
     for name, (low, high) in _all_limits(shown, names, intervals).items():
         after, least, most = _bounds(shown, name)
-        added[after] = _columns(name, low, high, least, most)
+        added[after] = _columns(name, low, high, least, most, intervals.arguments.formula.costs)
     if "nec" in names and not intervals.arguments.prior.stated:
         kinked = intervals.near_kink(intervals.arguments.thresholds["nec"])
         after = _bounds(shown, "nec")[0]
@@ -467,9 +467,11 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
     return {name: (floats(joined[f"{name}_ci_low"]), floats(joined[f"{name}_ci_high"])) for name in names}
 
 
-def _columns(name: str, low: Floats, high: Floats, least: Floats, most: Floats) -> list[pl.Series]:
+def _columns(
+    name: str, low: Floats, high: Floats, least: Floats, most: Floats, costs: CostMatrix | None = None
+) -> list[pl.Series]:
     """The limits as columns, so wide that they hold whatever the value may be."""
-    low, high = extended(low, high, least)[0], extended(low, np.minimum(high, highest(name, 2)), most)[1]
+    low, high = extended(low, high, least)[0], extended(low, np.minimum(high, highest(name, 2, costs)), most)[1]
     known = np.isfinite(least) & np.isfinite(most) & ~np.isnan(low + high)
     return [
         pl.Series(f"{name}_ci_{end}", np.where(known, values, np.nan), nan_to_null=True)

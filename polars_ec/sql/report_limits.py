@@ -288,26 +288,31 @@ class ReportLimits:
         ]  # fmt: skip
         at = self._of("_forward", scale="ec_on", x="ec_centre", guarded=True)
         half = self._of("_half_width_of", t="ec_t", variance="ec_variance", scale="ec_on", centre="ec_centre")
-        return [*levels, ("ec_widths", {"ec_at": at, "ec_half": half})]
+        skew = f"CASE WHEN ec_v = 1 THEN {self._of('_skew', scale='ec_on', x='ec_centre', half='ec_half')} ELSE 0 END"
+        up = self._of("_skew_above", scale="ec_on", skew="ec_skew")
+        sides = {"ec_below": "ec_skew", "ec_above": up}
+        further = {end: self._of("_further", scale="ec_on", skew=side, t="ec_t") for end, side in sides.items()}
+        widths = {"ec_at": at, "ec_half": half}
+        return [*levels, ("ec_widths", widths), ("ec_skews", {"ec_skew": skew}), ("ec_skewed", further)]
 
     @property
     def settled(self) -> dict[str, str]:
         """Operands of the limits as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
         near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
-        names = {"scale": "on", "middle": "centre", "start": "at", "width": "half"}
+        names = {"scale": "on", "middle": "centre", "start": "at", "width": "half", "down": "below", "up": "above"}
         return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
 
     @property
     def of_ends(self) -> list[tuple[str, dict[str, str]]]:
         """Limits around the middle, so far apart that they hold the value; none where either is none."""
-        largest, end = self.writer.number(sys.float_info.max), "ec_start + ec_width"
+        largest, end = self.writer.number(sys.float_info.max), "ec_start + ec_width + ec_up"
         shown = " AND ".join(
             [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_value", "ec_start", "ec_width")]
             + [f"({self._of('_has_square', x='ec_middle')})", f"({self._of('_has_end', scale='ec_scale', z=end)})"]
         )
         ends = {
             f"ec_{end}_end": f"CASE WHEN {shown} THEN {self._of('_inverse', scale='ec_scale', z=z, guarded=True)} END"
-            for end, z in (("low", "ec_start - ec_width"), ("high", end))
+            for end, z in (("low", "ec_start - ec_width - ec_down"), ("high", end))
         }
         held = {
             "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
@@ -322,8 +327,8 @@ class ReportLimits:
             if metric.name == KINK:
                 taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
                 continue
-            most = highest(metric.name, 2)
-            above = "" if most == math.inf else f"WHEN ec_high > {most} AND ec_value <= {most} THEN {most} "
+            most = self.writer.number(highest(metric.name, 2, self.costs))
+            above = "" if "inf" in most else f"WHEN ec_high > {most} AND ec_value <= {most} THEN {most} "
             taken[f"ec_low_{i}"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_low END)"
             taken[f"ec_high_{i}"] = f"MAX(CASE WHEN ec_metric <> {i} THEN NULL {above}ELSE ec_high END)"
         return taken

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from scipy.optimize import minimize
 
 import polars_ec as ec
 from polars_ec.calibration import multiclass as _class_fits
@@ -110,6 +111,37 @@ def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, w
             alpha = fit["alpha"] + size * generator.normal()
             beta = np.array(fit["beta"]) + (size * generator.normal(size=n_classes) if with_shift else 0)
             assert objective(rows, alpha, beta, prior) >= best - 1e-13
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("bits", [18, 28, 30, 34, 44])
+def test_classes_that_overlap_within_a_sliver_have_the_least_loss_or_none(bits: int, n_classes: int) -> None:
+    known = []
+    for seed in (0, 1, 4, 5):
+        generator = np.random.default_rng(seed)
+        y = np.arange(12) % 2
+        slivers = np.round(8 * (generator.normal(size=12) + 2 * y - 1))
+        slivers[:2] = 3, -2
+        x = np.r_[slivers * 2.0**-bits, generator.uniform(-1, -0.1, 20), generator.uniform(0.1, 1, 20)]
+        labels = np.r_[y, np.repeat([0, 1], 20), np.full(20 * (n_classes - 2), 2)]
+        logs = np.full((len(labels), n_classes), -40.0)
+        logs[: len(x), 0], logs[: len(x), 1] = -x / 2, x / 2
+        logs[len(x) :, 2:] = 0
+        logs = log_softmax(logs)
+        # All other rows lose nothing at the least loss.
+        at = (logs[:12, 1] - logs[:12, 0]) * 2.0**bits
+        least = minimize(
+            lambda p, at=at, y=y: np.logaddexp(0, (1 - 2 * y) * (p[0] * at + p[1])).sum(), [0, 0], tol=1e-12
+        ).fun
+        q = pl.Series(logs, dtype=pl.Array(pl.Float64, n_classes))
+        fitted = pl.DataFrame({"q": q, "y": labels}).ec.calibrate("q", "y", score_type="log_posteriors").frame
+        fit = fitted.row(0, named=True)
+        assert fit["reason"] in (None, "not converged")
+        known.append(fit["reason"] is None)
+        if fit["reason"] is None:
+            found = -log_softmax(fit["alpha"] * logs + np.array(fit["beta"]))[np.arange(len(labels)), labels].sum()
+            assert found == pytest.approx(least, rel=1e-6)
+    assert sum(known) >= (3 if bits <= 30 else 0)
 
 
 @pytest.mark.slow

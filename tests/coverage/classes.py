@@ -1,4 +1,4 @@
-"""A system of three classes whose metrics are known: normal points in a plane, and posteriors that are too sure."""
+"""Systems of three and five classes whose metrics are known: normal points in a plane, and posteriors that are too sure."""
 
 from __future__ import annotations
 
@@ -31,21 +31,25 @@ class Classes:
 THREE_CLASSES = Classes((0.5, 0.3, 0.2), ((0.0, 0.0), (1.8, 0.0), (0.6, 1.9)), scale=1.3)
 
 
-def draw_classes(sample: Sample, seed: int) -> pl.DataFrame:
-    """Rows of the groups: `group`, `y`, `user`, and the posteriors `p0`, `p1`, `p2`."""
+FIVE_CLASSES = Classes((0.4, 0.3, 0.2, 0.08, 0.02), ((0.0, 0.0), (2.2, 0.0), (0.0, 2.2), (2.2, 2.2), (-2.0, -1.0)))
+"""Of 1,500 rows the rarest class has 30, and 17 decisions."""
+
+
+def draw_classes(sample: Sample, seed: int, system: Classes = THREE_CLASSES) -> pl.DataFrame:
+    """Rows of the groups: `group`, `y`, `user`, and the posteriors `p0`, `p1` and so on."""
     rng = np.random.default_rng(seed)
     shape = (sample.groups, sample.rows)
     n_clusters = sample.clusters or sample.rows
     user = rng.permuted(np.broadcast_to(np.arange(sample.rows) % n_clusters, shape), axis=1)
-    y = rng.choice(3, size=shape, p=THREE_CLASSES.priors)
+    y = rng.choice(len(system.priors), size=shape, p=system.priors)
     noise = rng.standard_normal((*shape, 2))
     if sample.clusters is not None:
         shared = np.take_along_axis(rng.standard_normal((sample.groups, n_clusters, 2)), user[..., None], axis=1)
         noise = np.sqrt(sample.alike) * shared + np.sqrt(1 - sample.alike) * noise
-    points = np.array(THREE_CLASSES.centres)[y] + noise
-    posteriors = THREE_CLASSES.posteriors(points[..., 0], points[..., 1])
+    points = np.array(system.centres)[y] + noise
+    posteriors = system.posteriors(points[..., 0], points[..., 1])
     group = np.broadcast_to(np.arange(sample.groups)[:, None], shape)
-    of_class = {f"p{k}": posteriors[..., k].ravel() for k in range(3)}
+    of_class = {f"p{k}": posteriors[..., k].ravel() for k in range(len(system.priors))}
     user = user + n_clusters * group
     return pl.DataFrame({"group": group.ravel(), "y": y.ravel(), "user": user.ravel(), **of_class})
 
@@ -56,13 +60,14 @@ def truths_of_classes(system: Classes) -> dict[str, float]:
     q = system.posteriors(across, along)
     decided = q.argmax(axis=-1)
     priors = np.array(system.priors)
-    rates, losses, squares = np.zeros((3, 3)), np.zeros(3), np.zeros(3)
+    n = len(priors)
+    rates, losses, squares = np.zeros((n, n)), np.zeros(n), np.zeros(n)
     for i, (x, y) in enumerate(system.centres):
         mass = np.exp(-((across - x) ** 2 + (along - y) ** 2) / 2)
         mass /= mass.sum()
-        rates[i] = [mass[decided == j].sum() for j in range(3)]
+        rates[i] = [mass[decided == j].sum() for j in range(n)]
         losses[i] = -(mass * np.log(q[..., i])).sum()
-        squares[i] = (mass * ((q - np.eye(3)[i]) ** 2).sum(axis=-1)).sum()
+        squares[i] = (mass * ((q - np.eye(n)[i]) ** 2).sum(axis=-1)).sum()
     joint = priors[:, None] * rates
     right = np.diag(joint)
     accuracy = right.sum()
@@ -71,6 +76,7 @@ def truths_of_classes(system: Classes) -> dict[str, float]:
         "nec": (1 - accuracy) / (1 - priors.max()),
         "nce": priors @ losses / -(priors @ np.log(priors)),
         "nbs": priors @ squares / (1 - priors @ priors),
+        "macro_precision": (right / joint.sum(axis=0)).mean(),
         "macro_recall": np.diag(rates).mean(),
         "macro_f1": (2 * right / (joint.sum(axis=0) + priors)).mean(),
     }

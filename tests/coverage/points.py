@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import polars as pl
 from scipy.special import logit
 
 import polars_ec as ec
-from tests.coverage.classes import THREE_CLASSES, draw_classes, truths_of_classes
+from tests.coverage.classes import FIVE_CLASSES, THREE_CLASSES, Classes, draw_classes, truths_of_classes
 from tests.coverage.systems import COST_FN, Sample, System, draw, truths
 
 LEVEL = 0.95
@@ -84,6 +85,8 @@ class Counted:
 
 USUAL = (Promise(DECISIONS, 0.93, at_prior=True), Promise(LOSSES, 0.93, at_prior=True), Promise(AREAS, 0.93))
 CALIBRATED, UNEVEN = System(), System(prior=0.1, separation=1.5, ratio=1.4, scale=0.7, shift=0.3)
+FEW_ERRORS = System(separation=4.18)
+"""A recall of 0.984 and a specificity of 0.979."""
 SKEWED, EVEN = System(prior=0.02, separation=2.5), System(prior=0.4, separation=1.0, ratio=0.7, scale=1.3)
 PAIR = (System(prior=0.25, separation=1.5), System(prior=0.25, separation=1.9, scale=0.8))
 
@@ -112,6 +115,9 @@ def points(groups: int) -> Iterator[Point]:
     yield Point("2,500 rows, 2 % positive", of(SKEWED, 2500, fewest=30), USUAL)
     yield Point("400 rows, weighted", of(CALIBRATED, 400, weighted=True), USUAL)
     yield Point("100 positives of 300", of(one_in_three, 300, positives=100), (Promise(LOSSES, 0.93, 0.975),))
+    decided = (Promise((*DECISIONS, "informedness", "lr_minus"), 0.93, at_prior=True),)
+    yield Point("40 positives, few errors", of(FEW_ERRORS, 200, positives=40), decided)
+    yield Point("100 positives, few errors", of(FEW_ERRORS, 500, positives=100), decided)
     yield Point("5 positives of 100", of(one_in_20, 100, positives=5), FEW)
     yield Point("10 positives of 100", of(one_in_ten, 100, positives=10), FEW)
     yield Point("about 12 of 120, uneven", of(UNEVEN, 120, fewest=5), FEW)
@@ -145,6 +151,9 @@ def points(groups: int) -> Iterator[Point]:
     yield Point("worse scores, 50 clusters", replace(worse, rows=1000, clusters=50), (Promise(parts, 0.92),), "drift")
     yield Point("300 rows", Sample(groups, 300), (Promise(OF_CLASSES, 0.93),), "classes")
     yield Point("40 clusters", Sample(groups, 600, clusters=40), (Promise(OF_CLASSES, 0.92),), "classes")
+    # With fewer than 15 decisions of a class macro precision has no interval.
+    rare = (Promise(("macro_precision", "macro_f1", "macro_recall"), 0.93),)
+    yield Point("1,500 rows, a rare one", Sample(groups, 1500), rare, "5 classes", may_lack=0.35)
 
 
 def counts(point: Point, seed: int) -> list[Counted]:
@@ -213,10 +222,10 @@ def _compare(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
     return wide, {name: of_model[name] - of_reference[name] for name in names}
 
 
-def _classes(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
-    score = pl.concat_arr("p0", "p1", "p2").alias("p")
+def _classes(point: Point, log: pl.DataFrame, names: tuple[str, ...], system: Classes = THREE_CLASSES) -> Answer:
+    score = pl.concat_arr(f"p{k}" for k in range(len(system.priors))).alias("p")
     table = log.ec.report(score, "y", by="group", metrics=list(names), **_options(point))
-    return table, truths_of_classes(THREE_CLASSES)
+    return table, truths_of_classes(system)
 
 
 def _two_months(sample: Sample, seed: int) -> pl.DataFrame:
@@ -241,11 +250,16 @@ def _drift(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
     }
 
 
-_DRAWN: Mapping[str, Callable[[Sample, int], pl.DataFrame]] = {"classes": draw_classes, "drift": _two_months}
+_DRAWN: Mapping[str, Callable[[Sample, int], pl.DataFrame]] = {
+    "classes": draw_classes,
+    "5 classes": partial(draw_classes, system=FIVE_CLASSES),
+    "drift": _two_months,
+}
 _DOORS: Mapping[str, Callable[[Point, pl.DataFrame, tuple[str, ...]], Answer]] = {
     "report": _report,
     "evaluate": _evaluate,
     "compare": _compare,
     "drift": _drift,
     "classes": _classes,
+    "5 classes": partial(_classes, system=FIVE_CLASSES),
 }

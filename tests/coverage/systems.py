@@ -117,6 +117,8 @@ def truths(system: System, stated: float | None = None) -> dict[str, float]:
         "balanced_error_rate": (miss + alarm) / 2,
         "expected_cost": COST_FN * p1 * miss + p0 * alarm,
         "nec": (COST_FN * p1 * miss + p0 * alarm) / naive,
+        "informedness": hit - alarm,
+        "lr_minus": miss / (1 - alarm),
         "mcc": np.sqrt(p0 * p1) * (hit - alarm) / np.sqrt(decided * (1 - decided)),
         "cross_entropy": cross_entropy,
         "nce": cross_entropy / entropy,

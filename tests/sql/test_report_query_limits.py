@@ -108,6 +108,12 @@ def test_losses_that_are_all_equal_have_no_limits() -> None:
         query = report_query("wild", "p", "y", metrics=["brier"], interval=level)
         macro = f"FROM ec.report('wild', p, y, metrics := ['brier'], interval := {level})"
         assert [connection.sql(sql).pl()["brier_ci_high"].item() for sql in (query, macro)] == [brier] * 2
+    missed = pl.DataFrame({"p": [0.01] * 8 + [0.9], "y": [1] * 8 + [0], "id": range(9)})
+    connection.register("missed", missed)
+    query = report_query("missed", "p", "y", metrics=["expected_cost"], cost_fn=5, interval=0.999)
+    macro = "FROM ec.report('missed', p, y, metrics := ['expected_cost'], cost_fn := 5, interval := 0.999{})"
+    for sql in (query, macro.format(""), macro.format(", cluster := id")):
+        assert connection.sql(sql).pl()["expected_cost_ci_high"].item() == 5
     for table in (wanted, *made):
         shown = table.sort("g").select(pl.col("^(cross_entropy|nce|brier|nbs).*_ci_.*$").is_not_null())
         assert shown.select(known=pl.all_horizontal(pl.all()), none=~pl.any_horizontal(pl.all())).rows() == [

@@ -141,7 +141,8 @@ def limits_of_rows(name: str, rows: Rows, level: float) -> tuple[float, float]:
         lost += within**2 / (n_i - 1)
         n += n_i
     df = (variance + between) ** 2 / (lost + between**2 / (n - 1))
-    return _limits(name, value, centre, np.sqrt(variance + between), df, level)
+    skewed = name not in LOSSES
+    return _limits(name, value, centre, np.sqrt(variance + between), df, level, skewed)
 
 
 def limits_of_clusters(name: str, rows: Rows, cluster: np.ndarray, level: float) -> tuple[float, float]:
@@ -165,15 +166,28 @@ def limits_of_clusters(name: str, rows: Rows, cluster: np.ndarray, level: float)
     of_cluster += of_number / (1 - weight / n)
     parts, lost = parts + (of_number**2).sum(), lost + (of_number**2).sum() / (n**2 / (weight**2).sum() - 1)
     variance = (k - 1) / k * (of_cluster**2).sum()
-    return _limits(name, value, value, np.sqrt(variance), parts / lost, level)
+    return _limits(name, value, value, np.sqrt(variance), parts / lost, level, skewed=False)
 
 
-def _limits(name: str, value: float, centre: float, se: float, df: float, level: float) -> tuple[float, float]:
-    half = stats.t.ppf(0.5 + level / 2, max(df, 1)) * se
+def _limits(
+    name: str, value: float, centre: float, se: float, df: float, level: float, skewed: bool
+) -> tuple[float, float]:
+    """On the scale of the metric; of few errors, with half an error more, further away at the end of the scale where none are."""
+    t = stats.t.ppf(0.5 + level / 2, max(df, 1))
+    is_atanh = name in ("mcc", "informedness")
     if name in LOG:
-        low, high = (np.exp(np.log(centre) + sign * half / centre) for sign in (-1, 1))
-    elif name in ("mcc", "informedness"):
-        low, high = (np.tanh(np.arctanh(centre) + sign * half / (1 - centre**2)) for sign in (-1, 1))
+        at, se, back = np.log(centre), se / centre, np.exp
+        ends = (1.0, 1.0 if name in ("lr_plus", "lr_minus") else -1.0)
     else:
-        low, high = (expit(logit(centre) + sign * half / (centre * (1 - centre))) for sign in (-1, 1))
+        share = (1 + centre) / 2 if is_atanh else centre
+        se = se / (2 if is_atanh else 1) / (share * (1 - share))
+        at, back, ends = (
+            logit(share),
+            (lambda z: 2 * expit(z) - 1) if is_atanh else expit,
+            (1 - 2 * share, 2 * share - 1),
+        )
+    # 1 / (lean se^2) is the number of errors.
+    errors = [1 / (lean * se**2) if lean > 0 and skewed else np.inf for lean in ends]
+    below, above = ((t**2 / e / 4 + (t**2 / e) ** 2 / 8) * (e < 20) for e in errors)
+    low, high = back(at - t * se - below), back(at + t * se + above)
     return min(low, value), max(high, value)

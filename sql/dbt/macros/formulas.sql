@@ -573,8 +573,8 @@
         "f1": "logit",
         "informedness": "atanh",
         "mcc": "atanh",
-        "lr_plus": "log",
-        "lr_minus": "log",
+        "lr_plus": "ratio",
+        "lr_minus": "ratio",
         "precision_gain": "identity",
         "recall_gain": "identity",
         "cross_entropy": "log",
@@ -819,8 +819,15 @@
     },
     "after_t": {
         "ec_widths": {
-            "ec_at": "CASE WHEN ec_on = 'log' THEN CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END WHEN ec_on = 'logit' THEN CASE WHEN (ec_centre > 0) AND (ec_centre < 1) THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) + ((ec_centre - (1 - (1 - ec_centre))) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) END WHEN ec_on = 'atanh' THEN CASE WHEN ABS(ec_centre) < 1 THEN (LN(CASE WHEN (1 + ec_centre) > 0 THEN 1 + ec_centre END) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) / 2 END ELSE ec_centre END",
-            "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(CASE WHEN ec_on = 'log' THEN 1 / NULLIF(ec_centre, 0) WHEN ec_on = 'logit' THEN 1 / NULLIF(ec_centre * (1 - ec_centre), 0) WHEN ec_on = 'atanh' THEN 1 / NULLIF(1 - (ec_centre * ec_centre), 0) ELSE 1 END)"
+            "ec_at": "CASE WHEN ec_on = 'log' THEN CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END WHEN ec_on = 'ratio' THEN CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END WHEN ec_on = 'logit' THEN CASE WHEN (ec_centre > 0) AND (ec_centre < 1) THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) + ((ec_centre - (1 - (1 - ec_centre))) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) END WHEN ec_on = 'atanh' THEN CASE WHEN ABS(ec_centre) < 1 THEN (LN(CASE WHEN (1 + ec_centre) > 0 THEN 1 + ec_centre END) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) / 2 END ELSE ec_centre END",
+            "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(CASE WHEN ec_on = 'log' THEN 1 / NULLIF(ec_centre, 0) WHEN ec_on = 'ratio' THEN 1 / NULLIF(ec_centre, 0) WHEN ec_on = 'logit' THEN 1 / NULLIF(ec_centre * (1 - ec_centre), 0) WHEN ec_on = 'atanh' THEN 1 / NULLIF(1 - (ec_centre * ec_centre), 0) ELSE 1 END)"
+        },
+        "ec_skews": {
+            "ec_skew": "CASE WHEN ec_v = 1 THEN CASE WHEN ec_half < 100 THEN (((CASE WHEN ec_on = 'log' THEN 1 WHEN ec_on = 'ratio' THEN 1 WHEN ec_on = 'logit' THEN 1 - (2 * ec_centre) WHEN ec_on = 'atanh' THEN -ec_centre ELSE 0 END * CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END) * ec_half) * CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END) * ec_half ELSE 0 END ELSE 0 END"
+        },
+        "ec_skewed": {
+            "ec_below": "CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END ELSE 0 END",
+            "ec_above": "CASE WHEN (20 * CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END) > (ec_t * ec_t) THEN ((CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END / 4) + ((CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END * CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END) / 8)) / CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END ELSE 0 END"
         }
     },
     "settled": {
@@ -828,12 +835,14 @@
         "ec_middle": "MAX(ec_centre)",
         "ec_start": "MAX(ec_at)",
         "ec_width": "MAX(ec_half)",
+        "ec_down": "MAX(ec_below)",
+        "ec_up": "MAX(ec_above)",
         "ec_near": "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
     },
     "ends": {
         "ec_ends": {
-            "ec_low_end": "CASE WHEN ec_value >= -$1.7976931348623157e+308$ AND ec_value <= $1.7976931348623157e+308$ AND ec_start >= -$1.7976931348623157e+308$ AND ec_start <= $1.7976931348623157e+308$ AND ec_width >= -$1.7976931348623157e+308$ AND ec_width <= $1.7976931348623157e+308$ AND ((ec_middle = 0) OR ((ABS(ec_middle) > $1e-140$) AND (ABS(ec_middle) < $1e+140$))) AND ((ec_scale <> 'log') OR ((ec_start + ec_width) < $709.78$)) THEN CASE WHEN ec_scale = 'log' THEN CASE WHEN (ec_start - ec_width) < -$708.0$ THEN $0.0$ WHEN (ec_start - ec_width) > $709.78$ THEN $infinity$ ELSE EXP(ec_start - ec_width) END WHEN ec_scale = 'logit' THEN 1 / (1 + CASE WHEN (-(ec_start - ec_width)) < -$708.0$ THEN $0.0$ WHEN (-(ec_start - ec_width)) > $709.78$ THEN $infinity$ ELSE EXP(-(ec_start - ec_width)) END) WHEN ec_scale = 'atanh' THEN TANH(ec_start - ec_width) ELSE ec_start - ec_width END END",
-            "ec_high_end": "CASE WHEN ec_value >= -$1.7976931348623157e+308$ AND ec_value <= $1.7976931348623157e+308$ AND ec_start >= -$1.7976931348623157e+308$ AND ec_start <= $1.7976931348623157e+308$ AND ec_width >= -$1.7976931348623157e+308$ AND ec_width <= $1.7976931348623157e+308$ AND ((ec_middle = 0) OR ((ABS(ec_middle) > $1e-140$) AND (ABS(ec_middle) < $1e+140$))) AND ((ec_scale <> 'log') OR ((ec_start + ec_width) < $709.78$)) THEN CASE WHEN ec_scale = 'log' THEN CASE WHEN (ec_start + ec_width) < -$708.0$ THEN $0.0$ WHEN (ec_start + ec_width) > $709.78$ THEN $infinity$ ELSE EXP(ec_start + ec_width) END WHEN ec_scale = 'logit' THEN 1 / (1 + CASE WHEN (-(ec_start + ec_width)) < -$708.0$ THEN $0.0$ WHEN (-(ec_start + ec_width)) > $709.78$ THEN $infinity$ ELSE EXP(-(ec_start + ec_width)) END) WHEN ec_scale = 'atanh' THEN TANH(ec_start + ec_width) ELSE ec_start + ec_width END END"
+            "ec_low_end": "CASE WHEN ec_value >= -$1.7976931348623157e+308$ AND ec_value <= $1.7976931348623157e+308$ AND ec_start >= -$1.7976931348623157e+308$ AND ec_start <= $1.7976931348623157e+308$ AND ec_width >= -$1.7976931348623157e+308$ AND ec_width <= $1.7976931348623157e+308$ AND ((ec_middle = 0) OR ((ABS(ec_middle) > $1e-140$) AND (ABS(ec_middle) < $1e+140$))) AND ((NOT ec_scale IN ('log', 'ratio')) OR ((ec_start + ec_width + ec_up) < $709.78$)) THEN CASE WHEN ec_scale = 'log' THEN CASE WHEN (ec_start - ec_width - ec_down) < -$708.0$ THEN $0.0$ WHEN (ec_start - ec_width - ec_down) > $709.78$ THEN $infinity$ ELSE EXP(ec_start - ec_width - ec_down) END WHEN ec_scale = 'ratio' THEN CASE WHEN (ec_start - ec_width - ec_down) < -$708.0$ THEN $0.0$ WHEN (ec_start - ec_width - ec_down) > $709.78$ THEN $infinity$ ELSE EXP(ec_start - ec_width - ec_down) END WHEN ec_scale = 'logit' THEN 1 / (1 + CASE WHEN (-(ec_start - ec_width - ec_down)) < -$708.0$ THEN $0.0$ WHEN (-(ec_start - ec_width - ec_down)) > $709.78$ THEN $infinity$ ELSE EXP(-(ec_start - ec_width - ec_down)) END) WHEN ec_scale = 'atanh' THEN TANH(ec_start - ec_width - ec_down) ELSE ec_start - ec_width - ec_down END END",
+            "ec_high_end": "CASE WHEN ec_value >= -$1.7976931348623157e+308$ AND ec_value <= $1.7976931348623157e+308$ AND ec_start >= -$1.7976931348623157e+308$ AND ec_start <= $1.7976931348623157e+308$ AND ec_width >= -$1.7976931348623157e+308$ AND ec_width <= $1.7976931348623157e+308$ AND ((ec_middle = 0) OR ((ABS(ec_middle) > $1e-140$) AND (ABS(ec_middle) < $1e+140$))) AND ((NOT ec_scale IN ('log', 'ratio')) OR ((ec_start + ec_width + ec_up) < $709.78$)) THEN CASE WHEN ec_scale = 'log' THEN CASE WHEN (ec_start + ec_width + ec_up) < -$708.0$ THEN $0.0$ WHEN (ec_start + ec_width + ec_up) > $709.78$ THEN $infinity$ ELSE EXP(ec_start + ec_width + ec_up) END WHEN ec_scale = 'ratio' THEN CASE WHEN (ec_start + ec_width + ec_up) < -$708.0$ THEN $0.0$ WHEN (ec_start + ec_width + ec_up) > $709.78$ THEN $infinity$ ELSE EXP(ec_start + ec_width + ec_up) END WHEN ec_scale = 'logit' THEN 1 / (1 + CASE WHEN (-(ec_start + ec_width + ec_up)) < -$708.0$ THEN $0.0$ WHEN (-(ec_start + ec_width + ec_up)) > $709.78$ THEN $infinity$ ELSE EXP(-(ec_start + ec_width + ec_up)) END) WHEN ec_scale = 'atanh' THEN TANH(ec_start + ec_width + ec_up) ELSE ec_start + ec_width + ec_up END END"
         },
         "ec_held": {
             "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
