@@ -105,9 +105,7 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
     right = (pl.col("n_invalid") == 0) & (group.size < MOST_WEIGHT)
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
-    shown = summed.select(
-        *cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior").alias("class_prior"), **guarded
-    )
+    shown = summed.select(*cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior"), **guarded)
     if request is None:
         return shown
     intervals = Intervals(cells, cells.keys, numbered, summed, arguments, request)
