@@ -374,6 +374,19 @@ def test_a_perfect_auc_has_the_limits_of_newcombe():
         assert found[f"{name}_ci_low"].item() is None, name
 
 
+@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "key"}])
+def test_equal_scores_have_no_limits_of_zero_width(options: dict[str, str]) -> None:
+    """Of rows that all have one score no part says how others would be ranked: an interval from 0.5 to 0.5 would claim to know."""
+    rows = pl.DataFrame({"y": [1, 0, 0] * 100, "key": [*range(150)] * 2, "w": [0.3, 1.0, 0.7, 2.0] * 75})
+    constant = rows.with_columns(p=0.3).ec.sketch("p", "y", exact=True, **options)
+    other = rows.with_columns(p=pl.Series([0.3] * 299 + [0.2])).ec.sketch("p", "y", exact=True, **options)
+    for metric in ("auc_roc",) if "cluster" in options else ("auc_roc", "auprg"):
+        found, wider = (of.evaluate(metric, interval=0.95).row(0, named=True) for of in (constant, other))
+        assert found[metric] == pytest.approx(0.5 if metric == "auc_roc" else 0, abs=1e-12)
+        assert (found[f"{metric}_ci_low"], found[f"{metric}_ci_high"]) == (None, None)
+        assert wider[f"{metric}_ci_high"] - wider[f"{metric}_ci_low"] > 1e-4
+
+
 def test_one_row_in_a_class_has_limits_of_the_auc_alone():
     found = limits(few([0.6], np.linspace(-2, 1, 30)), resolution=None)
     low, high = newcombe(found["auc_roc"].to_numpy(), np.array([[30.0, 1.0]]), 0.95)

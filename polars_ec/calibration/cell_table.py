@@ -56,6 +56,7 @@ class CellTable:
     def _starts(self) -> tuple[Integers, Integers]:
         return np.unique(self.group, return_index=True)
 
+    @quiet
     def reduce(self, function: np.ufunc, values: Numbers, of_none: Any) -> Numbers:
         """A function such as np.add over the cells of each group, along the last axis; `of_none` where there are none."""
         occupied, starts = self._starts

@@ -129,8 +129,8 @@ def _with_lines(items: Sequence[T], name: Callable[[T], Any], done: str) -> Iter
 
 # What carries a password: a setting of a connection string, of a URL, of a dictionary or of SQL, and the user's part of a URL.
 _SETTING = re.compile(
-    r"((?:password|passwd|pwd|secret|token|sig|signature|\w*[-_](?:password|secret|token|key))"
-    r"""(?:\s*=\s*|["']\s*[:=]\s*|(?:\s*:\s*|\s+)(?=["'])))('(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\S+)""",
+    r"((?:password|passwd|pwd|secret|token|sig|signature|passphrase|(?:[-_]|account|access|api|private)key)"
+    r"""(?:\s*(?::=|=>?)\s*|["']\s*[:=]\s*|(?:\s*:\s*|\s+)(?=["'])))('(?:[^'\\]|\\.|'')*(?:'|$)|"(?:[^"\\]|\\.)*(?:"|$)|\S+)""",
     re.I,
 )
 _PASSWORD = re.compile(r"(://[^\s/:@]*:)\S*@")

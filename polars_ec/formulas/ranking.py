@@ -17,7 +17,7 @@ from polars_ec.arguments.classes import constant
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import parse_number
 from polars_ec.formulas.hull import upper_hull
-from polars_ec.formulas.sums import GROUP
+from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
 from polars_ec.typing import EerMethod
 
 _N1, _N0 = pl.col("n1"), pl.col("n0")
@@ -56,14 +56,14 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
 
     `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
     `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is not a prior; None for the groups'
-    own. Groups that lack a class, or whose weights sum to more than a float holds, are left out: nothing is defined there.
+    own. Groups that lack a class, or whose weights sum to `MOST_WEIGHT` or more, are left out: nothing is defined there.
     """
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
         pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
     )
     weight1, weight0 = pl.col("weight1"), pl.col("weight0")
     weight = weight1 + weight0
-    two_class = counted.filter(weight1 > 0, weight0 > 0, weight.is_finite()).with_columns(
+    two_class = counted.filter(weight1 > 0, weight0 > 0, weight < MOST_WEIGHT).with_columns(
         own1=weight1 / weight, own0=weight0 / weight, w1=_near_1("w1"), w0=_near_1("w0")
     )
     # Both ways: what is left is never a difference, for sums of weights are rounded, and a difference may be below 0.

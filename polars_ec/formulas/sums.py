@@ -20,6 +20,8 @@ from polars_ec.arguments.costs import CostMatrix
 GROUP = "__ec_group"
 """The number of a group, in tables on the way to a metric."""
 
+MOST_WEIGHT = 1e300
+"""A group whose weights sum to this or more has no metrics, for what is made of the sums would overflow."""
 
 Totals: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
 """The sum of a loss over each class: one by one, or as values of one expression."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polars_ec.formulas.decisions import Scale, interval_scale
-from polars_ec.inference.confidence import Variance, extended, forward, inverse, limits, slope, t_quantile
+from polars_ec.inference import confidence
 from polars_ec.numerics import Bools, Floats, Integers, np
 
 OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
@@ -17,18 +17,19 @@ _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
 
 
-def auc_limits(auc: Floats, variance: Variance, rows: Floats, level: float) -> tuple[Floats, Floats]:
+def auc_limits(auc: Floats, variance: confidence.Variance, rows: Floats, level: float) -> tuple[Floats, Floats]:
     """On the logit scale; in small samples of effective `rows`, or near 0 and 1, so wide that they hold Newcombe's; at 0 and 1 those alone."""
     fewest, least = rows.min(axis=-1), np.minimum(auc, 1 - auc)
-    low, high = limits(auc, variance, "logit", level)
-    small_low, small_high = newcombe(auc, rows, level)
     alone = (least <= 0) | (fewest <= 1)
     few = alone | are_few(fewest, least)
-    low, high = np.where(alone, np.nan, low), np.where(alone, np.nan, high)
+    # Equal scores say nothing of what other rows would.
+    variance = variance.only(~(alone | confidence.is_degenerate(variance.variance, least)))
+    low, high = confidence.limits(auc, variance, "logit", level)
+    small_low, small_high = newcombe(auc, rows, level)
     low, high = np.where(few, np.fmin(low, small_low), low), np.where(few, np.fmax(high, small_high), high)
     # One row in a class has no variance, and yet limits.
     known = np.isfinite(fewest)
-    return extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
+    return confidence.extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
 
 
 def are_few(rows: Floats, least: Floats) -> Bools:
@@ -37,31 +38,32 @@ def are_few(rows: Floats, least: Floats) -> Bools:
 
 
 def ranking_limits_of(
-    metric: str, value: Floats, variance: Variance, rows: Floats, bias: Floats | None, level: float
+    metric: str, value: Floats, variance: confidence.Variance, rows: Floats, bias: Floats | None, level: float
 ) -> tuple[Floats, Floats]:
     """On the scale of the metric, of effective `rows` by class; with the `bias` that the jackknife finds, so that they hold those about the value without it, too."""
     # Rows that make no difference say nothing of what other rows would.
     enough = (rows.min(axis=-1) >= _FEW_ROWS) | (metric not in _AT_ONE_POINT)
-    variance = variance.only((variance.variance > 0) & enough)
+    size = 1 - value if metric == "auprg" else value
+    variance = variance.only(~confidence.is_degenerate(variance.variance, size) & enough)
     if metric == "auprg":
         # It has no lower end, and what it falls short of 1 is never below 0.
-        low, high = limits(1 - value, variance, "log", level)
+        low, high = confidence.limits(size, variance, "log", level)
         return 1 - high, 1 - low
     scale = interval_scale(metric)
-    low, high = limits(value, variance, scale, level)
+    low, high = confidence.limits(value, variance, scale, level)
     if bias is None:
         return low, high
     if metric == "min_cllr":
         # Its bias falls with the number of rows to the power 2/3, so the jackknife sees two thirds of it; it is as large as the standard error.
         low, high = (_moved(scale, end, value, 1.5 * bias) for end in (low, high))
-        return extended(low, high, value)
+        return confidence.extended(low, high, value)
     return np.minimum(low, _moved(scale, low, value, bias)), np.maximum(high, _moved(scale, high, value, bias))
 
 
 def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
     """The limit about the value without its bias, which is as large on the scale as it is at the value."""
     with np.errstate(all="ignore"):
-        return inverse(scale, forward(scale, limit) - bias * slope(scale, value))
+        return confidence.inverse(scale, confidence.forward(scale, limit) - bias * confidence.slope(scale, value))
 
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
@@ -69,7 +71,7 @@ def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floa
     scale = interval_scale(metric)
     low = low - error if scale == "identity" else np.maximum(low - error, 0)
     high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error
-    known = np.isfinite(low) & np.isfinite(high)
+    known = np.isfinite(low + high)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 
 
@@ -79,7 +81,7 @@ def newcombe(auc: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
     The AUCs whose own standard error, that of Hanley and McNeil for exponential scores with either class as large as their mean, holds
     the one observed. Newcombe, "Confidence intervals for an effect size measure based on the Mann-Whitney statistic. Part 2", method 5.
     """
-    z = t_quantile(0.5 + level / 2, np.array(np.inf))
+    z = confidence.t_quantile(0.5 + level / 2, np.array(np.inf))
     pairs, others = rows.prod(axis=-1), rows.mean(axis=-1) - 1
 
     def is_beyond(x: Floats) -> Bools:

@@ -17,7 +17,7 @@ from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.formulas.sums import Sums, array, ratio
+from polars_ec.formulas.sums import MOST_WEIGHT, Sums, array, ratio
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import (
@@ -600,7 +600,7 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
             in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
             counts = [pl.when(in_group).then(of_group.count(i)).sum() for i in range(of_group.n_classes)]
             size = reduce(add, counts)
-            right = (model.column("invalid").sum() == 0) & size.is_finite()
+            right = (model.column("invalid").sum() == 0) & (size < MOST_WEIGHT)
             shares = [pl.when(right).then(ratio(count, size)) for count in counts]
             priors |= {f"{model.prefix}reference_{i}": share for i, share in enumerate(shares)}
     return sums.with_columns(**priors)
@@ -614,10 +614,9 @@ def own_priors(model: Model) -> dict[str, pl.Expr]:
 def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
     """The shares of the classes in all groups, as an Array; null where they are not known."""
     counts = model.column("counts")
-    totals = [pl.when(in_group).then(counts.arr.get(i)).sum() for i in range(model.rows.costs.n_classes)]
-    shares = pl.concat_arr(totals).arr.eval(pl.element() / pl.element().sum())
+    totals = array(pl.when(in_group).then(counts.arr.get(i)).sum() for i in range(model.rows.costs.n_classes))
     known = pl.when(in_group).then(model.column("invalid")).sum() == 0
-    return pl.when(known & shares.arr.sum().is_finite()).then(shares)
+    return pl.when(known & (totals.arr.sum() < MOST_WEIGHT)).then(totals.arr.eval(pl.element() / pl.element().sum()))
 
 
 def is_multiclass(model: Model) -> bool:
@@ -714,11 +713,11 @@ class ClassSums(Sums):
 
 
 def is_right(model: Model) -> pl.Expr:
-    """Whether the rows of a group give metrics: none is wrong, and their weights sum to a float."""
+    """Whether the rows of a group give metrics: none is invalid, and their weights sum to less than `MOST_WEIGHT`."""
     right = model.column("invalid") == 0
     if is_multiclass(model):
-        return right & model.column("size").is_finite()
-    return right if model.rows.weight is None else right & ClassSums(model, None).size.is_finite()
+        return right & (model.column("size") < MOST_WEIGHT)
+    return right if model.rows.weight is None else right & (ClassSums(model, None).size < MOST_WEIGHT)
 
 
 def is_scored(model: Model) -> pl.Expr:

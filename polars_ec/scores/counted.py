@@ -8,7 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from polars_ec.formulas.sums import GROUP
+from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
 from polars_ec.scores.scores import CELL, CELL_BITS, CLASS, DECISION, TOP, WEIGHT, shares_of
@@ -93,7 +93,7 @@ class ClassCounts:
 
     @property
     def right(self) -> Numbers:
-        return np.asarray(~self.wrong & np.isfinite(self.size) & self.known, dtype=float)
+        return np.asarray(~self.wrong & (self.size < MOST_WEIGHT) & self.known, dtype=float)
 
     @cached_property
     def share(self) -> Numbers:

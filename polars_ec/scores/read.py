@@ -21,7 +21,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_options
 from polars_ec.arguments.options import CountOptions
 from polars_ec.arguments.scales import VECTOR_TYPES, ScoreScale
-from polars_ec.formulas.sums import Sums, array, pack_prior, ratio, row_weight, sum_where
+from polars_ec.formulas.sums import MOST_WEIGHT, Sums, array, pack_prior, ratio, row_weight, sum_where
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.scores import (
     CELL,
@@ -646,12 +646,12 @@ class RowSums(Sums):
     def guarded(self, value: pl.Expr) -> pl.Expr:
         """`value`, null where it cannot be had of the group.
 
-        It has wrong rows, or weights whose sum is more than a float holds; a prior is stated that is not one, or not one of the
+        It has wrong rows, or weights that sum to `MOST_WEIGHT` or more; a prior is stated that is not one, or not one of the
         whole group; or a row lacks the threshold or the costs that it was to have.
         """
         right = self._rows.invalid.sum() == 0
         if self._rows.weight is not None:
-            right &= self.size.is_finite()
+            right &= self.size < MOST_WEIGHT
         if self._stated_prior is not None and self._rows.options.prior.expression is not None:
             # Counts of a group without rows are 0, and so they are without a prior.
             right &= self._stated_prior[0].is_not_null() | (self.size == 0)

@@ -42,6 +42,7 @@ class BinnedRows:
     known: Floats
 
     @classmethod
+    @quiet
     def of(cls, used: pl.DataFrame, sums: pl.DataFrame, n_groups: int, grid: Grid) -> BinnedRows:
         below, above = log_odds_bounds(grid)
         positive = pl.col("class") == 1
@@ -53,9 +54,8 @@ class BinnedRows:
         columns = {name: made[name].to_numpy() for name in made.columns}
         of_sums = sums.select(number=number, class_="class", **{x: x for x in ("log_loss", "posterior", "brier")})
         at = of_sums["number"].to_numpy()
-        log_loss, posterior, brier = (
-            np.bincount(at, of_sums[name].to_numpy(), 2 * n_groups) for name in ("log_loss", "posterior", "brier")
-        )
+        names = ("log_loss", "posterior", "brier")
+        log_loss, posterior, brier = (np.bincount(at, of_sums[name].to_numpy(), 2 * n_groups) for name in names)
         whole = np.bincount(columns["number"], columns["weight"], 2 * n_groups)
         error = np.where(np.arange(2 * n_groups) % 2 == 1, whole - posterior, posterior)
         return cls(**columns, known=np.stack([log_loss, error, brier]))

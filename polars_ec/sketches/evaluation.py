@@ -18,7 +18,7 @@ from polars_ec.formulas.decisions import CELLS, Scale, highest, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES, expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
-from polars_ec.formulas.sums import GROUP, ratio, row_weight
+from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, ratio, row_weight
 from polars_ec.inference.bootstrap import (
     BinnedClusters,
     Resampled,
@@ -532,8 +532,7 @@ def evaluate(
             columns |= {column: pl.col(column) for column in joined[name]}
         else:
             columns |= _formula_columns(name, arguments, grid, cells.weighted)
-    # Weights may add up to more than a float holds.
-    right = (pl.col("n_invalid") == 0) & GroupSums(None).size.is_finite()
+    right = (pl.col("n_invalid") == 0) & (GroupSums(None).size < MOST_WEIGHT)
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
     check_keys(keys, guarded)
     shown = table.select(*keys, "n", "n_missing", "n_invalid", **guarded)

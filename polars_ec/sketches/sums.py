@@ -20,7 +20,7 @@ from polars_ec.arguments.scales import LOG_ODDS
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import prepare
-from polars_ec.formulas.sums import GROUP, Sums, ratio
+from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, Sums, ratio
 from polars_ec.scores.read import join_groups
 from polars_ec.scores.scores import BinaryScores, sigmoid
 from polars_ec.sketches.arguments import EvaluationArguments, parse_formula_arguments
@@ -257,7 +257,7 @@ def _overall_shares(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
     counts = [whole(f"__ec_count_{i}") for i in range(2)]
     size = counts[0] + counts[1]
-    right = (whole("n_invalid") == 0) & size.is_finite()
+    right = (whole("n_invalid") == 0) & (size < MOST_WEIGHT)
     shares = {f"{_PRIOR}_{i}": pl.when(right).then(ratio(count, size)) for i, count in enumerate(counts)}
     return table.with_columns(**shares).select(*shares)
 

@@ -15,7 +15,7 @@ from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import parse_interval, parse_number
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
-from polars_ec.formulas.sums import GROUP
+from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.sketches.arguments import parse_formula_arguments
 from polars_ec.sketches.binned_losses import BinnedRows, Bounds
@@ -103,11 +103,9 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
     # Where both are infinite the value is known.
     columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
-    right = (pl.col("n_invalid") == 0) & group.size.is_finite()
+    right = (pl.col("n_invalid") == 0) & (group.size < MOST_WEIGHT)
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
-    shown = summed.select(
-        *cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior").alias("class_prior"), **guarded
-    )
+    shown = summed.select(*cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior"), **guarded)
     if request is None:
         return shown
     intervals = Intervals(cells, cells.keys, numbered, summed, arguments, request)

@@ -13,6 +13,7 @@ from polars_ec.arguments.keywords import Options, parse_level, parse_min_rows, p
 from polars_ec.arguments.scales import DECISION, SCALES
 from polars_ec.formulas.decisions import AT_PRIOR, BATTERY, CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.sums import MOST_WEIGHT
 from polars_ec.output.dialects import WarehouseDialect, Writer
 from polars_ec.reports.models import CONFUSION, METRICS, check_decided_by, named_metrics
 from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
@@ -21,8 +22,6 @@ from polars_ec.typing import ScoreType
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 _WITHOUT_LIMITS = ("spark", "databricks")
-# Sums of larger weights make no metric, for what is made of them would overflow.
-_MOST_WEIGHT = 1e300
 # PostgreSQL makes an error of what underflows: no formula does if shares, losses, costs and priors are between these, or 0.
 _LEAST_OF_POSTGRES, _MOST_OF_POSTGRES = 1e-50, 1e50
 
@@ -178,7 +177,7 @@ def report_query(
         shares=shares,
         writer=writer,
         least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
-        most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else _MOST_WEIGHT),
+        most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else MOST_WEIGHT),
         level=level,
         min_rows=least_rows,
     )

@@ -139,6 +139,8 @@ SECRETS = [
     "CREATE SECRET (TYPE s3, SECRET 'hunter2', TOKEN 'hunter2''hunter2')",
     "postgres:postgresql://me:hunter2@h:5432/x",
     "postgres:postgresql://me:hunter2@hunter2@h/x?sslpassword=hunter2",
+    "azure:DefaultEndpointsProtocol=https;AccountName=me;AccountKey=hunter2+/hunter2==;EndpointSuffix=h",
+    "secret_of(password => 'hunter2', api_key := 'hunter2')",
     "mysql:host=h passwd=hunter2",
     "md:flights?motherduck_token=hunter2",
     "https://h/x.duckdb?sv=2024&sig=hunter2",
@@ -174,6 +176,8 @@ def test_the_rest_of_a_message_stays():
     for text in (
         'syntax error near "token"; x',
         "token: unexpected end",
+        "AccountName=me;EndpointSuffix=h",
+        "monkey='a'",
         'password authentication failed for user "me"',
     ):
         assert redacted(text) == text
