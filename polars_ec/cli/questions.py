@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -493,7 +494,11 @@ class ReportQuestion(Question):
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.
         cluster = rows.cluster if "interval" in self.layout else None
-        return report(rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
+        # What a warning about nulls says, the notes say.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            return report(
+                rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options
+            )
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
         # `auc_roc` has its bound, and NAME_low and NAME_high are there where the sketch does not know the threshold.

@@ -182,6 +182,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("*log.parquet", "--score p --label y-p-y-options15-*")
 @pytest.mark.parametrize(
     ("args", "score", "label", "options", "source"),
@@ -246,6 +247,7 @@ def test_time_zones_are_kept(tmp_path):
     same(typed_report(f"duckdb:{tmp_path}/log.duckdb::log", *args), typed_report(tmp_path / "log.parquet", *args))
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("1.5")
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5])
 def test_wrong_rows_are_alike_in_both_engines(tmp_path, wrong):

@@ -174,6 +174,7 @@ def test_the_worked_example_of_a_tiny_weight() -> None:
         assert value == pytest.approx(0.75)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_weights_that_add_up_to_infinity_have_no_metric() -> None:
     log = LOG.with_columns(w=pl.lit(1.7e308))
     for case in WEIGHED:
