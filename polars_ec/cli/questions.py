@@ -99,20 +99,21 @@ class PageFile:
     title: str | None = None
     layout: Mapping[str, Any] = field(default_factory=dict)
 
-    def check(self, refused: Mapping[str, str], *, models: int) -> None:
+    def check(self, refused: Mapping[str, str], *, models: Sequence[str]) -> None:
         """UsageError for a page that cannot be made; `refused` are options that are there and that it does not have, with the reason."""
         for option, why in refused.items():
             raise UsageError(f"--html with {option}: {why}: leave one of them out")
-        self.check_models(several=models > 1)
+        self.check_models(models)
         check_local("--html", self.file, "a page is")
         if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("altair") is None:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
         check_place(self.file, "--html", (".html", ".htm"), any_pipe=True)
 
-    def check_models(self, *, several: bool) -> None:
-        if several:
+    def check_models(self, models: Sequence[str]) -> None:
+        if len(models) > 1:
             raise UsageError(
-                "--html: a page is of one model: ask for one of them with --score, or compare them with polars-ec compare"
+                f"--html: a page is of one model, and here are {', '.join(models)}: name one, such as --score {models[0]}, or compare "
+                "them with polars-ec compare"
             )
 
     def from_rows(self, rows: RowInput) -> MadePage:
