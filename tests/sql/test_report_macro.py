@@ -39,7 +39,6 @@ def test_posteriors_of_many_logs(connection: duckdb.DuckDBPyConnection, seed: in
     check(connection, seed, case, limits)
 
 
-@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("groups-False", "weights-True")
 @pytest.mark.parametrize(
     ("case", "limits"),

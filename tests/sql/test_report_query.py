@@ -41,7 +41,6 @@ def log() -> pl.DataFrame:
     return make_log()
 
 
-@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("usual", "all", "weighted", "month", "no_rows", "llr", "llr_certain", "log_odds", "decision")
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_duckdb(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
@@ -64,7 +63,6 @@ def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(chdb.query(case.query("clickhouse", f"file('{path}', Parquet)"), "ArrowTable")))
 
 
-@pytest.mark.filterwarnings("ignore:.* null")
 def test_the_log_has_all_kinds_of_values(log: pl.DataFrame) -> None:
     """Each metric has values, and is null; those that may be infinite are."""
     usual, of_all, weighted = (

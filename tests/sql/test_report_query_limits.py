@@ -48,7 +48,6 @@ def log() -> pl.DataFrame:
     return make_log()
 
 
-@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("case", mostly_slow(WITH_LIMITS, QUICK), ids=lambda case: case.name)
 def test_duckdb(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     check(case, log, duckdb.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
