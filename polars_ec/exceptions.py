@@ -1,6 +1,9 @@
-"""Errors of polars_ec that are not plain ValueError or TypeError."""
+"""Errors of polars_ec that are not plain ValueError or TypeError, and its warnings."""
 
 from __future__ import annotations
+
+import sys
+import warnings
 
 
 class InvalidDataError(ValueError):
@@ -9,3 +12,11 @@ class InvalidDataError(ValueError):
 
 class SketchError(ValueError):
     """A sketch that cannot be read, added to another, or asked for what it does not hold; the message says why."""
+
+
+def warn(text: str) -> None:
+    """Warn at the line that called the package, however many functions of the package lie between."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "polars_ec":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(text, UserWarning, stacklevel=level)

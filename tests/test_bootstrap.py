@@ -241,6 +241,7 @@ def test_rows_that_are_there_twice_in_their_cluster_change_nothing():
     assert_frame_equal(*limits)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("method", ["bootstrap", "bca"])
 def test_no_limits_where_draws_tell_of_none(method):
     """Of rates of 0 and 1, of absent classes, wrong rows, infinite losses, and few clusters."""

@@ -380,6 +380,7 @@ def test_two_columns_of_one_name_are_named() -> None:
 # pandas --------------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("dtype", ["float64", "float32", "Float64", "double[pyarrow]", "object"])
 def test_nan_in_pandas_is_missing(dtype: str) -> None:
     """There it is how a missing number is written; anywhere else it is a wrong one."""

@@ -240,6 +240,7 @@ def test_a_class_without_rows() -> None:
     assert row["small"]
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_wrong_rows() -> None:
     row = of([0, 1] * 20, [0.3, 1.6] * 20)
     assert not any(has_limits(row, name) for name in ("nec", "recall", "nce"))
@@ -444,6 +445,7 @@ def test_slopes_are_those_of_the_own_side_of_a_kink() -> None:
     np.testing.assert_allclose(slopes, [[[1.0], [0.0]]], rtol=1e-10, atol=1e-10)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_small_groups() -> None:
     y = [1] * 9 + [0] * 30 + [1] * 10 + [0] * 30
     log = pl.DataFrame({"g": [0] * 39 + [1] * 40, "y": y, "p": np.linspace(0.1, 0.9, 79)})
@@ -523,6 +525,7 @@ ROWS = st.lists(
 RANGES = {"recall": (0, 1), "precision": (0, 1), "f1": (0, 1), "mcc": (-1, 1), "nec": (0, np.inf), "nbs": (0, np.inf)}
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @settings(max_examples=10, deadline=None)
 @given(rows=ROWS, clustered=st.booleans(), weighted=st.booleans())
 def test_limits_hold_the_value_and_are_in_range(rows: list[Any], clustered: bool, weighted: bool) -> None:

@@ -163,6 +163,7 @@ def test_total_is_the_report_without_groups(options: dict) -> None:
     assert_frame_equal(table.filter("total").drop("g", "c", "total"), one, rel_tol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_total_of_one_wrong_row_is_null() -> None:
     log = pl.DataFrame({"g": ["a", "a", "b"], "p": [0.9, 0.2, 1.5], "y": [1, 0, 1]})
     a, b, total = log.ec.report("p", "y", by="g", total=True, prior="overall").to_dicts()
@@ -220,6 +221,7 @@ def test_overall_prior_makes_the_decisions_of_likelihoods(score_type: str) -> No
     assert overall.filter(g="a")["nec_at_prior"].item() == pytest.approx(expected)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("score_type", ["llr", "log_likelihoods"])
 def test_an_overall_prior_that_cannot_be_counted_makes_no_row_wrong(score_type: str) -> None:
     llr = [0.5, 1.0, -1.0, float("nan"), 2.0]
@@ -309,6 +311,7 @@ def test_a_posterior_that_the_new_prior_rules_out_is_null() -> None:
     assert (row["accuracy"], row["accuracy_at_prior"], row["brier_at_prior"]) == (1, None, None)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("score", ["p", "v"])
 def test_posteriors_moved_to_a_prior_that_is_not_known_are_null(score: str) -> None:
     log = pl.DataFrame({"y": [0, 1, 1, None], "p": [0.8, 0.7, 0.4, 0.5], "s": ["a", "a", "a", "b"]})
@@ -481,6 +484,7 @@ def test_refusals(options: dict, message: str) -> None:
         LOG.lazy().ec.report(**asked)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_a_report_of_no_rows_has_its_columns() -> None:
     options = {"by": "g", "metrics": ["nec", "auc_roc"], "prior": "overall", "total": True}
     assert LOG.clear().ec.report("p", "y", **options).is_empty()

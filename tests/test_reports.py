@@ -153,6 +153,7 @@ def test_decisions_have_no_scoring_rules() -> None:
     assert_frame_equal(report, expected.select(report.columns), rel_tol=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_a_wrong_row_costs_its_group_the_metrics_only() -> None:
     log = pl.DataFrame({"g": ["a", "a", "b"], "p": [0.9, 1.7, 0.2], "y": [1, 0, 0]})
     a, b = log.ec.report("p", "y", by="g").to_dicts()
@@ -160,6 +161,7 @@ def test_a_wrong_row_costs_its_group_the_metrics_only() -> None:
     assert (b["n"], b["n_invalid"], b["tn"]) == (1, 0, 1)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_groups_without_a_row_have_no_averages() -> None:
     """All of them, so that nothing tells how many classes there are."""
     log = LOG.select("g", "p", y=pl.lit(None, dtype=pl.Int64))

@@ -115,6 +115,7 @@ def test_divergences() -> None:
     assert ec.expected_score_divergence(P, reference=s) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("*-nec", "*-n_rows", "*-auc_roc", "*-bayes_decision")
 @pytest.mark.parametrize("name", one_of_each_family(sorted(METRICS)))
 @pytest.mark.parametrize("n", [0, 1, 6])
@@ -226,6 +227,7 @@ def counts(p: Any, y: Any) -> tuple[int, int, int]:
     return ec.n_rows(p, y), ec.n_missing(p, y), ec.n_invalid(p, y)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_nan_is_wrong_and_what_is_masked_or_none_is_missing() -> None:
     assert counts(np.array([0.5, np.nan]), [1, 0]) == (1, 0, 1)
     assert ec.nec(np.array([0.5, np.nan]), [1, 0]) is None
@@ -245,6 +247,7 @@ def test_nan_is_wrong_and_what_is_masked_or_none_is_missing() -> None:
         assert counts(missing, [1, 0]) == (1, 1, 0)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("empty", [[], np.array([]), pl.Series([]), pd.Series([], dtype=float), pa.array([])])
 def test_no_values(empty) -> None:
     assert counts(empty, empty if isinstance(empty, list) else np.array([], dtype=int)) == (0, 0, 0)
@@ -255,6 +258,7 @@ def test_no_values(empty) -> None:
 # Priors, and arguments that may be numbers ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_a_prior_is_one_share_for_each_class_unless_it_is_a_series() -> None:
     """Recall 1 and a false positive rate of 2/3 are weighed."""
     wanted = pytest.approx((0.8 * 2 / 3) / 0.8, rel=1e-12)
@@ -391,8 +395,9 @@ def test_a_positive_label_that_no_row_has_and_none_resembles_is_a_warning() -> N
     ) as warned:
         assert ec.accuracy([0.1, 0.2, 0.9], ["no", "yes", "no"], pos_label="late") == pytest.approx(2 / 3)
     assert warned[0].filename == __file__
-    # Without any label there is nothing to tell.
-    assert ec.accuracy([0.1], pl.Series([None], dtype=pl.String), pos_label="late") is None
+    # Without any label no label can be told; the row lacks it.
+    with pytest.warns(UserWarning, match="missing in 1 of 1 rows"):
+        assert ec.accuracy([0.1], pl.Series([None], dtype=pl.String), pos_label="late") is None
 
 
 def test_one_index_in_two_orders_is_an_error() -> None:

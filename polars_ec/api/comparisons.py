@@ -56,8 +56,6 @@ def compare(
     label
         Column name or expression; or, where the models' scores came with labels of their own, a list of one for each model: rows in which
         they differ are an error, for then these are not the same rows.
-    by
-        Names and expressions of the groups. Default: one group.
     metrics
         As for `report`: metrics of decisions, scoring rules and ranking metrics, but no counts, `ece` or metrics of each class. Default:
         the usual battery.

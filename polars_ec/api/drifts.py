@@ -52,15 +52,11 @@ def drift(
         Several models are a pass each where it is not of Polars, and so of a reader that can be read once an error.
     score
         Column name or expression; or several of them (models).
-    label
-        Column name or expression.
     period
         Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference
         What each period is compared with: one of them, by its value, or "previous", the one before it in its group. Default: the
         earliest period of the log.
-    by
-        Names and expressions of the groups. Default: one group.
     mix
         Names and expressions of the strata within a group whose shares may move. Default: none, and no part `mix`.
     metrics

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Unpack, get_args
+from typing import Unpack, get_args
 
 import polars as pl
 
 from polars_ec.arguments.classes import Prior
-from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.inputs import as_lazy, is_read_once, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, Options, Request, parse_interval, parse_min_rows, parse_options
 from polars_ec.arguments.options import ReportOptions
 from polars_ec.arguments.signatures import with_options
+from polars_ec.exceptions import warn
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.reports import result
 from polars_ec.reports.intervals import with_intervals
 from polars_ec.reports.models import (
+    METRICS,
     TOTAL,
     Model,
-    Pass,
     is_multiclass,
     metrics_of,
     metrics_of_one_class,
@@ -33,7 +34,7 @@ from polars_ec.reports.models import (
     with_priors,
 )
 from polars_ec.reports.ranking import GroupedLog, Rank, with_ranks
-from polars_ec.scores.read import check_names, expand
+from polars_ec.scores.read import check_names, expand, warn_of_nulls
 from polars_ec.typing import FrameLike, IntoExpr, Missing
 
 _PARTS = ("label", "score", "weight")
@@ -64,8 +65,6 @@ def report(
         a DataFrame.
     score
         Column name or expression; several of them (models) add a column `score` with their names.
-    label
-        Column name or expression.
     by
         Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
     metrics
@@ -159,30 +158,10 @@ def report(
     >>> many.ec.report("p", "y", metrics=["recall"], interval=0.95).select(pl.col("^recall.*$").round(3)).rows()
     [(0.5, 0.345, 0.655)]
     """
-    execute = pass_over(frame)
-    lazy = _report(
-        as_lazy(frame), score, label, by, metrics, min_rows, total, per_class, missing, score_prior, options, execute
-    )
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _report(
-    frame: pl.LazyFrame,
-    score: IntoExpr | Sequence[IntoExpr],
-    label: IntoExpr,
-    by: IntoExpr | Sequence[IntoExpr],
-    metrics: Sequence[str] | None,
-    min_rows: int | None,
-    total: bool,
-    per_class: bool,
-    missing: Missing,
-    score_prior: Prior,
-    keywords: Mapping[str, Any],
-    execute: Pass,
-) -> pl.LazyFrame:
-    options, interval = parse_options(keywords, BY_ROW), parse_interval(keywords)
-    scores = expand(frame, score, "score")
-    keys = expand(frame, by, "by")
+    execute, log = pass_over(frame), as_lazy(frame)
+    checked, interval = parse_options(options, BY_ROW), parse_interval(options)
+    scores = expand(log, score, "score")
+    keys = expand(log, by, "by")
     if not scores:
         raise ValueError("score= names no column")
     min_rows = parse_min_rows(min_rows)
@@ -193,12 +172,12 @@ def _report(
             "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
         )
     named = named_metrics(metrics)
-    frame, models = read_models(frame, scores, label, keywords, options, score_prior, execute)
+    log, models = read_models(log, scores, label, options, checked, score_prior, execute)
     _check_alike(models)
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
-    row_parts = () if missing == "together" else _PARTS if options.weight is not None else _PARTS[:2]
-    layout = result.ReportLayout(options, named is None, min_rows, row_parts, total, interval)
+    row_parts = () if missing == "together" else _PARTS if checked.weight is not None else _PARTS[:2]
+    layout = result.ReportLayout(checked, named is None, min_rows, row_parts, total, interval)
 
     layers = _all_layers(models, names, layout, per_class)
     check_names(keys, {*layers[0][0], *layers[0][1]}, "the report")
@@ -206,19 +185,31 @@ def _report(
     asked = {name for of_model in names.values() for name in of_model}
     needs = replace(needed([*asked, *(["confusion"] if named is None else [])], row_parts), interval=interval)
     key_names = [key.meta.output_name() for key in keys]
-    cells = execute(sum_per_class(frame, keys, all_models, needs))
-    sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, options, total)
-    for model, ranks in _ranks_of(models, names, options):
-        log = GroupedLog(frame, keys, total, execute)
-        sums = with_ranks(sums, log, model, ranks, stated_prior(model, options), keywords.get("prior"), interval)
+    cells = execute(sum_per_class(log, keys, all_models, needs))
+    sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, checked, total)
+    for model, ranks in _ranks_of(models, names, checked):
+        grouped = GroupedLog(log, keys, total, execute)
+        sums = with_ranks(sums, grouped, model, ranks, stated_prior(model, checked), options.get("prior"), interval)
     if per_class:
-        sums = result.with_class_sums(sums, models, options)
+        sums = result.with_class_sums(sums, models, checked)
     if interval is not None:
         sums = _with_limits(sums, models, names, layout, per_class, interval)
     order = [*([TOTAL] if total else []), *key_names]
     if per_class and is_multiclass(models[0]):
         sums = result.multiclass_rows(sums, order, models, names[models[0].name], layout)
-    return _stacked(sums, order, key_names, layers)
+    lazy = _stacked(sums, order, key_names, layers)
+    if isinstance(frame, pl.LazyFrame):
+        return lazy
+    table = lazy.collect(engine="streaming")
+    values = [column for column in table.iter_columns() if column.name.removesuffix("_at_prior") in METRICS]
+    invalid, undefined = (table["n_invalid"] > 0).sum(), all(column.null_count() == len(column) for column in values)
+    if invalid or (undefined and values and table.height):
+        nulls = f"metrics are null in {invalid or table.height} of {table.height} rows of the report"
+        if is_read_once(frame):
+            warn(f"{nulls}: n, n_missing and n_invalid count the rows of the log")
+        else:
+            warn_of_nulls(nulls, log, {model.name: model.rows for model in models})
+    return table
 
 
 def _check_alike(models: Sequence[Model]) -> None:

@@ -617,13 +617,9 @@ def sketch(
 
     Parameters
     ----------
-    frame
-        The log, a frame of Polars or of another library.
     score
         Column name or expression. One number a row, of two classes; or a vector of K a row, which `reduction` makes binary.
         Several (models), all of one kind, are sketched in the same pass, and add a group column `score` with their names.
-    label
-        Column name or expression.
     by
         Names and expressions of the groups; `score` and `target` are names of the sketch's own.
     resolution

@@ -7,7 +7,7 @@ from typing import TypeVar, Unpack
 
 import polars as pl
 
-from polars_ec.arguments.classes import without_positives
+from polars_ec.arguments.arrays import without_positives
 from polars_ec.arguments.inputs import as_lazy, is_read_once
 from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_options
 from polars_ec.arguments.options import DecisionOptions
@@ -41,8 +41,6 @@ def validate(
         The log, a frame of Polars or of another library; not a reader, whose rows would be gone.
     score
         Column name or expression, or several.
-    label
-        Column name or expression.
 
     Returns
     -------
@@ -74,7 +72,7 @@ def validate(
     positive_named = checked.pos_label is not None
     for model in models:
         rows = resolve_columns(lazy, model, label, checked)
-        defects = {kind: rows.present & mask for kind, mask in rows.defects.items()} | rows.decision_faults
+        defects = rows.faults
         seen = (
             {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
         )

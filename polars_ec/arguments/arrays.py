@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextvars import ContextVar, copy_context
 from itertools import pairwise
 from typing import Any, cast
 
 import polars as pl
 
-from polars_ec.arguments.classes import plain, without_positives
+from polars_ec.arguments.classes import by_likeness, meant_values, plain
 from polars_ec.arguments.inputs import as_lazy, is_instance
-from polars_ec.exceptions import InvalidDataError
+from polars_ec.exceptions import InvalidDataError, warn
 from polars_ec.numerics import np
 
 _STREAMS = ("__arrow_c_array__", "__arrow_c_stream__")
+_SHOWN_LABELS = 5
+
+EXPLANATIONS: ContextVar[list[Callable[[str, pl.LazyFrame], None]] | None] = ContextVar("explanations", default=None)
+"""While the expression of a call on values is made: what warns of nulls, and says of the rows why."""
 
 
 def of_values(
@@ -43,15 +48,38 @@ def of_values(
     _check_lengths(series, priors)
     _check_indices(held)
     frame = pl.DataFrame(list(series.values()))
-    expression = function(**{**arguments, **{name: pl.col(name) for name in series}})
+    context = copy_context()
+    explanations: list[Callable[[str, pl.LazyFrame], None]] = []
+    context.run(EXPLANATIONS.set, explanations)
+    expression = context.run(function, **{**arguments, **{name: pl.col(name) for name in series}})
     result = frame.select(expression).to_series()
     pos_label = plain(arguments.get("pos_label"))
     labels = series["label"].drop_nulls().unique() if pos_label is not None and "label" in series else pl.Series()
     if len(labels) and not pl.select((pl.lit(labels) == pl.lit(pos_label)).any()).item():
         for fault in without_positives("label", labels.sort(), pos_label):
             raise InvalidDataError(fault)
+    elif len(result) and result.null_count() == len(result):
+        nulls = f"{function.__name__}() is null"
+        if explanations:
+            explanations[0](nulls, frame.lazy())
+        else:
+            warn(f"{nulls}: rows hold NaN or numbers out of range, or each of the {len(frame)} lacks a value")
     # Of no rows a metric is one value, and a function of rows none.
     return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
+
+
+def without_positives(name: str, labels: Iterable[object], pos_label: object) -> list[str]:
+    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
+
+    A log may well have no positive row, so that only a value that differs in case or form is an error.
+    """
+    meant = meant_values(pos_label, labels)
+    shown = ", ".join(map(repr, meant or by_likeness(pos_label, labels)[:_SHOWN_LABELS]))
+    text = f"{name!r}: no row has the label {pos_label!r} (pos_label=): "
+    if meant:
+        return [f"{text}the nearest values are {shown}"]
+    warn(f"{text}its values are {shown}")
+    return []
 
 
 def holds_values(value: Any) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, cast
@@ -16,7 +15,6 @@ order, or a mapping from class), "uniform", or an expression that is constant in
 and a sketch, also takes "overall": the shares of the classes in all of it."""
 
 _SUM_TOLERANCE = 1e-6
-_SHOWN_LABELS = 5
 
 
 @dataclass(frozen=True)
@@ -290,17 +288,3 @@ def _as_compared(value: object) -> str:
         return repr(float(text))
     except ValueError:
         return text
-
-
-def without_positives(name: str, labels: Iterable[object], pos_label: object) -> list[str]:
-    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
-
-    A log may well have no positive row, so that only a value that differs in case or form is an error.
-    """
-    meant = meant_values(pos_label, labels)
-    shown = ", ".join(map(repr, meant or by_likeness(pos_label, labels)[:_SHOWN_LABELS]))
-    text = f"{name!r}: no row has the label {pos_label!r} (pos_label=): "
-    if meant:
-        return [f"{text}the nearest values are {shown}"]
-    warnings.warn(f"{text}its values are {shown}", UserWarning, stacklevel=4)
-    return []

@@ -29,6 +29,15 @@ _COLUMNS = {
     "label": "Column name or expression, or values; `pos_label` or `classes` say which value is which class.",
 }
 
+_COLUMNS_OF_LOGS = {
+    "frame": "The log, a frame of Polars or of another library.",
+    "label": "Column name or expression; `pos_label` or `classes` say which value is which class.",
+    "by": "Names and expressions of the groups. Default: one group.",
+    "calibrator": '"affine" or "temperature"; for one score a row also "gaussian", "pav" and "histogram".',
+    "fold_by": "Column name or expression: the key whose `fold` a row is in, of the row, or of what correlated rows share.",
+    "stratified": "Folds that share the keys of each class of each group out evenly, as for `sketch`.",
+}
+
 _UNDEFINED = {
     "one per group": "A group without usable rows (see `n_rows`) or with wrong ones (see `n_invalid`) gives null.",
     "one per row": "A row that is missing or wrong gives null.",
@@ -166,7 +175,8 @@ def with_options(family: type[Any], *, score: str = "", raises: str = "") -> Cal
         shown = declared.replace(parameters=kept + shared)
         checked = checked_at_call(function, shown, of_values if "score" in list(shown.parameters)[:1] else None)
         if function.__doc__:
-            texts = {**descriptions().get(family.__name__, {}), **({"score": score} if score else {})}
+            shared_texts = _COLUMNS_OF_LOGS if "frame" in shown.parameters else {"score": score} if score else {}
+            texts = {**descriptions().get(family.__name__, {}), **shared_texts}
             checked.__doc__ = completed(function.__doc__, list(shown.parameters.values()), texts, raises)
         return cast("F", checked)
 

@@ -69,22 +69,10 @@ def calibrate(
 
     Parameters
     ----------
-    frame
-        The log, a frame of Polars or of another library.
     score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
-    label
-        Column name or expression.
-    calibrator
-        "affine" or "temperature"; for one score a row also "gaussian", "pav" and "histogram".
-    by
-        Names and expressions of the groups.
     folds
         How many folds: beside the calibrator of all rows there is one for each fold, of the rows of the others.
-    fold_by
-        Column name or expression: the key whose `fold` a row is in, of the row, or of what correlated rows share.
-    stratified
-        Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
         Of the sketch of one score a row, of more than 100,000 rows. Affine and gaussian need every distinct raw score: memory
         grows with these.
@@ -205,29 +193,17 @@ def calibration_loss(
 
     Parameters
     ----------
-    frame
-        The log, a frame of Polars or of another library.
     score
         Column name or expression: posteriors of K classes or their logs; or one score of two.
-    label
-        Column name or expression.
     rule
         "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs; of LLRs "bayes_risk",
         or "cllr", without a prior, for calibrated LLRs.
-    calibrator
-        "affine" or "temperature"; for one score a row also "gaussian", "pav" and "histogram".
     training
         What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds' rows are
         added up; this needs `folds` and `fold_by`. "test": the very rows. A `Calibration`: that one, made of another log; it
         may have fewer group columns.
-    by
-        Names and expressions of the groups.
     folds
         How many folds, such as 5; only with "cv".
-    fold_by
-        Column name or expression: the key whose `fold` a row is in, of the row, or of what correlated rows share.
-    stratified
-        Folds that share the keys of each class of each group out evenly, as for `sketch`.
     resolution
         Of the sketch of one score a row, of more than 100,000 rows: affine losses are as near as `Sketch.calibration_loss` says.
     prior

@@ -43,6 +43,12 @@ from polars_ec.scores.folds import BUCKETS
 from polars_ec.sql import macros
 from polars_ec.version import __version__
 
+_ONE_NUMBER: dict[str, Any] = {"parser": options.one_number, "metavar": "<float>"}
+_LOGS = (
+    "Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, gs:// or az:// "
+    "addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE"
+)
+
 
 @dataclass(frozen=True)
 class LogOptions:
@@ -52,9 +58,8 @@ class LogOptions:
         list[str],
         typer.Argument(
             metavar="PATH...",
-            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
-            "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE; "
-            "duckdb:FILE.duckdb::TABLE, or of what else DuckDB attaches, duckdb:ducklake:FILE::TABLE; or a folder that polars-ec sketch made.",
+            help=f"{_LOGS}; duckdb:FILE.duckdb::TABLE, or of what else DuckDB attaches, duckdb:ducklake:FILE::TABLE; "
+            "or a folder that polars-ec sketch made.",
             show_default=False,
         ),
     ]
@@ -73,10 +78,12 @@ class LogOptions:
         ),
     ] = None
     cost_fn: Annotated[
-        float | None, typer.Option(help="Cost of a missed positive. Default: 1, or what the sketches were made for.")
+        float | None,
+        typer.Option(help="Cost of a missed positive. Default: 1, or what the sketches were made for.", **_ONE_NUMBER),
     ] = None
     cost_fp: Annotated[
-        float | None, typer.Option(help="Cost of a false alarm. Default: 1, or what the sketches were made for.")
+        float | None,
+        typer.Option(help="Cost of a false alarm. Default: 1, or what the sketches were made for.", **_ONE_NUMBER),
     ] = None
     costs: Annotated[
         str | None, typer.Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
@@ -88,7 +95,9 @@ class LogOptions:
             "or overall (the shares in the whole log)."
         ),
     ] = None
-    threshold: Annotated[float | None, typer.Option(help="Positive where score > threshold. Default: Bayes.")] = None
+    threshold: Annotated[
+        float | None, typer.Option(help="Positive where score > threshold. Default: Bayes.", **_ONE_NUMBER)
+    ] = None
     score_type: Annotated[
         str | None, typer.Option(help=SCORE_TYPES_IN_WORDS.replace("posterior", "posterior (default)", 1))
     ] = None
@@ -343,7 +352,7 @@ def report(
                 **({"--score-prior": "a page is of the posteriors as they are"} if score_prior is not None else {}),
                 **({f"--method {method}": "the limits of a page are drawn from nothing"} if method is not None else {}),
             },
-            models=len(log.score or ()),
+            models=log.score or (),
         )
         for option, other in (("--out", output.out), ("--plot", output.plot)):
             if html == other:
@@ -430,15 +439,7 @@ def drift(
 
 @terminal.one_line_errors
 def sketch(
-    paths: Annotated[
-        list[str],
-        typer.Argument(
-            metavar="PATH...",
-            help="Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, "
-            "gs:// or az:// addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE.",
-            show_default=False,
-        ),
-    ],
+    paths: Annotated[list[str], typer.Argument(metavar="PATH...", help=f"{_LOGS}.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder of the sketches.")],
     score: Annotated[list[str], typer.Option(help="Column of scores; once more for each further model.")],
     label: Annotated[str, typer.Option(help="Column of true classes.")],
@@ -450,8 +451,10 @@ def sketch(
     threshold: Annotated[
         list[float] | None, typer.Option(help="Threshold that must be exact; once more for each further one.")
     ] = None,
-    cost_fn: Annotated[float, typer.Option(help="Cost of a missed positive: its Bayes threshold is exact.")] = 1.0,
-    cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.")] = 1.0,
+    cost_fn: Annotated[
+        float, typer.Option(help="Cost of a missed positive: its Bayes threshold is exact.", **_ONE_NUMBER)
+    ] = 1.0,
+    cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.", **_ONE_NUMBER)] = 1.0,
     prior: Annotated[str | None, typer.Option(help="For LLRs: the prior whose Bayes threshold must be exact.")] = None,
     score_type: Annotated[str, typer.Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
     weight: options.Weight = None,

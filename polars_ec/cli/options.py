@@ -65,6 +65,15 @@ Quiet = Annotated[
 ]
 
 
+def one_number(text: str) -> float:
+    """A cost or a threshold of all rows, or an error that names what takes a column of them."""
+    try:
+        return float(text)
+    except ValueError:
+        call = "ec.report(log, score, label, cost_fn=..., cost_fp=..., threshold=...)"
+        raise typer.BadParameter(f"{text!r} is not a number. Columns are taken in Python, by {call}") from None
+
+
 def parse_json(text: str, option: str) -> Any:
     """JSON, or an error that names the option."""
     try:

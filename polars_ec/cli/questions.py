@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -98,20 +99,21 @@ class PageFile:
     title: str | None = None
     layout: Mapping[str, Any] = field(default_factory=dict)
 
-    def check(self, refused: Mapping[str, str], *, models: int) -> None:
+    def check(self, refused: Mapping[str, str], *, models: Sequence[str]) -> None:
         """UsageError for a page that cannot be made; `refused` are options that are there and that it does not have, with the reason."""
         for option, why in refused.items():
             raise UsageError(f"--html with {option}: {why}: leave one of them out")
-        self.check_models(several=models > 1)
+        self.check_models(models)
         check_local("--html", self.file, "a page is")
         if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("altair") is None:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
         check_place(self.file, "--html", (".html", ".htm"), any_pipe=True)
 
-    def check_models(self, *, several: bool) -> None:
-        if several:
+    def check_models(self, models: Sequence[str]) -> None:
+        if len(models) > 1:
             raise UsageError(
-                "--html: a page is of one model: ask for one of them with --score, or compare them with polars-ec compare"
+                f"--html: a page is of one model, and here are {', '.join(models)}: name one, such as --score {models[0]}, or compare "
+                "them with polars-ec compare"
             )
 
     def from_rows(self, rows: RowInput) -> MadePage:
@@ -493,7 +495,11 @@ class ReportQuestion(Question):
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.
         cluster = rows.cluster if "interval" in self.layout else None
-        return report(rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
+        # What a warning about nulls says, the notes say.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            return report(
+                rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options
+            )
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
         # `auc_roc` has its bound, and NAME_low and NAME_high are there where the sketch does not know the threshold.

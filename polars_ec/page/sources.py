@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -34,11 +35,20 @@ from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.words import costs_in_words, number
-from polars_ec.page.contents import ROW, Contents, costly_groups, lower_bounds_of_loss, with_kinks
-from polars_ec.reports.models import metrics_of, named_metrics
+from polars_ec.page.contents import (
+    ROW,
+    Contents,
+    costly_groups,
+    count,
+    group_names,
+    listed,
+    lower_bounds_of_loss,
+    with_kinks,
+)
+from polars_ec.reports.models import FORMULAS, metrics_of, named_metrics
 from polars_ec.reports.of_cells import Point, columns_at
 from polars_ec.scores.folds import BUCKETS, FOLD
-from polars_ec.scores.read import class_prior_of_log, expand, join_groups, resolve_columns
+from polars_ec.scores.read import Rows, class_prior_of_log, expand, join_groups, resolve_columns
 from polars_ec.sketches.arguments import OperatingPoint, two_by_two
 from polars_ec.sketches.cells import SCORE, TARGET, check_keys
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -316,12 +326,31 @@ class RowSource(PageSource):
         return scale is not None and scale.needs_prior
 
     @cached_property
-    def metrics(self) -> Sequence[str]:
+    def columns(self) -> Rows:
+        """The columns of the log."""
         # Any prior will do: which one turns likelihoods into posteriors does not matter here.
         uniform = {"prior": "uniform"} if self.has_likelihoods else {}
         options = parse_options({**self.rows.options, **uniform}, BY_ROW)
-        columns = resolve_columns(self.rows.frame, self.rows.score, self.rows.label, options, _MANY_CLASSES)
-        return metrics_of(named_metrics(self.request.metrics), columns)
+        return resolve_columns(self.rows.frame, self.rows.score, self.rows.label, options, _MANY_CLASSES)
+
+    @cached_property
+    def metrics(self) -> Sequence[str]:
+        return metrics_of(named_metrics(self.request.metrics), self.columns)
+
+    @cached_property
+    def is_undecided(self) -> pl.Expr:
+        """Whether a row lacks a valid cost or threshold, so that metrics of decisions are not known for its group."""
+        return reduce(or_, self.columns.decision_faults.values(), pl.lit(value=False))
+
+    @cached_property
+    def undecided(self) -> pl.DataFrame:
+        """The groups with such rows, and how many they have."""
+        keys = self.rows.keys if self.columns.decision_faults else []
+        return (
+            _collected(self.rows.frame.filter(self.is_undecided).group_by(keys, maintain_order=True).len(_KEPT))
+            if keys
+            else pl.DataFrame()
+        )
 
     @cached_property
     def prior(self) -> float | None:
@@ -393,8 +422,12 @@ class RowSource(PageSource):
     def rest(self) -> pl.DataFrame | None:
         if self.group_tables[0].height < 2:
             return None
-        rows = self.rows
-        table = compare(self.judged, rows.score, rows.label, by=rows.keys, reference="rest", **self.main_keywords)
+        rows, judged = self.rows, self.judged
+        if self.metrics[0] in FORMULAS and 0 < self.undecided.height < self.group_tables[0].height:
+            judged = judged.filter(~self.is_undecided.any().over(rows.keys))
+        if judged is not rows.frame and _collected(judged.select(pl.struct(rows.keys).n_unique())).item() < 2:
+            return None
+        table = compare(judged, rows.score, rows.label, by=rows.keys, reference="rest", **self.main_keywords)
         return _collected(table).filter(metric=self.metrics[0])
 
     def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
@@ -426,6 +459,10 @@ class RowSource(PageSource):
         yield "There are no curves and no calibration loss (RCL): those are of one number a row, and of one threshold for all rows."
         if self.rows.cluster is None:
             yield _INDEPENDENT
+        if self.undecided.height:
+            names = listed(group_names(self.undecided, self.request.keys))
+            rows = count(int(self.undecided[_KEPT].sum()), "row")
+            yield f"{rows} without a valid cost or threshold: no metrics of decisions, nor comparisons with all others, for {names}."
         without_period, ranks = self.period_notes()
         yield from (*ranks, *without_period)
 
@@ -601,7 +638,7 @@ class SketchSource(PageSource):
 
     @property
     def rest(self) -> pl.DataFrame | None:
-        if not self.has_p_values or self.curves.frame.select(self.request.keys).n_unique() < 2:
+        if not self.has_p_values or self.judged.frame.select(self.request.keys).n_unique() < 2:
             return None
         return self.judged.compare(self.metrics[0], reference="rest", **self.stated)
 

@@ -16,11 +16,13 @@ from typing import Any
 import polars as pl
 
 from polars_ec.arguments import scales
+from polars_ec.arguments.arrays import EXPLANATIONS
 from polars_ec.arguments.classes import ClassNames
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import BY_ROW, Options, as_expr, parse_options
 from polars_ec.arguments.options import CountOptions
 from polars_ec.arguments.scales import VECTOR_TYPES, ScoreScale
+from polars_ec.exceptions import warn
 from polars_ec.formulas.sums import MOST_WEIGHT, Sums, array, pack_prior, ratio, row_weight, sum_where
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.scores import (
@@ -48,6 +50,8 @@ PRIOR = "__ec_prior"
 """The column of a stated prior that is an expression."""
 
 _ONE = "__ec_one"
+_NO_CLASS = "label is not a class"
+_COUNTED_CLASSES = 100
 
 Typed = tuple[pl.Expr, pl.DataType]
 
@@ -460,10 +464,15 @@ class Rows:
         """What can be wrong with a row that is present: a mask for each kind."""
         found = dict(self.scores.defects)
         if self.labels.valid is not None:
-            found["label is not a class"] = ~self.labels.valid
+            found[_NO_CLASS] = ~self.labels.valid
         if self.weight is not None:
             found["weight is negative, infinite or NaN"] = ~((self.weight >= 0) & self.weight.is_finite())
         return found
+
+    @property
+    def faults(self) -> dict[str, pl.Expr]:
+        """Rows that make values null, a mask for each kind: invalid ones, and ones without their threshold or costs."""
+        return {kind: self.present & mask for kind, mask in self.defects.items()} | self.decision_faults
 
     @property
     def _valid(self) -> pl.Expr:
@@ -696,6 +705,9 @@ def per_group(
     def resolved(inputs: list[Typed]) -> pl.Expr:
         return build(resolve(inputs, options)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
 
+    if (explanations := EXPLANATIONS.get()) is not None:
+        read = partial(resolve_columns, score=score, label=label, options=options)
+        explanations.append(lambda nulls, frame: warn_of_nulls(nulls, frame, {"score": read(frame)}))
     return pl.pipe_with_dtype(columns, resolved)
 
 
@@ -714,6 +726,40 @@ def resolve_columns(
     columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
     return resolve(list(zip(columns, dtypes, strict=True)), options, kernel_above)
+
+
+def warn_of_nulls(nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows]) -> None:
+    """Warn of null values: which rows are invalid, what is missing or which class is absent, and in how many rows."""
+    reasons: dict[str, list[str]] = {}
+    for name, rows in models.items():
+        faults, classes = rows.faults, rows.labels.classes[:_COUNTED_CLASSES]
+        masks = [rows.present, *faults.values(), *(rows.usable & rows.labels.in_class[k] for k in range(len(classes)))]
+        sums = [pl.len().alias("n"), *(mask.sum().alias(str(m)) for m, mask in enumerate(masks))]
+        n, present, *counts = frame.select(sums).collect(engine="streaming").row(0)
+        invalid = {kind: count for kind, count in zip(faults, counts, strict=False) if count}
+        texts = [f"{kind} in {count} of {n} rows{_remedy(kind, rows, [*models])}" for kind, count in invalid.items()]
+        absent = [repr(value) for value, count in zip(classes, counts[len(faults) :], strict=True) if not count]
+        if not present:
+            texts = [f"score, label or weight is missing in {n} of {n} rows" if n else "there are no rows"]
+        elif not texts and absent:
+            texts = [f"no row has the class {' or '.join(absent)}, of {n} rows"]
+        for text in texts or [f"undefined for these {n} rows, none of which is invalid"]:
+            reasons.setdefault(text, []).append(repr(name))
+    shown = [f"{', '.join(names)}: {text}" if len(models) > 1 else text for text, names in reasons.items()]
+    warn(f"{nulls}: {'; '.join(shown)}")
+
+
+def _remedy(kind: str, rows: Rows, models: Sequence[str]) -> str:
+    """What to do about labels that are no classes, and about scores of one number a row that are out of range."""
+    if kind == _NO_CLASS and len(models) > 2:
+        ends = f"{models[0]!r}, ..., {models[-1]!r}"
+        return f" (these are {len(models)} models; posteriors of K classes are one column: pl.concat_arr({ends}))"
+    if kind == _NO_CLASS:
+        return " (pass pos_label=, the positive label, or classes=)"
+    if not isinstance(rows.scores, BinaryScores) or kind not in rows.scores.defects:
+        return ""
+    scales = ', other scales need score_type="percent", "log_odds", "llr" or, for ranking metrics, "raw"'
+    return f" (.fill_nan(None) makes NaN missing{scales if rows.scores.scale.is_share else ''})"
 
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import atexit
+import re
 import shutil
 import threading
 import time
 from contextlib import suppress
 from functools import cache
-from hashlib import sha256
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BEGIN = "BEGIN TRANSACTION;\n"
 _CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
 _COMMIT = "COMMIT;\n"
-_STAMP = "_stamp"
+_STAMP = re.compile(r"CREATE OR REPLACE TYPE ec\._stamp AS ENUM \((.*?)\);", re.DOTALL)
 _PATIENCE = 30  # seconds to wait for another transaction that writes the same macros
 _one_at_a_time = threading.Lock()
 
@@ -111,18 +111,16 @@ def _install(connection: duckdb.DuckDBPyConnection, bundle: str, database: str, 
     """Run the bundle, one transaction, again if another one that writes the same macros was first."""
     import duckdb
 
-    name = sha256(bundle.encode()).hexdigest()
-    there, noted = _stamps(connection, name, database, schema)
-    if there == noted:
+    if _is_stamped(connection, bundle, database, schema):
         return
     if _in_transaction(connection):
-        _write(connection, bundle.replace(_BEGIN, "").replace(_COMMIT, ""), name, database, schema)
+        _write(connection, bundle)
         return
     deadline = time.monotonic() + _PATIENCE
     while True:
         try:
             connection.begin()
-            _write(connection, bundle.replace(_BEGIN, "").replace(_COMMIT, ""), name, database, schema)
+            _write(connection, bundle)
             connection.commit()
         except BaseException as error:
             with suppress(duckdb.TransactionException):  # there is none to roll back when COMMIT is what failed
@@ -135,11 +133,9 @@ def _install(connection: duckdb.DuckDBPyConnection, bundle: str, database: str, 
         time.sleep(0.05)
 
 
-def _write(connection: duckdb.DuckDBPyConnection, statements: str, name: str, database: str, schema: str) -> None:
-    for statement in _parsed(statements):
+def _write(connection: duckdb.DuckDBPyConnection, bundle: str) -> None:
+    for statement in _parsed(bundle.replace(_BEGIN, "").replace(_COMMIT, "")):
         connection.execute(statement)
-    stamp, _ = _stamps(connection, name, database, schema)
-    connection.execute(f"CREATE OR REPLACE MACRO ec.{_STAMP}() AS {stamp}")
 
 
 @cache
@@ -150,17 +146,12 @@ def _parsed(statements: str) -> list[duckdb.Statement]:
     return duckdb.extract_statements(statements)
 
 
-def _stamps(connection: duckdb.DuckDBPyConnection, name: str, database: str, schema: str) -> tuple[str, str | None]:
-    """A stamp of the macros that are there, for this bundle as it was written; and the stamp that was noted."""
-    ((stamp, noted),) = connection.execute(
-        "SELECT concat_ws('-', $name, count(*) FILTER (WHERE NOT noted), bit_xor(text) FILTER (WHERE NOT noted)), "
-        "any_value(macro_definition) FILTER (WHERE noted) "
-        "FROM (SELECT function_name = $stamp AS noted, macro_definition, "
-        "hash(function_name, parameters, parameter_types, macro_definition, comment) AS text "
-        "FROM duckdb_functions() WHERE database_name = $database AND schema_name = $schema)",
-        {"name": name, "stamp": _STAMP, "database": database, "schema": schema},
-    ).fetchall()
-    return f"'{stamp}'", noted
+def _is_stamped(connection: duckdb.DuckDBPyConnection, bundle: str, database: str, schema: str) -> bool:
+    """Whether the macros that are there have the stamp that this bundle ended with when it was written."""
+    query = "SELECT labels FROM duckdb_types() WHERE type_name = '_stamp' AND database_name = ? AND schema_name = ?"
+    noted, stamp = connection.execute(query, [database, schema]).fetchone(), _STAMP.search(bundle)
+    assert stamp is not None
+    return noted is not None and noted[0] == [connection.execute(stamp[1]).fetchall()[0][0]]
 
 
 def _in_transaction(connection: duckdb.DuckDBPyConnection) -> bool:

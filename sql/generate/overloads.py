@@ -16,6 +16,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,8 @@ _MATRIX = "ec._vector_costs(costs, cost_fn, cost_fp)"
 
 def bundle() -> str:
     """The text of the bundle."""
-    return "".join(expand((FOLDER / f"{name}.sql").read_text("utf-8")) for name in FILES)
+    text = "".join(expand((FOLDER / f"{name}.sql").read_text("utf-8")) for name in FILES)
+    return text.replace("$bundle", sha256(text.encode()).hexdigest())
 
 
 def expand(part: str) -> str:

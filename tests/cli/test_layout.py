@@ -159,6 +159,7 @@ def test_rows_per_class(folder, source, args, layout):
 VALUES = [("late", pl.String), (7, pl.Int32), (1.5, pl.Float64)]
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize(("source", "positive", "dtype"), of_sources(VALUES, ["late"]))
 def test_classes_by_their_values_and_wrong_rows(tmp_path, source, positive, dtype):
     other = "ok" if dtype == pl.String else positive - 1
@@ -184,6 +185,7 @@ def test_llrs_at_the_overall_prior(folder, source):
     )
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_a_model_whose_overall_prior_cannot_be_counted_has_no_values_at_it(tmp_path):
     log = LOG.with_columns(q=pl.when(pl.int_range(pl.len()) == 5).then(1.5).otherwise("q"))
     log.write_parquet(tmp_path / "log.parquet")
@@ -440,6 +442,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("log.parquet-*")
 @pytest.mark.parametrize(("source", "args", "options"), of_sources(NAMES, [NAMES[1][0]]), ids=named)
 def test_decisions_by_name(tmp_path, source, args, options):

@@ -92,14 +92,19 @@ def test_some_of_the_models_are_asked_for_in_their_order(out):
 
 @pytest.mark.slow
 def test_one_of_the_models_has_a_page(logs, out, tmp_path):
-    """With the numbers of the rows; both of them at once have none."""
+    """With the numbers of the rows."""
     sketch(logs, out=tmp_path / "alone", args=("--score", "p", "--label", "y", *GROUPS))
     pages = []
     for folder, asked in ((out, ("--score", "p")), (tmp_path / "alone", ())):
         assert invoke("report", folder, *asked, "--by", "s", "--html", tmp_path / "page.html").exit_code == 0
         pages.append((tmp_path / "page.html").read_text())
     assert pages[0] == pages[1]
-    assert "of one model: ask for one of them with --score" in fails(2, "report", out, "--html", tmp_path / "page.html")
+
+
+def test_a_page_of_several_models_names_them(logs, out, tmp_path):
+    page = ("--html", tmp_path / "page.html")
+    for log in ((out,), (logs, *MODELS)):
+        assert "of one model, and here are q, p: name one, such as --score q, or" in fails(2, "report", *log, *page)
 
 
 def test_an_input_is_read_once(logs, tmp_path, monkeypatch):

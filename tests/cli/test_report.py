@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
+import re
 import subprocess
 import sys
 
@@ -182,6 +183,7 @@ OPTIONS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("*log.parquet", "--score p --label y-p-y-options15-*")
 @pytest.mark.parametrize(
     ("args", "score", "label", "options", "source"),
@@ -246,6 +248,7 @@ def test_time_zones_are_kept(tmp_path):
     same(typed_report(f"duckdb:{tmp_path}/log.duckdb::log", *args), typed_report(tmp_path / "log.parquet", *args))
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("1.5")
 @pytest.mark.parametrize("wrong", [float("nan"), 1.5])
 def test_wrong_rows_are_alike_in_both_engines(tmp_path, wrong):
@@ -405,6 +408,22 @@ def test_usage_errors_of_paths(folder):
 def test_missing_options():
     assert invoke("report", "x.parquet", "--label", "y").exit_code == 2
     assert invoke("report", "x.parquet", *READ, "--format", "xlsx").exit_code == 2
+
+
+@pytest.mark.parametrize("command", ["report", "compare", "drift", "sketch"])
+@pytest.mark.parametrize("option", ["--cost-fn", "--cost-fp"])
+def test_a_column_where_one_number_is_needed(command, option):
+    result = invoke(command, "x.parquet", *READ, option, "amount", "--out", "out")
+    assert result.exit_code == 2
+    said = " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
+    assert f"'{option}': 'amount' is not a number. Columns are taken in Python, by ec.report(" in said
+
+
+def test_a_column_where_one_threshold_is_needed():
+    assert (
+        "'--threshold': 'amount' is not a number"
+        in invoke("report", "x.parquet", *READ, "--threshold", "amount").stderr
+    )
 
 
 def broken(folder, name, content):

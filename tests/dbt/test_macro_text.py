@@ -52,6 +52,7 @@ def text(table: str, score: str, label: str, **arguments: Any) -> str:
     return package("duckdb", macros_of_duckdb=True).report(table, score, label, **arguments)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("classes", "llr")
 @pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
 def test_reports(case: ReportCase, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> None:
@@ -59,6 +60,7 @@ def test_reports(case: ReportCase, log: pl.DataFrame, connection: duckdb.DuckDBP
     check(case, log, connection.sql(f"SELECT * FROM ({query}) AS report").pl())
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("metrics1")
 @pytest.mark.parametrize("metrics", [None, ALL])
 def test_columns_of_every_option_in_the_order_of_polars(
@@ -84,6 +86,7 @@ def test_columns_that_are_called_as_arguments_of_the_macro(name: str, connection
         assert connection.sql(query).pl().sort(pl.first())["accuracy"].to_list() == [0.25, 1.0], name
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("options", [{"classes": ["no", "yes"]}, {"pos_label": "yes"}])
 def test_labels_that_are_no_class(options: dict[str, Any], connection: duckdb.DuckDBPyConnection) -> None:
     rows = pl.DataFrame(

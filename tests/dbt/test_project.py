@@ -84,12 +84,12 @@ def test_models(project: Project) -> None:
     assert built - set(SKETCHES) == set(models)
     for name, (score, label, options) in models.items():
         log = scores().clear() if name == "no_rows" else scores()
-        wanted = log.ec.report(score, label, **options)
+        wanted = log.lazy().ec.report(score, label, **options).collect()
         assert_equal(project.table(name), wanted, [*options.get("by", []), *(["total"] if "total" in options else [])])
 
 
 def report(where: pl.Expr | bool = True, score: str = "p", label: str = "late", **options: Any) -> pl.DataFrame:
-    return scores().filter(where).ec.report(score, label, **{**BY, **options})
+    return scores().lazy().filter(where).ec.report(score, label, **{**BY, **options}).collect()
 
 
 def failures() -> dict[str, pl.DataFrame]:

@@ -41,6 +41,7 @@ def test_names_and_labels_that_need_quotes(dialect: str) -> None:
     assert shape(text, dialect) == shape(wanted, dialect)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("classes", "llr_threshold")
 @pytest.mark.parametrize("case", mostly_slow(CASES, CASES[1::4]), ids=lambda case: case.name)
 def test_plain_sql_in_duckdb(case: ReportCase) -> None:

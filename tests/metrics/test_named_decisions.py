@@ -76,6 +76,7 @@ def test_what_is_no_decision_is_a_wrong_row_and_null_a_missing_one() -> None:
         log.ec.validate("decision", "label", **GIVEN)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("wrong", [float("nan"), 1e300, -1.0, 0.5])
 def test_numbers_that_are_no_decisions_are_wrong_rows(wrong: float) -> None:
     log = pl.DataFrame({"y": [0, 1, 1], "d": [0.0, 1.0, wrong]})

@@ -366,6 +366,7 @@ def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> 
     check(cases, rows, options, k, dtype, connection)
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize(
     ("labels", "scores", "prior", "expected"),
     [

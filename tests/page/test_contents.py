@@ -433,3 +433,48 @@ def test_invalid_rows_of_a_group_leave_the_others_judged(given: dict) -> None:
         assert {figure.id for figure in figures(made)} >= {"roc", "reliability", "cost_curve", "pr"}
     cell = {column.name: cell for column, cell in group_rows(made, [1], made.labels, None)[0].cells}["rest"]
     assert (cell.text, cell.why) == ("–", "not known: 2 invalid rows")
+
+
+def nec_by_row(rows: pl.DataFrame) -> float:
+    """What the errors of Bayes decisions cost, each its row's cost, over what the cheaper constant decision costs."""
+    cost, label = rows["cost"].to_numpy(), rows["y"].to_numpy()
+    positive = rows["p"].to_numpy() > 1 / (1 + cost)
+    return (cost[label & ~positive].sum() + (positive & ~label).sum()) / min(cost[label].sum(), (~label).sum())
+
+
+@pytest.mark.parametrize("cost", [None, -1.0])
+def test_rows_without_a_cost_leave_the_other_groups_judged(cost: float | None) -> None:
+    given = {"metrics": ["nec"], "cost_fn": "cost", "period": None}
+    made = contents(LOG.with_columns(cost=pl.when(ROWS.is_in([901, 902])).then(cost).otherwise("cost")), **given)
+    alone = contents(RIGHT, **given)
+    assert made.rest is not None
+    assert_frame_equal(made.rest.sort("segment"), alone.rest.sort("segment"), rel_tol=1e-9)
+    others = [nec_by_row(RIGHT.filter(pl.col("segment") != s)) for s in "acd"]
+    assert made.rest.sort("segment")["value_reference"].to_list() == pytest.approx(others, rel=1e-12)
+    assert made.groups.filter(pl.col("segment") == "b")["nec"].to_list() == [None]
+    # The classes of these rows are known, and so is the prior of the whole log.
+    assert made.prior == pytest.approx(LOG["y"].mean(), rel=1e-12)
+    assert made.notes[-1] == (
+        "2 rows without a valid cost or threshold: no metrics of decisions, nor comparisons with all others, for b."
+    )
+    assert not any("without a valid cost" in note for note in alone.notes)
+    # Losses need no cost.
+    losses = contents(LOG.with_columns(cost=cost), **{**given, "metrics": ["nce"]})
+    assert losses.rest["difference"].null_count() == 0
+
+
+@pytest.mark.quick("rows", "costs")
+@pytest.mark.parametrize(
+    ("given", "wrong"),
+    [({"cost_fn": COST_FN}, {"p": 1.5}), ({"cost_fn": "cost"}, {"p": 1.5}), ({"cost_fn": "cost"}, {"cost": -1.0})],
+    ids=["sketch", "rows", "costs"],
+)
+def test_one_group_that_is_left_is_compared_with_no_others(given: dict, wrong: dict) -> None:
+    two = LOG.filter(pl.col("segment").is_in(["a", "b"]))
+    (name, value), is_wrong = *wrong.items(), (pl.col("segment") == "b") & (pl.int_range(pl.len()).over("segment") < 2)
+    made = contents(two.with_columns(pl.when(is_wrong).then(value).otherwise(name).alias(name)), period=None, **given)
+    assert made.rest is None
+    values = dict(made.groups.select("segment", "nec").iter_rows())
+    assert values["b"] is None
+    a = two.filter(pl.col("segment") == "a")
+    assert values["a"] == pytest.approx(nec(a) if given["cost_fn"] == COST_FN else nec_by_row(a), rel=1e-12)

@@ -93,7 +93,8 @@ def test_nothing_is_written_where_all_are_there(tmp_path: Path, name: str) -> No
             "CREATE OR REPLACE MACRO ec._ratio(x, y) AS x",
             "DROP MACRO ec._ratio",
             "CREATE MACRO ec.of_another_version(x) AS x",
-            "CREATE OR REPLACE MACRO ec._stamp() AS 'of another bundle'",
+            "CREATE OR REPLACE TYPE ec._stamp AS ENUM ('of another bundle')",
+            "DROP TYPE ec._stamp",
             "COMMENT ON MACRO ec.nec IS 'another'",
             "DROP SCHEMA ec CASCADE",
         ],
@@ -109,12 +110,19 @@ def test_registering_again_mends_what_was_changed(change: str) -> None:
     assert not written(connection)
 
 
-@pytest.mark.slow
-def test_macros_of_a_file_are_noted_by_the_next_register() -> None:
-    connection = duckdb.connect()
-    connection.execute(sql.text())
-    assert written(connection)
-    assert not written(connection)
+@pytest.mark.quick("log*")
+@pytest.mark.parametrize("name", ["log.duckdb", "ec.duckdb", ":memory:"])
+def test_nothing_is_written_after_the_bundle(tmp_path: Path, name: str) -> None:
+    database = name if name == ":memory:" else tmp_path / name
+    text = sql.text().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "") if name == "ec.duckdb" else sql.text()
+    with duckdb.connect(database) as connection:
+        connection.execute(text)
+        assert not written(connection)
+    with duckdb.connect(database) as connection:
+        assert written(connection) is (name == ":memory:")
+        connection.execute("CREATE OR REPLACE MACRO ec._ratio(x, y) AS x")
+        assert written(connection)
+        assert nec(connection) == pytest.approx(VALUE)
 
 
 def test_a_file_keeps_them(tmp_path: Path) -> None:

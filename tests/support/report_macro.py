@@ -77,7 +77,8 @@ def both(
     arguments = "".join(f", {name} := {literal(value)}" for name, value in options.items())
     of_duckdb = connection.sql(f"FROM ec.report('hostile', p, y, groups := {literal(by)}{arguments})").pl()
     columns = {name: pl.col(value) if isinstance(value, Column) else value for name, value in options.items()}
-    return ec.report(log, "p", "y", by=by, **columns), of_duckdb
+    # Of a lazy log, which says nothing of the groups that are null on purpose.
+    return ec.report(log.lazy(), "p", "y", by=by, **columns).collect(), of_duckdb
 
 
 def literal(value: Any) -> str:
