@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from polars_ec.metrics import (
@@ -40,12 +40,3 @@ FAMILIES = (
 def function_of(name: str) -> Callable[..., Any] | None:
     """The function that has the documentation of a metric; None for what is no metric."""
     return next((vars(family)[name] for family in FAMILIES if inspect.isfunction(vars(family).get(name))), None)
-
-
-def functions_of_scores() -> Iterator[Callable[..., Any]]:
-    """The public functions whose first argument is a score: those that show a signature, as `with_options` makes them."""
-    for family in FAMILIES:
-        for function in vars(family).values():
-            shown = getattr(function, "__signature__", None)
-            if shown is not None and next(iter(shown.parameters)) == "score":
-                yield function
