@@ -3861,7 +3861,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'b40bc11d8ccb98aaef18c86a493fb5ac26472c84fdd96e581c5d10102cbe2abc', count(*),
+    SELECT concat_ws('-', 'd3d6a01b2cdc46e5b75111153fc2894d9988073ccadbf45a41b21a71383d95eb', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

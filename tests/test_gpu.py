@@ -66,7 +66,7 @@ def test_of_several_reasons_each_is_told(query) -> None:
 
 
 def test_log_has_what_the_data_rules_are_about() -> None:
-    table = gpu.log().ec.report("score", "late", by="segment").sort("segment")
+    table = gpu.log().lazy().ec.report("score", "late", by="segment").sort("segment").collect()
     assert dict(table.select("segment", "n_missing").rows())["missing"] == 200
     assert dict(table.select("segment", "n_invalid").rows())["wrong"] == 100
     assert set(table.filter(pl.col("nec").is_null())["segment"]) == {"wrong", "one class"}
