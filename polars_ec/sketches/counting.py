@@ -166,19 +166,27 @@ def added_up(
     return counted.with_columns(**columns).select(*by, pl.exclude(*by, NUMBER))
 
 
-def in_order(cells: pl.DataFrame, keys: Sequence[KeyCode], cell: Sequence[str]) -> pl.DataFrame:
-    """Cells with the group columns as they were, sorted by them and by these columns: groups are sorted apart, for they are fewer."""
-    names = [key.name for key in keys]
-    if not keys or not all(key.is_whole for key in keys):
-        return _sorted(cells.with_columns(key.decoded() for key in keys), [*names, *cell])
+def in_order(cells: pl.DataFrame, keys: Sequence[KeyCode], by: pl.Expr | Sequence[str]) -> pl.DataFrame:
+    """Cells with the group columns as they were, sorted by them and by some columns, or by whole numbers from 0 that are below 2^31.
+
+    Groups are sorted apart, for they are fewer, and cells by one number where there is one, which is several times faster.
+    """
+    names, by_columns = [key.name for key in keys], [by] if isinstance(by, pl.Expr) else [*map(pl.col, by)]
+    if not all(key.is_whole for key in keys):
+        return _sorted(cells.with_columns(key.decoded() for key in keys), [*map(pl.col, names), *by_columns])
+    if not keys:
+        return _sorted(cells, by_columns)
     groups = cells.select(names).unique().with_row_index(GROUP)
-    ordered = _sorted(groups.with_columns(key.decoded() for key in keys), names)
+    ordered = groups.with_columns(key.decoded() for key in keys).sort(names, nulls_last=True)
     rank = ordered[GROUP].arg_sort()
     ranked = cells.join(groups.with_columns(rank), on=names, nulls_equal=True).drop(names)
-    ranked = _sorted(ranked, [GROUP, *cell])
+    if isinstance(by, pl.Expr):
+        ranked = ranked[ranked.select((pl.col(GROUP).cast(pl.Int64) * 2**31 + by).arg_sort()).to_series()]
+    else:
+        ranked = _sorted(ranked, [pl.col(GROUP), *by_columns])
     return ordered.drop(GROUP)[ranked[GROUP]].hstack(ranked.drop(GROUP))
 
 
-def _sorted(table: pl.DataFrame, by: list[str]) -> pl.DataFrame:
+def _sorted(table: pl.DataFrame, by: list[pl.Expr]) -> pl.DataFrame:
     # By the streaming engine, which takes a quarter of the time by several columns.
     return table.lazy().sort(by, nulls_last=True).collect(engine="streaming")

@@ -158,15 +158,20 @@ def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapp
         tables = pl.collect_all(columns.counted(rows, grid), engine="streaming")
     names, amounts = columns.names, ["n", *columns.weights]
     cells, sums, coarse = tables[0], None, None
-    if grid.resolution is not None:
-        cells = cells.with_columns(**CellCodes(grid).decoded(pl.col(CELL)))
+    codes, coarse_codes = CellCodes(grid), CellCodes(grid.coarse)
+    if grid.resolution is None:
+        cells = in_order(cells, columns.codes, ["class", EXACT])
+    else:
+        cells = in_order(cells, columns.codes, pl.col(CELL)).with_columns(**codes.decoded(pl.col(CELL)))
+    cells = cells.with_columns(columns.named)
     if grid.has_sums:
-        slots = cells.lazy().filter(pl.col("class") >= 0).group_by(*names, "class", "above").agg(pl.col(SUMS).sum())
-        sums = in_order(slots.collect(), columns.codes, ["class", "above"]).with_columns(columns.named)
-    cells = in_order(cells, columns.codes, ["class", *grid.cell_columns]).with_columns(columns.named)
+        slots = cells.lazy().filter(pl.col("class") >= 0).group_by(*names, "class", "above", maintain_order=True)
+        sums = slots.agg(pl.col(SUMS).sum()).collect()
     if cluster:
-        coarse = tables[1].with_columns(**CellCodes(grid.coarse).decoded(pl.col(COARSE)))
-        coarse = in_order(coarse, columns.codes, [BUCKET, COARSE]).with_columns(columns.named)
+        # Rows without a cluster come last.
+        bucket = pl.col(BUCKET).cast(pl.Int64).fill_null(cluster["buckets"])
+        coarse = in_order(tables[1], columns.codes, bucket * coarse_codes.number + pl.col(COARSE))
+        coarse = coarse.with_columns(*columns.named, **coarse_codes.decoded(pl.col(COARSE)))
         coarse = coarse.select(*names, BUCKET, "class", *grid.coarse.cell_columns, *amounts)
     cells = cells.select(*names, "class", *grid.cell_columns, *amounts)
     return Cells(cells, grid, bool(columns.weights), sums, coarse, **cluster)
