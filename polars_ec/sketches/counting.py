@@ -1,9 +1,9 @@
-"""Group columns and cells as whole numbers, and back: rows are counted by numbers, not by texts or by several columns."""
+"""The groups of a log, numbered in the order in which they come."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
@@ -11,10 +11,131 @@ from typing import Any, Self
 
 import polars as pl
 
-from polars_ec.sketches.grid import Grid
+from polars_ec.numerics import Floats, Integers, np
+from polars_ec.sketches.grid import BUCKET, EXACT, Grid
 
-CELL, COARSE, GROUP, NUMBER = "__cell", "__coarse", "__group", "__number"
-"""Columns of the number of a row's cell, of its coarse cell, of its group, and of all of it together."""
+# Places of combinations of keys that are looked up in an array; beyond, by a join.
+_LARGEST_ARRAY = 2**22
+_LARGEST_NUMBER = 2**62
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Ranges of the keys, each a whole number, and so one number for all keys of a row: place 0 of a key is that of null."""
+
+    lows: tuple[int, ...]
+    highs: tuple[int, ...]
+
+    @classmethod
+    def of(cls, keys: pl.DataFrame) -> Self:
+        """The ranges of these keys; one of nothing but nulls is empty, and so below its own low end."""
+        ranges = [(column.min(), column.max()) for column in keys.get_columns()]
+        known: list[Any] = [(0, -1) if low is None else (low, high) for low, high in ranges]
+        return cls(tuple(low for low, _ in known), tuple(high for _, high in known))
+
+    @property
+    def sizes(self) -> list[int]:
+        return [high - low + 2 for low, high in zip(self.lows, self.highs, strict=True)]
+
+    @property
+    def size(self) -> int:
+        return math.prod(self.sizes)
+
+    def covering(self, other: Layout) -> Layout:
+        """Ranges that hold those of both."""
+        both = [
+            (a, b) if c > d else (c, d) if a > b else (min(a, c), max(b, d))
+            for a, b, c, d in zip(self.lows, self.highs, other.lows, other.highs, strict=True)
+        ]
+        return Layout(tuple(low for low, _ in both), tuple(high for _, high in both))
+
+    def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
+        """The number of each of so many rows."""
+        total = np.zeros(rows, dtype=np.int64)
+        for column, low, size in zip(keys.get_columns(), self.lows, self.sizes, strict=True):
+            has_nulls = column.null_count() > 0
+            place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
+            place -= low
+            place += 1
+            if has_nulls:
+                place[column.is_null().to_numpy()] = 0
+            total *= size
+            total += place
+        return total
+
+    def unpacked(self, numbers: Integers, names: list[str]) -> pl.DataFrame:
+        """The keys of rows with these numbers."""
+        columns: dict[str, pl.Series] = {}
+        for name, low, size in reversed([*zip(names, self.lows, self.sizes, strict=True)]):
+            place = numbers % size
+            columns[name] = pl.Series(place - 1 + low, dtype=pl.Int64).set(pl.Series(place == 0), None)
+            numbers = numbers // size
+        return pl.DataFrame({name: columns[name] for name in names}, schema=dict.fromkeys(names, pl.Int64))
+
+
+class Groups:
+    """The number of the group of each row, by keys that are whole numbers."""
+
+    def __init__(self, names: list[str]) -> None:
+        self._names = names
+        self._layout = Layout((0,) * len(names), (-1,) * len(names))
+        self._known: Integers = np.zeros(0, dtype=np.int64)
+        self._places: Integers | None = None
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def keys(self) -> pl.DataFrame:
+        """The keys of the groups, Int64, in the order of their numbers."""
+        return self._layout.unpacked(self._known, self._names)
+
+    def numbers(self, rows: pl.DataFrame) -> Integers | None:
+        """The group of each row; None if the keys have more combinations than numbers have bits for."""
+        keys = rows.select(self._names)
+        if not self._take_in(keys):
+            return None
+        packed = self._layout.packed(keys, rows.height)
+        if self._places is None:
+            return self._joined(packed)
+        found = self._places.take(packed)
+        if np.min(found, initial=0) < 0:
+            self._add(np.unique(packed[found < 0]))
+            found = self._places.take(packed)
+        return found
+
+    def _take_in(self, keys: pl.DataFrame) -> bool:
+        layout = self._layout.covering(Layout.of(keys))
+        if layout == self._layout and self._places is not None:
+            return True
+        if layout.size > _LARGEST_NUMBER:
+            return False
+        if layout != self._layout:
+            self._known, self._layout = layout.packed(self.keys(), len(self)), layout
+        self._places = None
+        if layout.size <= _LARGEST_ARRAY:
+            self._places = np.full(layout.size, -1, dtype=np.int64)
+            self._places[self._known] = np.arange(len(self))
+        return True
+
+    def _add(self, packed: Integers) -> None:
+        if self._places is not None:
+            self._places[packed] = np.arange(len(self), len(self) + len(packed))
+        self._known = np.concatenate([self._known, packed])
+
+    def _joined(self, packed: Integers) -> Integers:
+        rows = pl.DataFrame({"packed": packed})
+        while True:
+            known = pl.DataFrame({"packed": self._known}).with_row_index("number")
+            found = rows.join(known, on="packed", how="left", maintain_order="left")["number"]
+            if not found.null_count():
+                return found.to_numpy().astype(np.int64)
+            self._add(rows.filter(found.is_null())["packed"].unique().to_numpy())
+
+
+# Group columns and cells as whole numbers, and back: rows are counted by numbers, not by texts or by several columns.
+
+CELL, COARSE, SLOT, GROUP = "__cell", "__coarse", "__slot", "__group"
+"""Columns of the number of a row's cell, of its coarse cell, of the slot of its losses, and of its group."""
 
 STAND_IN = 0.6
 """The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any inside of a bin will do."""
@@ -110,6 +231,31 @@ class CellCodes:
             "above": usable.then(above).cast(pl.Int16),
         }
 
+    def coarsened(self, coarse: CellCodes) -> pl.Series:
+        """The code of each code on the coarse grid, whose resolution must divide this one."""
+        label, bin_, above = pl.col("class"), pl.col("bin"), pl.col("above")
+        place = self.grid.coarse_bin(bin_) - coarse._lowest + _GAP * above
+        number = label.cast(pl.Int32) * coarse._of_class + 1 + place
+        unusable = pl.when(label.is_null()).then(coarse.number - 1).otherwise(0)
+        found = pl.when(label >= 0).then(number).otherwise(unusable).cast(pl.Int32)
+        return self.all_decoded().select(found.alias(COARSE)).to_series()
+
+    def all_decoded(self) -> pl.DataFrame:
+        """The columns `class`, `bin` and `above` of all numbers."""
+        columns = self.decoded(pl.int_range(self.number, dtype=pl.Int32))
+        return pl.select(column.alias(name) for name, column in columns.items())
+
+    def slots(self) -> pl.Series:
+        """The slot of the losses of each code, by class and `above`; the last for rows that are not usable."""
+        n_above = len(self.grid.thresholds) + 1
+        slot = pl.col("class").cast(pl.Int32) * n_above + pl.col("above")
+        return self.all_decoded().select(pl.when(pl.col("class") >= 0).then(slot).fill_null(2 * n_above)).to_series()
+
+    def of_slot(self, slot: pl.Expr) -> dict[str, pl.Expr]:
+        """The columns `class` and `above` of a slot."""
+        n_above = len(self.grid.thresholds) + 1
+        return {"class": (slot // n_above).cast(pl.Int8), "above": (slot % n_above).cast(pl.Int16)}
+
     def _starts(self) -> Sequence[int]:
         """The first place of a score above each of the thresholds: that of the bin before the one of the threshold."""
         scale = self.grid.scale
@@ -119,74 +265,356 @@ class CellCodes:
         return [bin_ - 1 - self._lowest + _GAP * (i + 1) for i, bin_ in enumerate(bins)]
 
 
-@dataclass(frozen=True)
-class _Digit:
-    """A column of whole numbers as a digit of a larger number; 0 is null."""
+# A place in an array for each cell of each group: where these are few enough, nothing counts faster.
 
-    name: str
-    dtype: pl.DataType
-    lowest: int
-    places: int
-
-
-_BITS: dict[Any, int] = {pl.Int8: 8, pl.Int16: 16, pl.Int32: 32, pl.UInt8: 8, pl.UInt16: 16, pl.UInt32: 32}
-_LARGEST = 2**63 - 1
+# Most bytes of the array, of which a sketch touches a part; and how many more places than rows it may have.
+_LARGEST = 2**29
+_LARGEST_OF_FEW_ROWS, _PER_ROW = 2**24, 64
+# A sum of n numbers one after the other is off by up to n units in the last place: so many are taken together.
+_BLOCK = 2**14
+_RECENT = 2**20
 
 
-def added_up(
-    rows: pl.LazyFrame, by: Sequence[str], sizes: Mapping[str, int], amounts: Sequence[pl.Expr]
-) -> pl.LazyFrame:
-    """Amounts of the rows grouped by these columns; some hold numbers from 0 that are below a size.
+class Table:
+    """Rows counted, and their weights summed, by group and cell; losses by group and slot, of which a cell has one."""
 
-    Columns of few bits are one number together, for by one key the engine groups faster than by several.
-    """
-    schema = rows.select(by).collect_schema()
-    digits: list[_Digit] = []
-    for name in sorted(by, key=lambda name: name not in sizes):
-        dtype = schema[name]
-        if name in sizes:
-            digit = _Digit(name, dtype, 0, sizes[name] + 1)
-        elif dtype in _BITS:
-            size = 2 ** _BITS[dtype]
-            digit = _Digit(name, dtype, -size // 2 if dtype.is_signed_integer() else 0, size + 1)
+    def __init__(self, slots: pl.Series, weights: Sequence[str], sums: Sequence[str]) -> None:
+        self._slots: Integers = slots.to_numpy().astype(np.int64)
+        # Rows that are not usable, as those of the first cell, have the last slot.
+        self._n_slots = int(self._slots[0]) + 1
+        self._names = sums
+        self._rows = self._groups = self._capacity = self._since = 0
+        self._counts: np.ndarray[Any, Any] = np.zeros(0, dtype=np.uint32)
+        self._weights = {name: np.zeros(0) for name in weights}
+        self._recent = {name: np.zeros(0) for name in weights}
+        self._sums = [np.zeros(0) for _ in sums]
+        self._places: Integers = np.zeros(0, dtype=np.int64)
+
+    def has_room_for(self, groups: int, rows: int) -> bool:
+        """True if so many groups are to have places, with these rows beside those that are counted."""
+        places = groups * len(self._slots)
+        per_place = 4 + 16 * len(self._weights)
+        return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
+
+    def add(self, group: Integers, groups: int, rows: pl.DataFrame) -> None:
+        """Count rows of these groups; `groups` is how many there are so far."""
+        self._make_places(groups)
+        self._rows += rows.height
+        if self._rows > np.iinfo(self._counts.dtype).max:
+            self._counts = self._counts.astype(np.int64)
+        cell = rows[CELL].to_numpy().astype(np.int64)
+        place = np.multiply(group, len(self._slots), out=self._buffer(rows.height))
+        place += cell
+        np.add.at(self._counts, place, self._counts.dtype.type(1))
+        with np.errstate(over="ignore"):
+            for name, recent in self._recent.items():
+                np.add.at(recent, place, rows[name].to_numpy())
+        self._since += rows.height
+        if self._since > max(_RECENT, 4 * len(self._counts)):
+            self._settle()
+        if self._names:
+            slot = np.multiply(group, self._n_slots, out=place)
+            slot += self._slots.take(cell)
+            for name, total in zip(self._names, self._sums, strict=True):
+                _add_at(total, slot, rows[name].to_numpy())
+
+    def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
+        """Cells that hold rows, by group and cell; sums of slots that do, by group and slot."""
+        self._settle()
+        place = np.flatnonzero(self._counts)
+        group, cell = np.divmod(place, len(self._slots))
+        counts = {
+            GROUP: group.astype(np.uint32),
+            CELL: cell.astype(np.int32),
+            "n": self._counts[place].astype(np.int64),
+        }
+        cells = pl.DataFrame(counts | {name: total[place] for name, total in self._weights.items()})
+        if not self._names:
+            return cells, None
+        held = np.zeros((self._groups, self._n_slots), dtype=bool)
+        held[group, self._slots[cell]] = True
+        held[:, -1] = False
+        group, slot = np.nonzero(held)
+        place = group * self._n_slots + slot
+        slots = {GROUP: group.astype(np.uint32), SLOT: slot.astype(np.int32)}
+        sums = {name: total[place] for name, total in zip(self._names, self._sums, strict=True)}
+        return cells, pl.DataFrame(slots | sums)
+
+    def _buffer(self, rows: int) -> Integers:
+        """Reuse the memory of the last batch: new memory takes longer to get than to fill."""
+        if len(self._places) < rows:
+            self._places = np.empty(rows, dtype=np.int64)
+        return self._places[:rows]
+
+    def _make_places(self, groups: int) -> None:
+        self._groups = groups
+        if groups <= self._capacity:
+            return
+        twice = 2 * self._capacity
+        self._capacity = twice if twice > groups and self.has_room_for(twice, 0) else groups
+        n = self._capacity * len(self._slots)
+        self._counts = _longer(self._counts, n)
+        for totals in (self._weights, self._recent):
+            totals |= {name: _longer(total, n) for name, total in totals.items()}
+        self._sums = [_longer(total, self._capacity * self._n_slots) for total in self._sums]
+
+    def _settle(self) -> None:
+        for name, recent in self._recent.items():
+            with np.errstate(over="ignore"):
+                self._weights[name] += recent
+            recent[:] = 0
+        self._since = 0
+
+
+def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
+    """Lengthen an array; places that nobody has touched take no memory, so only what is held is copied."""
+    longer = np.zeros(size, dtype=array.dtype)
+    held = np.flatnonzero(array)
+    longer[held] = array[held]
+    return longer
+
+
+# Weights may add up to more than a float holds, which is infinite.
+def _add_at(total: Floats, place: Integers, values: Floats) -> None:
+    """Add the values at their places: some together, for precision; where there are many places as they come."""
+    with np.errstate(over="ignore"):
+        size = max(_BLOCK, 4 * len(total))
+        if size > len(place):
+            np.add.at(total, place, values)
+            return
+        parts = np.zeros((-(-len(place) // size), len(total)))
+        for i, part in enumerate(parts):
+            these = slice(i * size, (i + 1) * size)
+            np.add.at(part, place[these], values[these])
+        total += parts.sum(axis=0)
+
+
+# A place in an array for each coarse cell of each bucket of each group: rows counted by the cluster they belong to.
+
+# Most bytes of the array; how many more places than rows it may have; and how many are looked at together.
+_LARGEST_OF_COARSE = 2**29
+_LARGEST_OF_FEW_ROWS_OF_COARSE, _PER_ROW_OF_COARSE = 2**24, 128
+_TOGETHER = 2**22
+_FEW_CELLS = 64
+
+
+class CoarseTable:
+    """Rows counted, and their weights summed, by group, bucket and coarse cell; only cells that occur have places, for they are few."""
+
+    def __init__(self, n_cells: int, buckets: int, weights: Sequence[str]) -> None:
+        # The last bucket is that of rows without a cluster.
+        self._no_bucket = buckets
+        self._number: Integers = np.full(n_cells, -1, dtype=np.int64)
+        self._cells: Integers = np.zeros(0, dtype=np.int64)
+        self._rows = self._groups = 0
+        self._totals: dict[str, np.ndarray[Any, Any]] = {
+            name: np.zeros((0, buckets + 1, _FEW_CELLS), dtype=np.uint32 if name == "n" else np.float64)
+            for name in ("n", *weights)
+        }
+
+    def add(self, group: Integers, groups: int, rows: pl.DataFrame) -> bool:
+        """Count rows of these groups, of which there are so many so far; False, and nothing, if there is no room for them."""
+        number = self._numbers(rows[COARSE].to_numpy())
+        if not self._make_places(groups, rows.height):
+            return False
+        self._groups = groups
+        self._rows += rows.height
+        if self._rows > np.iinfo(self._totals["n"].dtype).max:
+            self._totals["n"] = self._totals["n"].astype(np.int64)
+        _, of_group, of_bucket = self._totals["n"].shape
+        place = group * of_group
+        place += rows[BUCKET].fill_null(self._no_bucket).to_numpy()
+        place *= of_bucket
+        place += number
+        # Weights may add up to more than a float holds.
+        with np.errstate(over="ignore"):
+            for name, total in self._totals.items():
+                np.add.at(total.reshape(-1), place, total.dtype.type(1) if name == "n" else rows[name].to_numpy())
+        return True
+
+    def table(self, groups: Integers | None = None) -> pl.DataFrame:
+        """The cells that hold rows by the place of their group among these, by default all, by bucket and cell, in this order."""
+        groups = np.arange(self._groups) if groups is None else groups
+        # The first and the last cell are of rows that are not usable.
+        found = self._cells[: self._totals["n"].shape[2]]
+        cells = np.argsort(found)
+        cells = cells[(found[cells] > 0) & (found[cells] < len(self._number) - 1)]
+        number = found[cells].astype(np.int32)
+        together = max(_TOGETHER // self._totals["n"][:1].size, 1) if self._groups else 1
+        starts = range(0, max(len(groups), 1), together)
+        return pl.concat(self._part(groups[start : start + together], cells, number, start) for start in starts)
+
+    def _part(self, groups: Integers, cells: Integers, number: np.ndarray[Any, Any], start: int) -> pl.DataFrame:
+        totals = {name: total[groups][:, :, cells] for name, total in self._totals.items()}
+        held = np.nonzero(totals["n"])
+        group, bucket, cell = held
+        columns = {
+            GROUP: (group + start).astype(np.uint32),
+            BUCKET: bucket.astype(np.int16),
+            COARSE: number[cell],
+            **{name: total[held] for name, total in totals.items()},
+        }
+        known = pl.when(pl.col(BUCKET) < self._no_bucket).then(BUCKET)
+        return pl.DataFrame(columns).with_columns(known, pl.col("n").cast(pl.Int64))
+
+    def _numbers(self, cell: np.ndarray[Any, Any]) -> Integers:
+        number = self._number.take(cell)
+        if np.min(number, initial=0) < 0:
+            new = np.unique(cell[number < 0])
+            self._number[new] = np.arange(len(self._cells), len(self._cells) + len(new))
+            self._cells = np.concatenate([self._cells, new])
+            number = self._number.take(cell)
+        return number
+
+    def _make_places(self, groups: int, rows: int) -> bool:
+        """Make room for so many groups and for the cells there are; False if that would be too much."""
+        of_groups, of_buckets, of_cells = self._totals["n"].shape
+        least = max(groups, of_groups), max(len(self._cells), of_cells)
+        if least == (of_groups, of_cells):
+            return True
+        twice = tuple(max(x, 2 * y) if x > y else x for x, y in zip(least, (of_groups, of_cells), strict=True))
+        per_place = 4 + 8 * (len(self._totals) - 1)
+        for n_groups, n_cells in (twice, least):
+            places = n_groups * of_buckets * n_cells
+            few = max(_LARGEST_OF_FEW_ROWS_OF_COARSE, _PER_ROW_OF_COARSE * (self._rows + rows))
+            if places <= few and places * per_place <= _LARGEST_OF_COARSE:
+                for name, total in self._totals.items():
+                    larger = np.zeros((n_groups, of_buckets, n_cells), dtype=total.dtype)
+                    larger[:of_groups, :, :of_cells] = total
+                    self._totals[name] = larger
+                return True
+        return False
+
+
+# Rows counted by group and cell, and their losses summed by group, class and side of the thresholds, some rows at a time.
+
+_WAITING = 500_000
+_ONE = pl.lit(1, dtype=pl.Int64).alias("n")
+
+
+class GroupBy:
+    """Rows grouped by the engine and their values summed, with memory for what comes of it and some rows."""
+
+    def __init__(self, by: list[str], values: list[str]) -> None:
+        self.by, self._values = by, values
+        self._parts: list[pl.DataFrame] = []
+
+    def add(self, rows: pl.DataFrame) -> None:
+        self._parts.append(self._summed(rows))
+        # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
+        if sum(part.height for part in self._parts[1:]) > max(_WAITING, self._parts[0].height):
+            self._parts = [self.total()]
+
+    @property
+    def is_used(self) -> bool:
+        return bool(self._parts)
+
+    def total(self) -> pl.DataFrame:
+        return self._parts[0] if len(self._parts) == 1 else self._summed(pl.concat(self._parts))
+
+    def _summed(self, rows: pl.DataFrame) -> pl.DataFrame:
+        return rows.lazy().group_by(self.by).agg(pl.col(self._values).sum()).collect(engine="streaming")
+
+
+class Counting:
+    """The cells of rows, their sums and coarse cells; rows have coded keys, `CELL` (or class and score), values, `BUCKET` and `COARSE`."""
+
+    def __init__(
+        self, keys: list[KeyCode], grid: Grid, weights: Sequence[str], sums: Sequence[str], buckets: int | None = None
+    ) -> None:
+        self._keys, self._names = keys, [key.name for key in keys]
+        cell = ["class", EXACT] if grid.resolution is None else [CELL]
+        self._slots = None if grid.resolution is None else CellCodes(grid).slots()
+        self._by_cell = GroupBy([*self._names, *cell], ["n", *weights])
+        self._by_slot = GroupBy([*self._names, SLOT], [*sums]) if sums else None
+        coarse = CellCodes(grid.coarse)
+        self._usable = coarse.is_usable(pl.col(COARSE))
+        self._coarse_of_cell = None if buckets is None or grid.is_cut_by_coarse else CellCodes(grid).coarsened(coarse)
+        self._by_coarse = None if buckets is None else GroupBy([*self._names, BUCKET, COARSE], ["n", *weights])
+        self._groups = Groups(self._names)
+        self._codes = pl.Schema()
+        self._table = self._coarse = None
+        if all(key.is_whole for key in keys):
+            self._table = None if self._slots is None else Table(self._slots, weights, sums)
+            self._coarse = None if buckets is None else CoarseTable(coarse.number, buckets, weights)
+
+    def add(self, rows: pl.DataFrame) -> None:
+        """Count more rows: in an array while it has room, and all that come after by the engine, which is added in the end."""
+        self._codes = rows.select(self._names).schema
+        table = None if self._by_cell.is_used else self._table
+        coarse = None if self._by_coarse is None or self._by_coarse.is_used else self._coarse
+        group = None if table is None and coarse is None else self._groups.numbers(rows)
+        n_groups = len(self._groups)
+        if group is not None and table is not None and table.has_room_for(n_groups, rows.height):
+            table.add(group, n_groups, rows)
         else:
-            continue
-        if math.prod(other.places for other in [*digits, digit]) <= _LARGEST:
-            digits.append(digit)
-    number = pl.lit(0, dtype=pl.Int64)
-    for digit in digits:
-        place = (pl.col(digit.name).cast(pl.Int64) - (digit.lowest - 1)).fill_null(0)
-        number = number * digit.places + place
-    others = [name for name in by if name not in {digit.name for digit in digits}]
-    counted = rows.group_by(number.alias(NUMBER), *others).agg(*amounts)
-    columns, number = {}, pl.col(NUMBER)
-    for digit in reversed(digits):
-        place, number = number % digit.places, number // digit.places
-        columns[digit.name] = pl.when(place > 0).then(place + (digit.lowest - 1)).cast(digit.dtype)
-    return counted.with_columns(**columns).select(*by, pl.exclude(*by, NUMBER))
+            self._by_cell.add(rows.with_columns(_ONE))
+            if self._by_slot is not None and self._slots is not None:
+                slot = pl.lit(self._slots).gather(pl.col(CELL)).alias(SLOT)
+                self._by_slot.add(rows.with_columns(slot).filter(pl.col(SLOT) < self._slots[0]))
+        if self._by_coarse is None:
+            return
+        if self._coarse_of_cell is not None:
+            rows = rows.with_columns(self._coarse_of_cell.gather(rows[CELL]).alias(COARSE))
+        if group is None or coarse is None or not coarse.add(group, n_groups, rows):
+            self._by_coarse.add(rows.filter(self._usable).with_columns(_ONE))
+
+    def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
+        """The cells, the sums and the coarse cells, by the values of the group columns, sorted."""
+        cells, sums = (None, None) if self._table is None else self._table.tables()
+        coarse = None if self._by_coarse is None else self._coarse_cells(self._by_coarse)
+        if not self._by_cell.is_used:
+            assert cells is not None
+            return self._of_groups(cells), None if sums is None else self._of_groups(sums), coarse
+        return (
+            self._grouped(self._by_cell, cells),
+            None if self._by_slot is None else self._grouped(self._by_slot, sums),
+            coarse,
+        )
+
+    def _coarse_cells(self, grouped: GroupBy) -> pl.DataFrame:
+        if grouped.is_used or self._coarse is None:
+            return self._grouped(grouped, None if self._coarse is None else self._coarse.table())
+        if not self._names:
+            return self._coarse.table().drop(GROUP)
+        keys, rank = self._ranked(self._groups.keys())
+        cells = self._coarse.table(np.argsort(rank))
+        return keys[cells[GROUP]].hstack(cells.drop(GROUP))
+
+    def _of_groups(self, table: pl.DataFrame) -> pl.DataFrame:
+        if not self._names:
+            return table.drop(GROUP)
+        keys, rank = self._ranked(self._groups.keys())
+        ranks = rank[table[GROUP].to_numpy()]
+        order = np.argsort(ranks, kind="stable")
+        of_rows: pl.DataFrame = keys[ranks[order]]
+        return of_rows.hstack(table.drop(GROUP)[order])
+
+    def _grouped(self, grouped: GroupBy, of_table: pl.DataFrame | None) -> pl.DataFrame:
+        if of_table is not None and of_table.height:
+            codes = self._groups.keys().cast(self._codes)
+            rows = of_table.drop(GROUP)
+            grouped.add(codes[of_table[GROUP]].hstack(rows) if self._names else rows)
+        total = grouped.total()
+        cell = grouped.by[len(self._names) :]
+        if not self._names or not all(key.is_whole for key in self._keys):
+            return _sorted(total.with_columns(key.decoded() for key in self._keys), grouped.by)
+        codes = total.select(self._names).unique()
+        keys, rank = self._ranked(codes)
+        numbered = codes.with_columns(pl.Series(GROUP, rank))
+        total = total.join(numbered, on=self._names, nulls_equal=True).drop(self._names)
+        total = _sorted(total, [GROUP, *cell])
+        return keys[total[GROUP]].hstack(total.drop(GROUP))
+
+    def _ranked(self, codes: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[Any, np.dtype[np.int32]]]:
+        """The keys of groups in order, and the place of each group in it: they are sorted, for they are fewer than the rows."""
+        keys = codes.with_columns(key.decoded() for key in self._keys)
+        keys = _sorted(keys.with_row_index(GROUP), self._names)
+        rank = np.empty(keys.height, dtype=np.int32)
+        rank[keys[GROUP].to_numpy()] = np.arange(keys.height, dtype=np.int32)
+        return keys.drop(GROUP), rank
 
 
-def in_order(cells: pl.DataFrame, keys: Sequence[KeyCode], by: pl.Expr | Sequence[str]) -> pl.DataFrame:
-    """Cells with the group columns as they were, sorted by them and by some columns, or by whole numbers from 0 that are below 2^31.
-
-    Groups are sorted apart, for they are fewer, and cells by one number where there is one, which is several times faster.
-    """
-    names, by_columns = [key.name for key in keys], [by] if isinstance(by, pl.Expr) else [*map(pl.col, by)]
-    if not all(key.is_whole for key in keys):
-        return _sorted(cells.with_columns(key.decoded() for key in keys), [*map(pl.col, names), *by_columns])
-    if not keys:
-        return _sorted(cells, by_columns)
-    groups = cells.select(names).unique().with_row_index(GROUP)
-    ordered = groups.with_columns(key.decoded() for key in keys).sort(names, nulls_last=True)
-    rank = ordered[GROUP].arg_sort()
-    ranked = cells.join(groups.with_columns(rank), on=names, nulls_equal=True).drop(names)
-    if isinstance(by, pl.Expr):
-        ranked = ranked[ranked.select((pl.col(GROUP).cast(pl.Int64) * 2**31 + by).arg_sort()).to_series()]
-    else:
-        ranked = _sorted(ranked, [pl.col(GROUP), *by_columns])
-    return ordered.drop(GROUP)[ranked[GROUP]].hstack(ranked.drop(GROUP))
-
-
-def _sorted(table: pl.DataFrame, by: list[pl.Expr]) -> pl.DataFrame:
+def _sorted(table: pl.DataFrame, by: list[str]) -> pl.DataFrame:
     # By the streaming engine, which takes a quarter of the time by several columns.
     return table.lazy().sort(by, nulls_last=True).collect(engine="streaming")

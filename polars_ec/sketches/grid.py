@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
@@ -208,24 +208,23 @@ LOG_0, LOG_1 = "__log_0", "__log_1"
 _NEAR = 1e-12
 
 
-def posterior_logs(posterior: pl.Expr, grids: Sequence[Grid]) -> pl.Expr:
-    """Struct of the logarithms `LOG_0` and `LOG_1` of posteriors without nulls, whose difference is the position on these grids."""
+def posterior_logs(posterior: pl.Expr, grid: Grid) -> pl.Expr:
+    """Struct of the logarithms `LOG_0` and `LOG_1` of posteriors without nulls, whose difference is the position on the grid."""
     fields = pl.Struct({LOG_0: pl.Float64, LOG_1: pl.Float64})
-    made = partial(_posterior_logs, resolutions=[grid._stated_resolution for grid in grids])
+    made = partial(_posterior_logs, resolution=grid._stated_resolution)
     return posterior.map_batches(made, return_dtype=fields, is_elementwise=True)
 
 
-def _posterior_logs(posterior: pl.Series, resolutions: Sequence[int]) -> pl.Series:
+def _posterior_logs(posterior: pl.Series, resolution: int) -> pl.Series:
     """By functions of NumPy on whole arrays, which let go of the interpreter's lock, so that several threads work at a time."""
     q = posterior.to_numpy()
     log_0, log_1, steps, work = np.empty((4, len(q)))
     with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and what is infinite less itself
         np.log(np.subtract(1, q, out=log_0), out=log_0)
         np.log(q, out=log_1)
-        for resolution in resolutions:
-            np.multiply(np.subtract(log_1, log_0, out=steps), resolution, out=steps)
-            near = np.abs(np.subtract(steps, np.rint(steps, out=work), out=work), out=work) < resolution * _NEAR
-            if near.any():
-                of_engine = POSTERIOR.share_logs(pl.lit(pl.Series(q[near])))
-                log_0[near], log_1[near] = pl.select(log.alias(str(i)) for i, log in enumerate(of_engine)).to_numpy().T
+        np.multiply(np.subtract(log_1, log_0, out=steps), resolution, out=steps)
+        near = np.abs(np.subtract(steps, np.rint(steps, out=work), out=work), out=work) < resolution * _NEAR
+    if near.any():
+        of_engine = POSTERIOR.share_logs(pl.lit(pl.Series(q[near])))
+        log_0[near], log_1[near] = pl.select(log.alias(str(i)) for i, log in enumerate(of_engine)).to_numpy().T
     return pl.DataFrame({LOG_0: log_0, LOG_1: log_1}).to_struct(posterior.name)

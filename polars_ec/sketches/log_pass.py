@@ -1,18 +1,20 @@
-"""From a log to cells in one pass of the streaming engine: the arguments, checked, and the plan of the pass.
+"""From a log to cells in one pass of the streaming engine: the arguments, checked, and the rows, a batch at a time.
 
 It is a select to a step, because the engine computes a step's columns once, and what expressions repeat as often as they do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, get_args
 
 import polars as pl
 
 from polars_ec.arguments.classes import EMPIRICAL, UNKNOWN
 from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.inputs import ahead, batches
 from polars_ec.arguments.keywords import Options, parse_options
 from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
 from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
@@ -20,7 +22,7 @@ from polars_ec.scores.read import Rows, check_names, class_index, expand, resolv
 from polars_ec.scores.scores import BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior
 from polars_ec.sketches.arguments import OperatingPoint, check_prior, parse_operating_point
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
-from polars_ec.sketches.counting import CELL, COARSE, GROUP, NUMBER, STAND_IN, CellCodes, KeyCode, added_up, in_order
+from polars_ec.sketches.counting import CELL, COARSE, GROUP, SLOT, STAND_IN, CellCodes, Counting, KeyCode
 from polars_ec.sketches.grid import (
     BUCKET,
     EXACT,
@@ -36,7 +38,8 @@ from polars_ec.sketches.grid import (
 )
 from polars_ec.typing import IntoExpr, Reduction
 
-_OF_ROW = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
+_BATCH = 500_000
+_OF_MODELS = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
 _LOGS, _POSITION, _BIN = "__logs", "__position", "__bin"
 
 
@@ -108,8 +111,8 @@ def make_cells(
     assigned = clusters.bucket(lazy)
     of_coarse = [] if assigned is None else [BUCKET, *grid.coarse.columns]
     of_few = [] if few_rows is None else [EXACT]
-    of_models = {f"{name}_{m}" for name in _OF_ROW for m in range(len(models))}
-    own = {*of_models, *_OF_ROW, _LOGS, LOG_0, LOG_1, _POSITION, _BIN, CELL, COARSE, GROUP, NUMBER, SCORE, TARGET}
+    of_models = {*_OF_MODELS, *(f"{name}_{m}" for name in _OF_MODELS for m in range(len(models)))}
+    own = {*of_models, _LOGS, LOG_0, LOG_1, _POSITION, _BIN, CELL, COARSE, SLOT, GROUP, SCORE, TARGET}
     check_names(keys, {*grid.columns, *of_coarse, *of_few, *RESERVED, *own}, "a sketch")
     fold = folds.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
@@ -148,38 +151,36 @@ def _reading(options: Mapping[str, Any], scale: ScoreScale) -> Options:
 
 
 def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapping[str, Any]) -> Cells:
-    rows = columns.in_cells(grid)
-    # The beginning comes in the same pass, for there are logs that can be read once.
-    beginning = [] if few_rows is None else [columns.beginning(rows, few_rows + 1)]
-    tables = pl.collect_all([*columns.counted(rows, grid), *beginning], engine="streaming")
-    if few_rows is not None and (few := tables.pop()).height <= few_rows:
-        grid = replace(grid, resolution=None)
-        rows = replace(columns, log=few.lazy()).in_cells(grid)
-        tables = pl.collect_all(columns.counted(rows, grid), engine="streaming")
-    names, amounts = columns.names, ["n", *columns.weights]
-    cells, sums, coarse = tables[0], None, None
-    codes, coarse_codes = CellCodes(grid), CellCodes(grid.coarse)
-    if grid.resolution is None:
-        cells = in_order(cells, columns.codes, ["class", EXACT])
-    else:
-        cells = in_order(cells, columns.codes, pl.col(CELL)).with_columns(**codes.decoded(pl.col(CELL)))
-    cells = cells.with_columns(columns.named)
-    if grid.has_sums:
-        slots = cells.lazy().filter(pl.col("class") >= 0).group_by(*names, "class", "above", maintain_order=True)
-        sums = slots.agg(pl.col(SUMS).sum()).collect()
-    if cluster:
-        # Rows without a cluster come last.
-        bucket = pl.col(BUCKET).cast(pl.Int64).fill_null(cluster["buckets"])
-        coarse = in_order(tables[1], columns.codes, bucket * coarse_codes.number + pl.col(COARSE))
-        coarse = coarse.with_columns(*columns.named, **coarse_codes.decoded(pl.col(COARSE)))
-        coarse = coarse.select(*names, BUCKET, "class", *grid.coarse.cell_columns, *amounts)
-    cells = cells.select(*names, "class", *grid.cell_columns, *amounts)
+    first, others = list[pl.DataFrame](), batches(columns.log, columns.size)
+    if few_rows is not None:
+        first = _beginning(others, few_rows)
+        if sum(batch.height for batch in first) <= few_rows:
+            grid = replace(grid, resolution=None)
+    counting = Counting(columns.codes, grid, columns.weights, SUMS if grid.has_sums else (), cluster.get("buckets"))
+    coarse_grid = grid.coarse if cluster and grid.is_cut_by_coarse else None
+    batch_cells = _BatchCells(columns.models, columns.kept, grid, coarse_grid)
+    frames = chain([columns.log.clear()], (batch.lazy() for batch in chain(first, others)))
+    # One batch is counted while the next is put into cells.
+    for counted in ahead(chain.from_iterable(map(batch_cells.of, frames))):
+        counting.add(counted)
+    cells, sums, coarse = counting.tables()
+    # Names in place of numbers.
+    names, named, amounts, codes = columns.names, columns.named, ["n", *columns.weights], CellCodes(grid)
+    if grid.resolution is not None:
+        cells = cells.with_columns(**codes.decoded(pl.col(CELL)))
+    cells = cells.with_columns(named).select(*names, "class", *grid.cell_columns, *amounts)
+    if sums is not None:
+        sums = sums.with_columns(*named, **codes.of_slot(pl.col(SLOT))).select(*names, "class", "above", *SUMS)
+    if coarse is not None:
+        of_number = CellCodes(grid.coarse).all_decoded()
+        coarse = coarse.hstack(of_number[coarse[COARSE]]).with_columns(named)
+        coarse = coarse.select(*names, BUCKET, *of_number.columns, *amounts)
     return Cells(cells, grid, bool(columns.weights), sums, coarse, **cluster)
 
 
 @dataclass(frozen=True)
 class _LogColumns:
-    """The rows of all models side by side, and the plans of the pass over them, in which the log is read once."""
+    """The rows of all models side by side, to be cut apart in each batch, so that the log is read once."""
 
     log: pl.LazyFrame
     models: Mapping[str, Rows]
@@ -210,72 +211,6 @@ class _LogColumns:
         names = [*by, *several, *folds, *([TARGET] if tall else [])]
         return cls(log, models, [codes[name] for name in names], bucket is not None)
 
-    def in_cells(self, grid: Grid) -> pl.LazyFrame:
-        """The rows of all models with their cell, weights and losses, and with buckets their coarse cell."""
-        rows, has_logs, codes = self._of_one_score(), grid.scale.is_share, CellCodes(grid)
-        score, index, weight = pl.col(_SCORE), pl.col(_INDEX), pl.col(_WEIGHT) if self.weights else None
-        grids = [] if grid.resolution is None else [grid]
-        if self.has_buckets and grid.is_cut_by_coarse:
-            grids.append(grid.coarse)
-        if grids and has_logs:
-            rows = rows.with_columns(posterior_logs(grid.scale.share(score), grids).alias(_LOGS)).unnest(_LOGS)
-        if grids:
-            position = pl.col(LOG_1) - pl.col(LOG_0) if has_logs else grid.scale.position(score)
-            rows = rows.with_columns(position.alias(_POSITION))
-        values = {} if weight is None else {"weight": weight, "weight2": weight * weight}
-        if grid.resolution is None:
-            values |= {"class": index.cast(pl.Int8), EXACT: pl.when(index >= 0).then(score)}
-        else:
-            rows = rows.with_columns(grid.bin(score, pl.col(_POSITION)).alias(_BIN))
-            values[CELL] = codes.encoded(index, score, pl.col(_BIN))
-        if grid.has_sums:
-            values |= _losses(grid, score, index == 1, weight)
-        if self.has_buckets:
-            coarse = grid.coarse
-            bin_ = coarse.bin(score, pl.col(_POSITION)) if grid.is_cut_by_coarse else grid.coarse_bin(pl.col(_BIN))
-            values[COARSE] = CellCodes(coarse).encoded(index, score, bin_)
-        return rows.with_columns(**values)
-
-    def counted(self, rows: pl.LazyFrame, grid: Grid) -> list[pl.LazyFrame]:
-        """Rows counted by cell and their losses summed; and with buckets counted by coarse cell."""
-        amounts = [pl.len().cast(pl.Int64).alias("n"), pl.col(self.weights).sum()]
-        if grid.resolution is None:
-            tables = [added_up(rows, [*self.names, "class", EXACT], {}, amounts)]
-        else:
-            losses = [pl.col(SUMS).sum()] if grid.has_sums else []
-            tables = [added_up(rows, [*self.names, CELL], {CELL: CellCodes(grid).number}, [*amounts, *losses])]
-        if self.has_buckets:
-            codes = CellCodes(grid.coarse)
-            usable = rows.filter(codes.is_usable(pl.col(COARSE)))
-            tables.append(added_up(usable, [*self.names, BUCKET, COARSE], {COARSE: codes.number}, amounts))
-        return tables
-
-    def beginning(self, rows: pl.LazyFrame, size: int) -> pl.LazyFrame:
-        """The first rows as they are in the log, which has one model."""
-        of_model = {f"{name}_0": pl.col(name) for name in (_SCORE, _INDEX, *([_WEIGHT] if self.weights else []))}
-        return rows.select(*self.names, *([BUCKET] if self.has_buckets else []), **of_model).head(size)
-
-    def _of_one_score(self) -> pl.LazyFrame:
-        """A row for each model, and in a tall log for each class, of every row of the log."""
-        n_models, n_classes = len(self.models), len(self.rows.labels.in_class)
-        # The engine finds what plans have in common, but not twice in one.
-        log = self.log.cache() if n_models > 1 else self.log
-        rows = pl.concat(self._of_model(log, m) for m in range(n_models))
-        if TARGET not in self.names:
-            return rows
-        index = pl.col(_INDEX)
-        targets = pl.lit([*range(n_classes)], dtype=pl.List(pl.Int16)).alias(TARGET)
-        in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
-        return rows.with_columns(targets).explode(_SCORE, TARGET).with_columns(in_target.alias(_INDEX))
-
-    def _of_model(self, log: pl.LazyFrame, m: int) -> pl.LazyFrame:
-        keys = [
-            pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in self.names if name != TARGET
-        ]
-        bucket = [BUCKET] if self.has_buckets else []
-        own = [_SCORE, _INDEX, *([_WEIGHT] if self.weights else [])]
-        return log.select(*keys, *bucket, **{name: pl.col(f"{name}_{m}") for name in own})
-
     @property
     def rows(self) -> Rows:
         """The rows of the first model: all have the same labels and weights."""
@@ -286,8 +221,18 @@ class _LogColumns:
         return [code.name for code in self.codes]
 
     @property
+    def kept(self) -> list[str]:
+        """The columns of a row that stay beside its cell and its weight."""
+        return [*self.names, *([BUCKET] if self.has_buckets else [])]
+
+    @property
     def weights(self) -> list[str]:
         return [] if self.rows.weight is None else [*WEIGHTS]
+
+    @property
+    def size(self) -> int:
+        """The number of rows of a batch."""
+        return max(_BATCH // (len(self.rows.labels.in_class) if TARGET in self.names else 1), 1)
 
     @property
     def named(self) -> list[pl.Expr]:
@@ -301,6 +246,66 @@ class _LogColumns:
         if SCORE in self.names:
             names_of[SCORE] = pl.Series([*self.models])
         return [pl.col(name).replace_strict(range(len(values)), values) for name, values in names_of.items()]
+
+
+@dataclass(frozen=True)
+class _BatchCells:
+    """From rows of the log to their cells, and with buckets to coarse cells where those do not follow from the fine ones."""
+
+    models: Mapping[str, Rows]
+    kept: list[str]
+    grid: Grid
+    coarse: Grid | None
+
+    def of(self, batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
+        """The cells of one model after the other."""
+        for m, model in enumerate(self.models.values()):
+            rows, own = _rows_of_model(batch, m, model, self.kept), self.kept
+            if self.coarse is not None:
+                rows, own = _with_coarse_cells(rows, self.coarse), [*self.kept, COARSE]
+            yield _cells_of_rows(rows, model, own, self.grid)
+
+
+def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFrame]:
+    first, rows = list[pl.DataFrame](), 0
+    while rows <= few_rows and (part := next(parts, None)) is not None:
+        first.append(part)
+        rows += part.height
+    return first
+
+
+def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> pl.LazyFrame:
+    own = [_SCORE, _INDEX, *([] if model.weight is None else [_WEIGHT])]
+    of_row = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in names if name != TARGET]
+    made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
+    return _one_row_per_class(made, len(model.labels.in_class)) if TARGET in names else made
+
+
+def _cells_of_rows(rows: pl.LazyFrame, model: Rows, names: list[str], grid: Grid) -> pl.DataFrame:
+    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
+    values = {} if weight is None else {"weight": weight, "weight2": weight * weight}
+    if grid.resolution is None:
+        kept = pl.when(index >= 0).then(score).alias(EXACT)
+        return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
+    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
+    if grid.has_sums:
+        values |= _losses(grid, score, index == 1, weight)
+    return _with_bins(rows, grid).select(*names, cell.alias(CELL), **values).collect(engine="streaming")
+
+
+def _with_coarse_cells(rows: pl.LazyFrame, grid: Grid) -> pl.LazyFrame:
+    cell = CellCodes(grid).encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_BIN))
+    return _with_bins(rows, grid).select(*rows.collect_schema().names(), cell.alias(COARSE))
+
+
+def _with_bins(rows: pl.LazyFrame, grid: Grid) -> pl.LazyFrame:
+    """Rows with their bin, and beside posteriors with the logarithms that it follows from."""
+    score, position = pl.col(_SCORE), pl.col(LOG_1) - pl.col(LOG_0)
+    if grid.scale.is_share:
+        rows = rows.with_columns(posterior_logs(grid.scale.share(score), grid).alias(_LOGS)).unnest(_LOGS)
+    else:
+        position = grid.scale.position(score)
+    return rows.with_columns(position.alias(_POSITION)).with_columns(grid.bin(score, pl.col(_POSITION)).alias(_BIN))
 
 
 def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:
@@ -340,3 +345,11 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
     if rows.weight is not None:
         read[_WEIGHT] = pl.when(rows.usable).then(rows.weight).otherwise(0.0)
     return [column.alias(f"{name}_{m}") for name, column in read.items()]
+
+
+def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
+    index = pl.col(_INDEX)
+    targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
+    tall = rows.with_columns(targets.alias(TARGET)).explode(_SCORE, TARGET)
+    in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
+    return tall.with_columns(in_target.alias(_INDEX))

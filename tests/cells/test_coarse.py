@@ -1,8 +1,9 @@
-"""The second table of a sketch with clusters: rows by bucket, in coarse cells."""
+"""The second table of a sketch with clusters: rows by bucket, in coarse cells, counted by whichever way has room."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import datetime
 
 import numpy as np
@@ -12,6 +13,8 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
+from polars_ec.sketches import counting, log_pass
+from polars_ec.sketches import counting as coarse
 from tests.support.buckets import plain_bucket
 from tests.support.cases import mostly_slow
 
@@ -42,6 +45,31 @@ KINDS = {
     "exact": {"exact": True, "weight": "w", "thresholds": [0.2]},
     "exact raw": {"exact": True, "score_type": "raw"},
 }
+
+
+@pytest.fixture(params=["array", "engine", "first one, then the other"])
+def way(request, monkeypatch) -> Iterator[None]:
+    """Each way in which rows are counted, in batches of few rows; it is checked that rows went that way."""
+    ways: set[str] = set()
+    add, add_grouped = coarse.CoarseTable.add, counting.GroupBy.add
+    rooms = iter([True, True, True])
+
+    def noted(self, group, groups, rows):
+        room = request.param == "array" or (request.param != "engine" and next(rooms, False))
+        if room and rows.height:
+            ways.add("array")
+        return room and add(self, group, groups, rows)
+
+    def noted_group(self, rows):
+        if rows.height and "bucket" in self.by:
+            ways.add("engine")
+        add_grouped(self, rows)
+
+    monkeypatch.setattr(coarse.CoarseTable, "add", noted)
+    monkeypatch.setattr(counting.GroupBy, "add", noted_group)
+    monkeypatch.setattr(log_pass, "_BATCH", 200)
+    yield
+    assert ways == {"array": {"array"}, "engine": {"engine"}}.get(request.param, {"array", "engine"})
 
 
 def sketched(kind: str, log: pl.DataFrame = LOG, **more) -> ec.Sketch:
@@ -77,15 +105,16 @@ def expected(sketch: ec.Sketch, by: list[str], key: str, log: pl.DataFrame = LOG
     return rows.group_by(cell).agg(pl.all().sum()).sort(cell, nulls_last=True)
 
 
+@pytest.mark.quick("engine-*", "array-cut*")
 @pytest.mark.parametrize("kind", mostly_slow(KINDS, ["binned", "coarser", "cut", "cut log-odds", "raw", "exact"]))
-def test_coarse_cells_are_the_rows_by_bucket(kind: str) -> None:
+def test_coarse_cells_are_the_rows_by_bucket(way: None, kind: str) -> None:
     sketch = sketched(kind, by=["g", "h"])
     assert_frame_equal(sketch.coarse, expected(sketch, ["g", "h"], "user"), rel_tol=1e-12)
     assert (sketch.buckets, sketch.cluster, sketch.hash) == (7, "user", "murmur3")
     assert "clusters: user in 7 buckets" in repr(sketch)
 
 
-def test_keys_of_clusters_and_no_groups() -> None:
+def test_keys_of_clusters_and_no_groups(way: None) -> None:
     for cluster in ("id", pl.col("id") * 10**12, pl.col("id") * pl.duration(hours=1) + datetime(2020, 1, 1)):
         sketch = sketched("binned", cluster=cluster, buckets=100)
         made = LOG.select(cluster).to_series()
@@ -157,6 +186,34 @@ def test_many_groups_of_few_rows() -> None:
     rows = log.select("g", ec.bucket("u", 1000)).group_by("g", "bucket").len("n").sort("g", "bucket")
     counted = sketch.coarse.group_by("g", "bucket").agg(pl.col("n").sum()).sort("g", "bucket")
     assert counted.rows() == rows.rows()
+
+
+def test_places_grow_with_groups_and_cells_and_are_read_in_parts(monkeypatch) -> None:
+    monkeypatch.setattr(coarse, "_FEW_CELLS", 1)
+    monkeypatch.setattr(coarse, "_TOGETHER", 1)
+    monkeypatch.setattr(log_pass, "_BATCH", 50)
+    log = LOG.sort("h", "p")
+    sketch = sketched("weighted", log, by=["g", "h"])
+    assert_frame_equal(sketch.coarse, expected(sketch, ["g", "h"], "user", log), rel_tol=1e-12)
+
+
+def test_a_table_without_room_counts_nothing(monkeypatch) -> None:
+    table = coarse.CoarseTable(10, 5, ["weight"])
+    rows = pl.DataFrame(
+        {"__coarse": [3, 9, 0], "bucket": [None, 4, 2], "weight": [1.0, 2.0, 4.0]},
+        schema_overrides={"__coarse": pl.Int32, "bucket": pl.Int16},
+    )
+    monkeypatch.setattr(coarse, "_LARGEST_OF_COARSE", 0)
+    assert not table.add(np.array([0, 1, 1]), 2, rows)
+    assert table.table().height == 0
+    monkeypatch.setattr(coarse, "_LARGEST_OF_COARSE", 2**20)
+    assert table.add(np.array([0, 1, 1]), 2, rows)
+    # The first and the last cell are of rows that are not usable.
+    assert table.table().rows() == [(0, None, 3, 1, 1.0)]
+    table._totals["n"][0, 5, 1] = 2**32 - 1  # as if so many had come
+    table._rows = 2**32 - 2
+    assert table.add(np.array([0, 1, 1]), 2, rows)
+    assert table.table()["n"].to_list() == [2**32]
 
 
 def test_weights_that_a_float_does_not_hold() -> None:

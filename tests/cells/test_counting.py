@@ -1,10 +1,12 @@
-"""Rows counted by group and cell, which the engine has as one number where it can."""
+"""Rows counted by whole numbers: groups, places in an array, and the engine's group-by where those are too many."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import product
 
 import numpy as np
 import polars as pl
@@ -12,8 +14,12 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_ec.arguments.scales import POSTERIOR
-from polars_ec.sketches.counting import CellCodes
+from polars_ec.sketches import counting, log_pass
+from polars_ec.sketches import counting as groups
+from polars_ec.sketches import counting as table
+from polars_ec.sketches.counting import CELL, CellCodes
 from polars_ec.sketches.grid import LOG_0, LOG_1, Grid, SketchScoreType, posterior_logs
+from tests.support.cases import mostly_slow
 
 ENUM = pl.Enum(["z", "y", "x"])
 KEYS = {
@@ -39,8 +45,56 @@ KEYS = {
 }
 
 
-@pytest.mark.parametrize("name", KEYS)
-def test_group_columns_come_back_as_they_were(name: str) -> None:
+MANY_KINDS = ("string", "enum", "int64", "datetime", "struct")
+
+# No whole numbers of 64 bits, or with a range that has no room in 63.
+BY_THE_ENGINE = {"int64", "uint64", "int128", "float", "decimal", "list", "struct", "binary", "null"}
+_WAYS = {
+    "places in an array": {"array"},
+    "joined groups": {"array"},
+    "by the engine": {"engine"},
+    "first one, then the other": {"array", "engine"},
+}
+
+
+@pytest.fixture(params=_WAYS)
+def way(request, monkeypatch) -> Iterator[set[str]]:
+    """Each way in which rows are counted, in batches of few rows; what has counted rows of the test is noted, and checked."""
+    ways: set[str] = set()
+
+    def noted(part: type, name: str) -> None:
+        add = part.add
+
+        def add_noted(self, *args) -> None:
+            ways.update([name] if args[-1].height else [])
+            add(self, *args)
+
+        monkeypatch.setattr(part, "add", add_noted)
+
+    noted(table.Table, "array")
+    noted(counting.GroupBy, "engine")
+    monkeypatch.setattr(log_pass, "_BATCH", 100)
+    if request.param == "joined groups":
+        monkeypatch.setattr(groups, "_LARGEST_ARRAY", 0)
+    if request.param == "by the engine":
+        monkeypatch.setattr(table, "_LARGEST", 0)
+    if request.param == "first one, then the other":
+        rooms = iter([True, True])
+        monkeypatch.setattr(table.Table, "has_room_for", lambda *_: next(rooms, False))
+    yield ways
+    assert ways == _WAYS[request.param] or (
+        ways == {"engine"} and request.node.callspec.params.get("name") in BY_THE_ENGINE
+    )
+
+
+@pytest.mark.quick("joined groups-*", "*-string", "*-struct")
+@pytest.mark.parametrize(
+    ("way", "name"),
+    # Every kind of key in an array where it can be, and some of each way that they are counted in.
+    mostly_slow(product(_WAYS, KEYS), [("joined groups", name) for name in KEYS] + [*product(_WAYS, MANY_KINDS)]),
+    indirect=["way"],
+)
+def test_group_columns_come_back_as_they_were(way: set[str], name: str) -> None:
     random, keys = np.random.default_rng(3), KEYS[name].alias("key")
     choice = pl.Series(random.integers(0, 4, 500))
     log = pl.DataFrame({"key": keys.gather(choice), "p": random.random(500), "y": random.random(500) < 0.5})
@@ -54,36 +108,7 @@ def test_group_columns_come_back_as_they_were(name: str) -> None:
         assert sketch.frame["key"].to_list() == sketch.frame["key"].sort(nulls_last=True).to_list() or name == "float"
 
 
-# Whole numbers of few bits are counted as one number together; these fill what it holds, and more.
-TOGETHER = {
-    "as one number": ["uint32", "boolean", "int8"],
-    "one too many": ["string", "date", "int16", "boolean"],
-    "beside others": ["categorical", "float", "int64", "enum"],
-    "none": ["int64", "datetime"],
-}
-
-
-@pytest.mark.parametrize("names", TOGETHER.values(), ids=TOGETHER)
-def test_several_group_columns_come_back_as_they_were(names: list[str]) -> None:
-    random = np.random.default_rng(4)
-    more = {
-        "int8": pl.Series([-128, 127, 0, None], dtype=pl.Int8),
-        "int16": pl.Series([-(2**15), 2**15 - 1, -1, None], dtype=pl.Int16),
-    }
-    columns = {name: {**KEYS, **more}[name].gather(random.integers(0, 4, 2000)).alias(name) for name in names}
-    log = pl.DataFrame({**columns, "p": random.choice([0.2, 0.3, 0.9], 2000), "y": random.random(2000) < 0.5})
-    frame = log.ec.sketch("p", "y", by=names, resolution=1).frame
-    bins = {p: math.floor(math.log(p / (1 - p))) for p in (0.2, 0.3, 0.9)}
-    rows = log.select(
-        *names,
-        pl.col("y").cast(pl.Int8).alias("class"),
-        pl.col("p").replace_strict(bins, return_dtype=pl.Int32).alias("bin"),
-    )
-    expected = rows.group_by(rows.columns).agg(pl.len().cast(pl.Int64).alias("n")).sort(rows.columns, nulls_last=True)
-    assert_frame_equal(frame.drop("above"), expected)
-
-
-def test_counts_weights_and_losses_are_those_of_the_rows() -> None:
+def test_counts_weights_and_losses_are_those_of_the_rows(way: set[str]) -> None:
     random = np.random.default_rng(5)
     n = 3000
     p = random.choice([0.0, 1.0, 0.5, 1 / 11, 0.3, 1e-300, 1 - 2**-53, *random.random(6)], n)
@@ -123,14 +148,24 @@ def test_many_groups_of_wide_keys() -> None:
     assert_frame_equal(frame.select("a", "b", "c"), log.select("a", "b", "c").sort("a", "b", "c"))
 
 
-def test_long_sums_are_as_precise_as_those_of_the_engine() -> None:
-    # The same value over and over is what a sum rounds most, and always to one side.
+def test_a_table_counts_more_rows_than_fit_in_32_bits() -> None:
+    codes = CellCodes(Grid("posterior", 1))
+    counts = table.Table(codes.slots(), (), ())
+    rows = pl.DataFrame({"__cell": [5, 5, 7]}, schema={"__cell": pl.Int32})
+    counts.add(np.zeros(3, dtype=np.int64), 1, rows)
+    counts._counts[5] = 2**32 - 1  # as if so many had come
+    counts._rows = 2**32 + 2
+    counts.add(np.zeros(3, dtype=np.int64), 1, rows)
+    assert counts.tables()[0]["n"].to_list() == [2**32 + 1, 2]
+
+
+def test_long_sums_are_precise() -> None:
     n = 1_000_000
     log = pl.DataFrame(
         {"p": pl.repeat(0.1, n, eager=True), "y": pl.repeat(0, n, eager=True), "w": pl.repeat(0.1, n, eager=True)}
     )
     sums = log.ec.sketch("p", "y").sums
-    assert sums["posterior"].item() == pytest.approx(0.1 * n, rel=2e-11)
+    assert sums["posterior"].item() == pytest.approx(0.1 * n, rel=2e-12)
     assert log.ec.sketch("p", "y", weight="w").frame["weight"].item() == pytest.approx(0.1 * n, rel=2e-11)
 
 
@@ -177,6 +212,25 @@ def test_cells_are_numbers_that_ascend_and_tell_class_bin_and_side(
     assert_frame_equal(order, order.sort("class", "bin", "above", nulls_last=True))
 
 
+def test_places_are_added_to_again_and_rows_that_are_not_usable_have_no_sums(monkeypatch) -> None:
+    monkeypatch.setattr(table, "_RECENT", 0)
+    random = np.random.default_rng(2)
+    # The first and the last cell are of wrong and of missing rows.
+    counted = table.Table(pl.Series([1, 0, 0, 1]), ["weight"], ["brier"])
+    group, cell, weight = random.integers(0, 2, 600), random.integers(0, 4, 600), random.random(600)
+    for at in range(0, 600, 100):
+        these = slice(at, at + 100)
+        rows = pl.DataFrame({CELL: cell[these].astype(np.int32), "weight": weight[these], "brier": 2 * weight[these]})
+        counted.add(group[these], 2, rows)
+    cells, sums = counted.tables()
+    assert sums is not None
+    both = [(g, c, (group == g) & (cell == c)) for g in range(2) for c in range(4)]
+    assert cells.select(pl.exclude("weight")).rows() == [(g, c, rows.sum()) for g, c, rows in both]
+    assert cells["weight"].to_list() == pytest.approx([weight[rows].sum() for *_, rows in both])
+    of_group = [2 * weight[(group == g) & (cell > 0) & (cell < 3)].sum() for g in range(2)]
+    assert sums.rows() == [(g, 0, pytest.approx(of_group[g])) for g in range(2)]
+
+
 @pytest.mark.parametrize("resolution", [1, 64, 1000, 4096])
 def test_posteriors_next_to_an_edge_are_in_the_bin_of_the_engines_logarithm(resolution: int) -> None:
     grid = Grid("posterior", resolution)
@@ -189,7 +243,7 @@ def test_posteriors_next_to_an_edge_are_in_the_bin_of_the_engines_logarithm(reso
     of_engine = pl.select(*(log.alias(str(i)) for i, log in enumerate(POSTERIOR.share_logs(pl.lit(score)))))
     expected = pl.select(grid.bin(pl.lit(score), grid.scale.position(pl.lit(score)))).to_series()
     q = pl.col("q")
-    logs = pl.DataFrame({"q": score}).select(posterior_logs(q, [grid]).alias("logs")).unnest("logs")
+    logs = pl.DataFrame({"q": score}).select(posterior_logs(q, grid).alias("logs")).unnest("logs")
     found = logs.select(grid.bin(pl.lit(score), pl.col(LOG_1) - pl.col(LOG_0))).to_series()
     assert found.to_list() == expected.to_list()
     np.testing.assert_allclose(logs[LOG_0].to_numpy(), of_engine["0"].to_numpy(), rtol=3e-16)

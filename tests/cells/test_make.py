@@ -11,6 +11,8 @@ import pytest
 from polars.testing import assert_frame_equal
 
 from polars_ec.arguments.inputs import batches
+from polars_ec.sketches import log_pass as _sketch_pass
+from tests.support.cases import mostly_slow
 from tests.support.plans import assert_streams
 
 RANDOM = np.random.default_rng(11)
@@ -80,24 +82,33 @@ def test_the_top_label_is_right_or_wrong() -> None:
 @pytest.mark.parametrize("exact", [True, False])
 def test_the_pass_streams(tmp_path: Path, monkeypatch, score: str, labels: dict, exact: bool) -> None:
     VECTORS.with_columns(q=pl.col("p").arr.get(0)).write_parquet(tmp_path / "log.parquet")
-    passes: list[pl.LazyFrame] = []
-    collect_all = pl.collect_all
+    passes = []
+    sink_batches = pl.LazyFrame.sink_batches
 
-    def record(frames: list[pl.LazyFrame], *, engine: str) -> list[pl.DataFrame]:
-        assert engine == "streaming"
-        passes.extend(frames)
-        return collect_all(frames, engine=engine)
+    def record(frame: pl.LazyFrame, function, **keywords):
+        passes.append((frame, keywords["engine"]))
+        return sink_batches(frame, function, **keywords)
 
-    monkeypatch.setattr(pl, "collect_all", record)
-    log = pl.scan_parquet(tmp_path / "log.parquet")
-    log.ec.sketch(score, "y", by="g", exact=exact, weight="w", cluster="g", **labels)
+    monkeypatch.setattr(pl.LazyFrame, "sink_batches", record)
+    pl.scan_parquet(tmp_path / "log.parquet").ec.sketch(score, "y", by="g", exact=exact, weight="w", **labels)
     monkeypatch.undo()
-    assert len(passes) == 2
-    for frame in passes:
-        assert_streams(frame)
+    ((frame, engine),) = passes
+    assert engine == "streaming"
+    assert_streams(frame)
 
 
-def test_an_error_in_the_middle_is_an_error() -> None:
+@pytest.mark.quick("100")
+@pytest.mark.parametrize("batch", mostly_slow([1, 7, 100], [1, 100]))
+def test_batches_add_up(monkeypatch, batch: int) -> None:
+    whole = VECTORS.ec.sketch("p", "y", by="g", weight="w", classes=CLASSES)
+    monkeypatch.setattr(_sketch_pass, "_BATCH", batch)
+    assert_frame_equal(
+        VECTORS.ec.sketch("p", "y", by="g", weight="w", classes=CLASSES).frame, whole.frame, rel_tol=1e-12
+    )
+
+
+def test_an_error_in_the_middle_is_an_error(monkeypatch) -> None:
+    monkeypatch.setattr(_sketch_pass, "_BATCH", 1000)
     texts = pl.Series([*["0.5"] * 250_000, "half", *["0.5"] * 50_000])
     with pytest.raises(pl.exceptions.InvalidOperationError, match="half"):
         pl.LazyFrame({"p": texts, "y": True}).ec.sketch(pl.col("p").cast(pl.Float64), "y")

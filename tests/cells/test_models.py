@@ -12,6 +12,8 @@ from polars.io.plugins import register_io_source
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.arguments.inputs import batches
+from polars_ec.sketches import log_pass
 from tests.support.cases import mostly_slow
 
 RANDOM = np.random.default_rng(5)
@@ -73,7 +75,8 @@ def test_one_pass_gives_the_sketch_of_each_model(case: str, by: str | tuple[()])
 
 
 @pytest.mark.parametrize(("scores", "label"), [(["b", "a"], "y"), (["v", "u"], "c")])
-def test_the_log_is_read_once(scores: list[str], label: str) -> None:
+def test_the_log_is_read_once(monkeypatch, scores: list[str], label: str) -> None:
+    monkeypatch.setattr(log_pass, "_BATCH", 90)
     read: list[int] = []
 
     def source(
@@ -88,7 +91,23 @@ def test_the_log_is_read_once(scores: list[str], label: str) -> None:
     scan = register_io_source(source, schema=LOG.schema)
     found = scan.ec.sketch(scores, label, by="g")
     assert sum(read) == N
+    monkeypatch.undo()
     assert_frame_equal(found.frame, LOG.ec.sketch(scores, label, by="g").frame, rel_tol=1e-12)
+
+
+def test_a_batch_has_fewer_rows_where_each_becomes_one_of_each_class(monkeypatch) -> None:
+    """Memory is for so many rows, whatever a row becomes."""
+    sizes = []
+
+    def recorded(frame: pl.LazyFrame, size: int) -> Iterator[pl.DataFrame]:
+        sizes.append(size)
+        return batches(frame, size)
+
+    monkeypatch.setattr(log_pass, "batches", recorded)
+    monkeypatch.setattr(log_pass, "_BATCH", 90)
+    for score, label, options in (("v", "c", {}), ("v", "c", {"reduction": "top_label"}), (["b", "a"], "y", {})):
+        LOG.ec.sketch(score, label, **options)
+    assert sizes == [30, 90, 90]
 
 
 @pytest.mark.slow
