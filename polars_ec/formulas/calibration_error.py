@@ -64,6 +64,27 @@ def calibration_error(total: pl.Expr, norm: int) -> pl.Expr:
     return total if norm == 1 else total.sqrt()
 
 
+def of_equal_width(rows: pl.DataFrame, weights: pl.DataFrame, bins: EceBins) -> pl.DataFrame:
+    """GROUP and `value`, of rows as for `of_equal_mass` that are `weighed` by the weight of that number; null where one is null."""
+    holds, mass = pl.col("holds").cast(pl.Float64), pl.col("mass")
+    edges = pl.Series([k / bins.number for k in range(1, bins.number)], dtype=pl.Float64)
+    # The bins are closed on the right.
+    number = pl.lit(edges).search_sorted(pl.col("posterior"), side="left")
+    of_cells = (
+        rows.filter(mass > 0)
+        .group_by(GROUP, "weighed", bin=number)
+        .agg(mass.sum(), gap=(mass * pl.col("posterior")).sum() - (mass * holds).sum())
+        .join(weights, on=[GROUP, "weighed"])
+    )
+    of_bins = of_cells.group_by(GROUP, "bin").agg(
+        share=(mass * pl.col("weight")).sum(), gap=(pl.col("gap") * pl.col("weight")).sum()
+    )
+    term = calibration_term(pl.col("gap"), pl.col("share"), bins.norm)
+    error = of_bins.group_by(GROUP).agg(error=calibration_error(term.sum(), bins.norm))
+    known = weights.group_by(GROUP).agg(known=pl.col("weight").is_not_null().all()).filter("known")
+    return known.join(error, on=GROUP).select(GROUP, value="error")
+
+
 def of_equal_mass(rows: pl.DataFrame, bins: EceBins) -> pl.DataFrame:
     """GROUP and `value`, of rows with GROUP, `posterior`, `holds` and `mass`, null where they do not count."""
     mass = pl.col("mass")

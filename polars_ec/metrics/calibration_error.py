@@ -6,7 +6,7 @@ they are take `cross_entropy` or `brier`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
@@ -17,8 +17,15 @@ import polars as pl
 from polars_ec.arguments.keywords import parse_options
 from polars_ec.arguments.options import PriorOptions
 from polars_ec.arguments.signatures import with_options
-from polars_ec.formulas.calibration_error import EceBins, calibration_error, calibration_term, in_bin, of_equal_mass
-from polars_ec.formulas.sums import sum_where
+from polars_ec.formulas.calibration_error import (
+    EceBins,
+    calibration_error,
+    calibration_term,
+    in_bin,
+    of_equal_mass,
+    of_equal_width,
+)
+from polars_ec.formulas.sums import array, sum_where
 from polars_ec.formulas.table_sums import Part
 from polars_ec.scores.counted import CollectedSums, of_all_groups
 from polars_ec.scores.read import Rows, RowSums, class_index, per_group
@@ -31,6 +38,12 @@ class _Confidences:
 
     posterior: pl.Expr
     holds: pl.Expr
+    is_computed: bool
+    """Whether the posterior is worked out from the scores, and not a column."""
+
+
+_SUMMED_BINS = 32
+"""Of more bins the weights are in the plan once, and rows whose posteriors are computed are collected: planning would take seconds."""
 
 
 def _not_binary(rows: Rows) -> ValueError:
@@ -43,12 +56,12 @@ def _of_class_1(rows: Rows) -> _Confidences:
     # A posterior that is given as such goes into the sums as it is: half the time of binding it.
     given = rows.options.scale.is_share
     posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
-    return _Confidences(posterior, rows.labels.in_class[1])
+    return _Confidences(posterior, rows.labels.in_class[1], not given)
 
 
 def _of_top_class(rows: Rows) -> _Confidences:
-    posterior = rows.scores.top_posterior
-    return _Confidences(posterior, rows.decisions.index == class_index(rows.labels))
+    holds = rows.decisions.index == class_index(rows.labels)
+    return _Confidences(rows.scores.top_posterior, holds, is_computed=True)
 
 
 def _calibration_error(
@@ -76,14 +89,40 @@ def _calibration_error(
 
 
 def _of_equal_width(rows: Rows, sums: RowSums, confidences: _Confidences, bins: EceBins) -> pl.Expr:
-    def expectation(total: Callable[[pl.Expr], pl.Expr], inside: pl.Expr) -> pl.Expr:
-        return reduce(add, [weight * total(mask & inside) for mask, weight in sums.row_weights])
+    masks, weights = zip(*sums.row_weights, strict=True)
+    if rows.options.scale.needs_prior or (bins.number > _SUMMED_BINS and confidences.is_computed):
+        number = pl.coalesce(pl.when(mask).then(pl.lit(i, dtype=pl.Int8)) for i, mask in enumerate(masks))
+        counted = pl.when(rows.usable).then(pl.lit(1.0) if rows.weight is None else rows.weight)
+        columns = {"posterior": confidences.posterior, "holds": confidences.holds, "mass": counted, "weighed": number}
+        return of_all_groups(columns, partial(of_equal_width, bins=bins), weights)
+    inside = [in_bin(confidences.posterior, lower, bins.number) for lower in range(bins.number)]
+    if bins.number <= _SUMMED_BINS:
+        return _of_few_bins(rows, sums, confidences, inside, bins)
+    gaps = [_gap(rows, confidences, mask & one) for mask in masks for one in inside]
+    # What norm 1 does not take of a bin need not be added up.
+    shares = [rows.amount(mask & one) for mask in masks for one in inside] if bins.norm == 2 else []
+    # Of elements of an Array, for Polars copies an expression wherever it is used: the weights would be in every bin.
+    of_class = [pl.element().get(len(gaps) + len(shares) + i) for i in range(len(weights))]
 
+    def expectation(start: int) -> pl.Expr:
+        slices = [pl.element().slice(start + i * bins.number, bins.number) for i in range(len(weights))]
+        return reduce(add, [weight * of_bins for weight, of_bins in zip(of_class, slices, strict=True)])
+
+    term = calibration_term(expectation(0), expectation(len(gaps)) if shares else pl.lit(None), bins.norm)
+    known = reduce(add, of_class).is_not_null()
+    value = pl.when(known).then(calibration_error(term.sum(), bins.norm))
+    return array([*gaps, *shares, *weights]).arr.agg(value)
+
+
+def _of_few_bins(
+    rows: Rows, sums: RowSums, confidences: _Confidences, inside: Sequence[pl.Expr], bins: EceBins
+) -> pl.Expr:
+    """The calibration error by expressions that a GPU takes too, with the weights in every bin."""
     terms = []
-    for lower in range(bins.number):
-        inside = in_bin(confidences.posterior, lower, bins.number)
-        gap = expectation(lambda mask: _gap(rows, confidences, mask), inside)
-        terms.append(calibration_term(gap, expectation(rows.amount, inside), bins.norm))
+    for one in inside:
+        gap = reduce(add, [weight * _gap(rows, confidences, mask & one) for mask, weight in sums.row_weights])
+        share = reduce(add, [weight * rows.amount(mask & one) for mask, weight in sums.row_weights])
+        terms.append(calibration_term(gap, share, bins.norm))
     return calibration_error(reduce(add, terms), bins.norm)
 
 
@@ -129,7 +168,7 @@ def ece(
         Column name or expression, one posterior a row.
     bins
         How many bins of equal width, at least 1; in SQL at most 32. The value depends on it: compare values of equally
-        many bins only.
+        many bins only. With LLRs, or log-odds in more than 32 bins, the posteriors of all rows are held in memory.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
@@ -180,7 +219,8 @@ def ece_mc(
     Parameters
     ----------
     bins
-        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32.
+        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32. With more than 32, or
+        log-likelihoods, the posteriors of all rows are held in memory.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass

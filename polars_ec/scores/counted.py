@@ -8,7 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
+from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
 from polars_ec.scores.scores import CELL, CELL_BITS, CLASS, DECISION, TOP, WEIGHT, shares_of
@@ -475,22 +475,31 @@ class _AgainstRestKernel(_SumsKernel):
 
 # Values of groups that take all rows of a group at once: worked out for all groups in one call, which does not stream.
 
-_ROWS = "__ec_rows"
+_ROWS, _WEIGHTS = "__ec_rows", "__ec_weights"
 
 
-def of_all_groups(columns: Mapping[str, pl.Expr], values: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.Expr:
+def of_all_groups(
+    columns: Mapping[str, pl.Expr], values: Callable[..., pl.DataFrame], weights: Sequence[pl.Expr] | None = None
+) -> pl.Expr:
     """A number per group; null where `values` has none.
 
     `values` takes the rows, with these columns and GROUP, and gives GROUP and `value`. Were it called group by group, the engine
-    would begin one call within another, as deep as there are groups and metrics.
+    would begin one call within another, as deep as there are groups and metrics. With `weights` of the group it takes them as well,
+    by GROUP and the number `weighed`, and the rows come in any order: then the engine streams.
     """
-    packed = pl.struct([column.alias(name) for name, column in columns.items()]).implode()
+    rows = pl.struct([column.alias(name) for name, column in columns.items()])
+    of_group = [rows.implode()] if weights is None else [collect(rows), array(weights).alias(_WEIGHTS)]
 
-    def of_lists(lists: pl.Series) -> pl.Series:
-        groups = lists.alias(_ROWS).to_frame().with_row_index(GROUP)
-        rows = groups.filter(pl.col(_ROWS).list.len() > 0).explode(_ROWS).unnest(_ROWS)
-        return in_order(values(rows), len(lists))
+    def of_lists(packed: pl.Series) -> pl.Series:
+        groups = packed.struct.unnest().with_row_index(GROUP)
+        lists = groups.select(GROUP, _ROWS).filter(pl.col(_ROWS).list.len() > 0).explode(_ROWS).unnest(_ROWS)
+        if weights is None:
+            return in_order(values(lists), len(groups))
+        of_groups = groups.select(GROUP, weight=_WEIGHTS, weighed=pl.lit([*range(len(weights))], pl.List(pl.Int8)))
+        of_groups = of_groups.with_columns(pl.col("weight").arr.to_list()).explode("weight", "weighed")
+        return in_order(values(lists, of_groups), len(groups))
 
+    packed = pl.struct(of_group[0].alias(_ROWS), *of_group[1:])
     return packed.map_batches(of_lists, return_dtype=pl.Float64, is_elementwise=True)
 
 

@@ -212,6 +212,29 @@ def test_any_number_of_bins(connection) -> None:
             connection.execute(f"SELECT {statement} FROM {LOG}").fetchone()
 
 
+@pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("prior", [0.3, pl.col("pi")], ids=["number", "column"])
+def test_many_bins_of_scores_whose_posteriors_are_computed(prior, norm: int) -> None:
+    rng = np.random.default_rng(2)
+    llr, y, w, g = rng.normal(size=400), rng.integers(0, 2, 400), rng.choice([0.0, 1.0, 2.5], 400), np.arange(400) % 3
+    y[g == 2] = 1
+    frame = pl.DataFrame({"g": g, "x": llr, "y": y, "w": w, "pi": np.full(400, 0.3)})
+    value = ec.ece("x", "y", score_type="llr", prior=prior, bins=100, norm=norm, weight="w")
+    # A plan of one node for each bin was one of millions of characters.
+    assert len(str(frame.lazy().select(value).explain())) < 10_000
+    q = 1 / (1 + np.exp(-llr) * 7 / 3)
+    found = dict(frame.group_by("g").agg(value).iter_rows())
+    for group in (0, 1):
+        rows = g == group
+        mass = reweighted(y[rows], w[rows], [0.7, 0.3])
+        wanted = calibration_error(q[rows], y[rows], mass, equal_width(q[rows], 100), norm)
+        assert found[group] == pytest.approx(wanted, rel=1e-9)
+    assert found[2] is None
+    assert frame.clear().select(value).item() is None
+    windows = frame.select("g", v=value.over("g")).unique()
+    assert dict(windows.iter_rows()) == pytest.approx(found)
+
+
 @pytest.mark.parametrize(
     ("statement", "message"),
     [
