@@ -121,9 +121,6 @@ CREATE OR REPLACE MACRO ec._square_of_rest(condition, w, weight "NULL") AS count
 CREATE OR REPLACE MACRO ec._square_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w * w);
 CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, weight) AS sum(w * x);
 
--- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
-CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
-(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
@@ -156,30 +153,35 @@ CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cos
 
 -- Of each group, and of all of them, the sums of each class: of so many rows with index of the group and bucket. A log without rows, and
 -- without groups, has one.
+CREATE OR REPLACE MACRO ec._report_sums(cells, groups, total) AS TABLE
+    SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
+           sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
+           sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
+           min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
+           any_value("ec: fp") AS _ec_fp,
+           sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
+           sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
+    FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
+          FROM (SELECT *, 0 AS "ec: 0"
+                FROM (FROM query_table(cells) UNION ALL BY NAME
+                      SELECT 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0))),
+         (SELECT unnest([false, true]) AS _ec_total)
+    WHERE total OR NOT _ec_total GROUP BY ALL;
+-- Limits are joined to their group by its number; without them none is needed, and to rank a million keys takes as long as the sums.
 CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
-    SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM (
-        SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
-               sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
-               sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
-               min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
-               any_value("ec: fp") AS _ec_fp,
-               sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
-               sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
-        FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
-              FROM (SELECT *, 0 AS "ec: 0"
-                    FROM (FROM query_table(cells) UNION ALL BY NAME
-                          SELECT 0 AS "ec: n", 0 AS "ec: undecided" WHERE coalesce(len(groups), 0) = 0))),
-             (SELECT unnest([false, true]) AS _ec_total)
-        WHERE total OR NOT _ec_total GROUP BY ALL);
-CREATE OR REPLACE MACRO ec._report_groups(units) AS TABLE
+    SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM ec._report_sums(cells, groups, total);
+-- Without clusters a unit is a group.
+CREATE OR REPLACE MACRO ec._report_merged(units) AS TABLE
+    SELECT _ec_id, _ec_total, _ec_key, min(_ec_least) AS _ec_least, max(_ec_greatest) AS _ec_greatest,
+           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
+           sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
+           sum(COLUMNS('_[01]$'))
+    FROM query_table(units) GROUP BY ALL;
+CREATE OR REPLACE MACRO ec._report_groups(merged) AS TABLE
     SELECT *, _ec_invalid = 0 AND ec._addable(all_0 + all_1) AS _ec_right, _ec_undecided = 0 AS _ec_decided,
            CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_0(_ec_least) END AS _ec_p0,
            CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_1(_ec_least) END AS _ec_p1
-    FROM (SELECT _ec_id, _ec_total, _ec_key, min(_ec_least) AS _ec_least, max(_ec_greatest) AS _ec_greatest,
-                 any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
-                 sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
-                 sum(COLUMNS('_[01]$'))
-          FROM query_table(units) GROUP BY ALL);
+    FROM query_table(merged);
 
 -- Values --------------------------------------------------------------------------------------------------------------
 
@@ -266,7 +268,7 @@ CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, 
     WITH _ec_cells AS MATERIALIZED (
         FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
                               false, NULL, NULL)),
-    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+    _ec_units AS MATERIALIZED (SELECT 0 AS _ec_id, * FROM ec._report_sums('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
     _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
@@ -288,7 +290,8 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
         FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
                               true, cluster, buckets)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
-    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
+    _ec_merged AS (FROM ec._report_merged('_ec_units')),
+    _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_merged')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
     _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');

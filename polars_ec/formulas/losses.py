@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import polars as pl
 
-from polars_ec.formulas.sums import Sums, Totals, ratio, term
+from polars_ec.formulas.sums import Priors, Sums, Totals, ratio, term
 
 
 def expected_loss(sums: Sums, totals: Totals) -> pl.Expr:
@@ -16,27 +16,33 @@ def expected_loss(sums: Sums, totals: Totals) -> pl.Expr:
     return sums.over_classes(lambda of: term(of.prior, of.mean(totals)))
 
 
-def entropy(priors: pl.Expr) -> pl.Expr:
-    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior. Of the priors as values of one expression."""
+def entropy(priors: Priors) -> pl.Expr:
+    """-sum_i P_i ln P_i: the cross-entropy of always answering the prior."""
     return _of_priors(priors, lambda p: -p * p.log(), lambda largest, others: -largest * (-others).log1p())
 
 
-def prior_brier(priors: pl.Expr) -> pl.Expr:
+def prior_brier(priors: Priors) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
-    return _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others) / priors.len()
+    total = _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others)
+    return total / (priors.len() if isinstance(priors, pl.Expr) else 2)
 
 
 def _of_priors(
-    priors: pl.Expr, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
+    priors: Priors, term_of: Callable[[pl.Expr], pl.Expr], of_largest: Callable[[pl.Expr, pl.Expr], pl.Expr]
 ) -> pl.Expr:
     """Sum over the priors of a function that vanishes at 0 and 1.
 
     A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
     """
-    p = priors.sort(descending=True)
-    largest, others = p.first(), p.slice(1)
-    of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0).sum()
-    return of_others + pl.when(largest > 0.5).then(of_largest(largest, others.sum())).otherwise(term_of(largest))
+    if isinstance(priors, pl.Expr):
+        p = priors.sort(descending=True)
+        largest, others = p.first(), p.slice(1)
+    else:
+        largest, others = (pl.when(priors[1] > priors[0]).then(priors[i]).otherwise(priors[1 - i]) for i in (1, 0))
+    of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0)
+    if isinstance(priors, pl.Expr):
+        of_others, others = of_others.sum(), others.sum()
+    return of_others + pl.when(largest > 0.5).then(of_largest(largest, others)).otherwise(term_of(largest))
 
 
 @dataclass(frozen=True)
@@ -44,7 +50,7 @@ class ScoringFormula:
     """A mean loss of the rows: the name of the loss, and what its expectation is divided by."""
 
     loss: str
-    normaliser: Callable[[pl.Expr], pl.Expr] | None = None
+    normaliser: Callable[[Priors], pl.Expr] | None = None
 
     def value(self, sums: Sums, totals: Totals) -> pl.Expr:
         """The metric, from the sum of the loss over each class."""

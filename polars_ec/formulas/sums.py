@@ -26,6 +26,9 @@ MOST_WEIGHT = 1e300
 Totals: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
 """The sum of a loss over each class: one by one, or as values of one expression."""
 
+Priors: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
+"""The priors: those of two classes one by one, or those of any number as values of one expression."""
+
 
 class OfClass(Protocol):
     """What a group has of one class; or of all classes, as so many values of one expression."""
@@ -117,8 +120,8 @@ class Sums(ABC):
         """Whether there are priors."""
         return self.prior[0].is_not_null()
 
-    def of_priors(self, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-        """What `build` makes of the priors, which it gets as values of one expression."""
+    def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
+        """What `build` makes of the priors."""
         return pl.concat_arr(self.prior).arr.agg(build(pl.element()))
 
     def constant_cost(self, costs: CostMatrix) -> pl.Expr:

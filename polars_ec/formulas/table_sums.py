@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.sums import OfClass, Others, PerClass, Sums, Totals, ratio
+from polars_ec.formulas.sums import OfClass, Others, PerClass, Priors, Sums, Totals, ratio
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ class TableSums(Sums):
     def each(self, of_class: Callable[[OfClass], pl.Expr]) -> pl.Expr:
         return self.packed(of_class(_AllClasses(self)))
 
-    def of_priors(self, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+    def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
         return build(self.part(Part("prior")))
 
     def constant_cost(self, costs: CostMatrix) -> pl.Expr:

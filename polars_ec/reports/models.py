@@ -17,7 +17,7 @@ from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.formulas.sums import MOST_WEIGHT, Sums, array, ratio
+from polars_ec.formulas.sums import MOST_WEIGHT, Priors, Sums, array, ratio
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import (
@@ -697,6 +697,9 @@ class ClassSums(Sums):
         sums = [reduce(add, [self.cell(i, decided[k]) for i in classes if i != k]) for k in classes]
         # Number by number: where no group has rows, Polars has no Array that it could go on with.
         return array(ratio(number, self.size) for number in sums)
+
+    def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
+        return build(self.prior) if self.n_classes == 2 else super().of_priors(build)
 
     def class_cost(self, i: int) -> pl.Expr:
         return self.column(f"class_cost_{i}")

@@ -61,3 +61,11 @@ def test_metrics_share_their_counts(one: str, other: str, aggregates: tuple[str,
         return sum(plan(connection, call, stage).count(f"{name}(") for name in aggregates)
 
     assert counted(f"{one}, {other}") == counted(one) > 0
+
+
+def test_a_report_groups_twice_and_ranks_nothing(connection) -> None:
+    """Rows by group and class, then by group: to number a million groups, and to group them again, takes as long as the rows do."""
+    connection.execute(f"CREATE TEMP TABLE rows_by_key AS FROM {LOG}")
+    query = "EXPLAIN FROM ec.report('rows_by_key', p, y, groups := ['v'])"
+    text = dict(connection.execute(query).fetchall())["physical_plan"].lower()
+    assert ("window" in text, text.count("group by")) == (False, 2)
