@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
-from operator import add, or_
+from operator import add, and_, or_
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -737,6 +737,8 @@ class Decisions:
     n_decisions: int
     positive: pl.Expr | None = None
     number: pl.Expr | None = None
+    is_number: Callable[[int], pl.Expr] | None = None
+    """Whether the row's decision is this one, where that is found sooner than by `number`."""
 
     def among(self, chosen: Collection[int]) -> pl.Expr:
         """Whether the row's decision is one of `chosen`; null where there is none."""
@@ -759,7 +761,7 @@ class Decisions:
         if self.positive is not None:
             return self.positive if j == 1 else ~self.positive
         assert self.number is not None
-        return self.number == j
+        return self.number == j if self.is_number is None or j >= self.n_decisions else self.is_number(j)
 
 
 @dataclass(frozen=True)
@@ -837,8 +839,12 @@ def decide(
             return Decisions(2, positive=below)
     if isinstance(scores, ManyScores):
         return Decisions(costs.n_decisions, number=scores.cheapest(costs))
-    cheapest = scores.of_posteriors(lambda posteriors: _cheapest(posteriors, costs))
-    return Decisions(costs.n_decisions, number=cheapest)
+    cheapest = scores.of_posteriors(lambda q: pl.concat_arr(_expected(q, costs)).arr.arg_min().cast(pl.Int32))
+
+    def is_cheapest(j: int) -> pl.Expr:
+        return scores.of_posteriors(lambda q: _is_least(_expected(q, costs), j))
+
+    return Decisions(costs.n_decisions, number=cheapest, is_number=is_cheapest)
 
 
 def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
@@ -861,8 +867,8 @@ def _reversed_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | No
     return scores.log_odds < other.bayes_log_odds()
 
 
-def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:
-    """Argmin over j of sum_i c_ij q_i, lowest index on ties.
+def _expected(posteriors: list[pl.Expr], costs: CostMatrix) -> list[pl.Expr]:
+    """sum_i c_ij q_i of each decision j, less the same for all.
 
     Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax, where
     rounding cannot break a tie.
@@ -872,4 +878,9 @@ def _cheapest(posteriors: list[pl.Expr], costs: CostMatrix) -> pl.Expr:
     for j in range(costs.n_decisions):
         terms = [q * row[j] for q, row in zip(posteriors, reduced, strict=True) if row[j] != 0]
         expected.append(reduce(add, terms) if terms else posteriors[0] * 0.0)
-    return pl.concat_arr(expected).arr.arg_min().cast(pl.Int32)
+    return expected
+
+
+def _is_least(values: list[pl.Expr], j: int) -> pl.Expr:
+    """Whether value j is the least, the first one of those that are the same."""
+    return reduce(and_, [values[j] < x if k < j else values[j] <= x for k, x in enumerate(values) if k != j])
