@@ -22,7 +22,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "polars_ec"
 
 GOALS: dict[str, float] = {
-    "lines": 40_500,
+    # 40,500 once the house was built; and what intervals that cover and warnings that say why took since.
+    "lines": 40_750,
     "files": 175,
     "most code lines in a file": 700,
     "floors": 12,
