@@ -2584,12 +2584,54 @@ COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all d
 
 -- Buckets and folds ---------------------------------------------------------------------------------------------------
 
--- Creating a macro binds its text, with the texts of all macros that it calls. So what calls the hash of a number and that of a text is
--- created first, when these are still short, which takes a third off the time that all macros take; the hashes follow below.
-CREATE OR REPLACE MACRO ec._unmixed_number(x) AS CAST(x AS UBIGINT);
-CREATE OR REPLACE MACRO ec._unmixed_text(t) AS CAST(strlen(t) AS UBIGINT);
-CREATE OR REPLACE MACRO ec._mixed(x) AS x;
-CREATE OR REPLACE MACRO ec._mixed_once(x) AS x;
+-- MurmurHash3 of 32 bits, as Apache Iceberg has it. Words and hashes are UBIGINT below 2^32, so that no product overflows.
+-- An argument that stands twice is worked out once, but not within a CASE or a lambda: hence few of these, and the product
+-- with 2^32 + 1, which puts a word beside itself, so that a shift rotates it.
+CREATE OR REPLACE MACRO ec._word(x) AS (x) & 4294967295;
+CREATE OR REPLACE MACRO ec._rotated(x, bits) AS ec._word((x * 4294967297) >> CAST(32 - bits AS UBIGINT));
+CREATE OR REPLACE MACRO ec._scrambled(word) AS ec._word(ec._rotated(ec._word(word * 3432918353), 15) * 461845907);
+-- `whole` is 1, or 0 for the last word of a text, which may have less than four bytes.
+CREATE OR REPLACE MACRO ec._with_word(hash, word, whole) AS
+    ec._word(ec._rotated(xor(hash, ec._scrambled(word)), 13 * whole) * CAST(1 + 4 * whole AS UBIGINT)
+             + CAST(3864292196 * whole AS UBIGINT));
+CREATE OR REPLACE MACRO ec._shifted_xor(x, bits) AS xor(x, x >> bits);
+CREATE OR REPLACE MACRO ec._mix_first(x) AS ec._word(ec._shifted_xor(x, 16) * 2246822507);
+CREATE OR REPLACE MACRO ec._mix_second(x) AS ec._word(ec._shifted_xor(x, 13) * 3266489909);
+
+-- `x` stands eight times here, so it must be short; and once in the other, which takes longer.
+CREATE OR REPLACE MACRO ec._mixed(x) AS ec._shifted_xor(ec._mix_second(ec._mix_first(x)), 16);
+CREATE OR REPLACE MACRO ec._mixed_once(x) AS
+    list_transform([list_transform([list_transform([x],
+        lambda _x: ec._mix_first(_x))[1]], lambda _x: ec._mix_second(_x))[1]], lambda _x: ec._shifted_xor(_x, 16))[1];
+
+CREATE OR REPLACE MACRO ec._unmixed_words(low, high) AS
+    xor(ec._with_word(ec._with_word(CAST(0 AS UBIGINT), low, 1), high, 1), 8);
+CREATE OR REPLACE MACRO ec._unmixed_number(x) AS
+    ec._unmixed_words(CAST(ec._word(x) AS UBIGINT), CAST(ec._word(x >> 32) AS UBIGINT));
+
+-- Texts are cut by the number of their bytes: first pairs of words, as many as make a multiple of 16 bytes; then what is left,
+-- as one number of 128 bits, with zeros after it. The first byte of a word is its lowest, and the highest of the number.
+CREATE OR REPLACE MACRO ec._bytes_reversed(word) AS
+    (((word * 4294967297) >> 8) & 4278255360) | (((word * 4294967297) >> 24) & 16711935);
+CREATE OR REPLACE MACRO ec._with_pair(hash, pair, first_whole, second_whole) AS
+    ec._with_word(ec._with_word(hash, ec._bytes_reversed(pair >> 32), first_whole), ec._bytes_reversed(ec._word(pair)), second_whole);
+CREATE OR REPLACE MACRO ec._whole_pairs(bytes, n) AS
+    CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
+         ELSE list_reduce(
+             list_transform(range(0, n - (n & 15), 8), lambda _i: CAST(CAST(bytes[_i + 1:_i + 8] AS BIT) AS UBIGINT)),
+             lambda _hash, _pair: ec._with_pair(_hash, _pair, 1, 1),
+             CAST(0 AS UBIGINT)) END;
+CREATE OR REPLACE MACRO ec._bytes_left(bytes, n) AS
+    CASE WHEN n & 15 = 0 THEN '\x00'::BLOB WHEN n < 16 THEN bytes ELSE bytes[n - (n & 15) + 1:n] END;
+CREATE OR REPLACE MACRO ec._number_left(bytes, n) AS
+    CAST(CAST(ec._bytes_left(bytes, n) AS BIT) AS UHUGEINT) << CAST(128 - 8 * (n & 15) AS UHUGEINT);
+CREATE OR REPLACE MACRO ec._with_left(hash, number, n) AS
+    ec._with_pair(
+        ec._with_pair(hash, CAST(number >> 64 AS UBIGINT), CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT)),
+        CAST(number & 18446744073709551615 AS UBIGINT), CAST(n > 11 AS UBIGINT), CAST(0 AS UBIGINT));
+CREATE OR REPLACE MACRO ec._unmixed_bytes(bytes, n) AS
+    xor(ec._with_left(ec._whole_pairs(bytes, n), ec._number_left(bytes, n), n & 15), CAST(n AS UBIGINT));
+CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._word(ec._unmixed_bytes(encode(t), strlen(t)));
 
 -- Microseconds, rounded down; casts round to the nearest.
 CREATE OR REPLACE MACRO ec._micros(nanos) AS nanos // 1000 - CAST(nanos % 1000 < 0 AS BIGINT);
@@ -2669,58 +2711,6 @@ CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
 COMMENT ON MACRO ec.bucket IS 'Bucket, 0 .. buckets - 1, by a hash of a key, as that of Apache Iceberg: (murmur3(key) & 2147483647) % buckets; NULL for NULL';
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1: the bucket of the key, or folds where it is NULL; all rows of a key are in one';
 COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1: the folds of each stratum differ by at most one key in size';
--- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
-CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
-(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
-
--- MurmurHash3 of 32 bits, as Apache Iceberg has it. Words and hashes are UBIGINT below 2^32, so that no product overflows.
--- An argument that stands twice is worked out once, but not within a CASE or a lambda: hence few of these, and the product
--- with 2^32 + 1, which puts a word beside itself, so that a shift rotates it.
-CREATE OR REPLACE MACRO ec._word(x) AS (x) & 4294967295;
-CREATE OR REPLACE MACRO ec._rotated(x, bits) AS ec._word((x * 4294967297) >> CAST(32 - bits AS UBIGINT));
-CREATE OR REPLACE MACRO ec._scrambled(word) AS ec._word(ec._rotated(ec._word(word * 3432918353), 15) * 461845907);
--- `whole` is 1, or 0 for the last word of a text, which may have less than four bytes.
-CREATE OR REPLACE MACRO ec._with_word(hash, word, whole) AS
-    ec._word(ec._rotated(xor(hash, ec._scrambled(word)), 13 * whole) * CAST(1 + 4 * whole AS UBIGINT)
-             + CAST(3864292196 * whole AS UBIGINT));
-CREATE OR REPLACE MACRO ec._shifted_xor(x, bits) AS xor(x, x >> bits);
-CREATE OR REPLACE MACRO ec._mix_first(x) AS ec._word(ec._shifted_xor(x, 16) * 2246822507);
-CREATE OR REPLACE MACRO ec._mix_second(x) AS ec._word(ec._shifted_xor(x, 13) * 3266489909);
-
--- `x` stands eight times here, so it must be short; and once in the other, which takes longer.
-CREATE OR REPLACE MACRO ec._mixed(x) AS ec._shifted_xor(ec._mix_second(ec._mix_first(x)), 16);
-CREATE OR REPLACE MACRO ec._mixed_once(x) AS
-    list_transform([list_transform([list_transform([x],
-        lambda _x: ec._mix_first(_x))[1]], lambda _x: ec._mix_second(_x))[1]], lambda _x: ec._shifted_xor(_x, 16))[1];
-
-CREATE OR REPLACE MACRO ec._unmixed_words(low, high) AS
-    xor(ec._with_word(ec._with_word(CAST(0 AS UBIGINT), low, 1), high, 1), 8);
-CREATE OR REPLACE MACRO ec._unmixed_number(x) AS
-    ec._unmixed_words(CAST(ec._word(x) AS UBIGINT), CAST(ec._word(x >> 32) AS UBIGINT));
-
--- Texts are cut by the number of their bytes: first pairs of words, as many as make a multiple of 16 bytes; then what is left,
--- as one number of 128 bits, with zeros after it. The first byte of a word is its lowest, and the highest of the number.
-CREATE OR REPLACE MACRO ec._bytes_reversed(word) AS
-    (((word * 4294967297) >> 8) & 4278255360) | (((word * 4294967297) >> 24) & 16711935);
-CREATE OR REPLACE MACRO ec._with_pair(hash, pair, first_whole, second_whole) AS
-    ec._with_word(ec._with_word(hash, ec._bytes_reversed(pair >> 32), first_whole), ec._bytes_reversed(ec._word(pair)), second_whole);
-CREATE OR REPLACE MACRO ec._whole_pairs(bytes, n) AS
-    CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
-         ELSE list_reduce(
-             list_transform(range(0, n - (n & 15), 8), lambda _i: CAST(CAST(bytes[_i + 1:_i + 8] AS BIT) AS UBIGINT)),
-             lambda _hash, _pair: ec._with_pair(_hash, _pair, 1, 1),
-             CAST(0 AS UBIGINT)) END;
-CREATE OR REPLACE MACRO ec._bytes_left(bytes, n) AS
-    CASE WHEN n & 15 = 0 THEN '\x00'::BLOB WHEN n < 16 THEN bytes ELSE bytes[n - (n & 15) + 1:n] END;
-CREATE OR REPLACE MACRO ec._number_left(bytes, n) AS
-    CAST(CAST(ec._bytes_left(bytes, n) AS BIT) AS UHUGEINT) << CAST(128 - 8 * (n & 15) AS UHUGEINT);
-CREATE OR REPLACE MACRO ec._with_left(hash, number, n) AS
-    ec._with_pair(
-        ec._with_pair(hash, CAST(number >> 64 AS UBIGINT), CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT)),
-        CAST(number & 18446744073709551615 AS UBIGINT), CAST(n > 11 AS UBIGINT), CAST(0 AS UBIGINT));
-CREATE OR REPLACE MACRO ec._unmixed_bytes(bytes, n) AS
-    xor(ec._with_left(ec._whole_pairs(bytes, n), ec._number_left(bytes, n), n & 15), CAST(n AS UBIGINT));
-CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._word(ec._unmixed_bytes(encode(t), strlen(t)));
 
 -- Calibrated posteriors -----------------------------------------------------------------------------------------------
 
@@ -2728,9 +2718,8 @@ CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._word(ec._unmixed_bytes(encode
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    invoke(lambda _x, _alpha, _beta: CASE WHEN isfinite(_alpha) AND isfinite(_beta) AND _x IS NOT NULL
-                                          THEN ec._sigmoid(CASE WHEN _alpha = 0 THEN _beta ELSE _alpha * _x + _beta END) END,
-           x, alpha, beta);
+    CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
+         THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
@@ -3580,6 +3569,9 @@ CREATE OR REPLACE MACRO ec._square_of_rest(condition, w, weight "NULL") AS count
 CREATE OR REPLACE MACRO ec._square_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w * w);
 CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, weight) AS sum(w * x);
 
+-- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
+CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
+(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
