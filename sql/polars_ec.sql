@@ -3867,7 +3867,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '6b25eb639f723dd592ae5fd82e5c13705b989d8a0af797cfd1cb1d99e2bcd3f9', count(*),
+    SELECT concat_ws('-', '835ae53e84574be59e915443692326554e7412342f96f9de3a6947a374c1ca67', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;
