@@ -116,6 +116,7 @@ def test_the_rest_of_a_group_are_all_other_rows(page) -> None:
         assert row["value_reference"] == pytest.approx(nec(others), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_changes_are_of_the_last_month_with_labels_against_the_reference() -> None:
     # Segment b ends in February, and of c the labels of the last two months are not there yet.
     ended = LOG.filter((pl.col("segment") != "b") | (pl.col("month") < dt.date(2024, 3, 1)))
@@ -299,6 +300,7 @@ def test_what_scores_do_not_tell_is_left_out_and_said(given: dict, main: str, no
     assert any(text.startswith(note) for text in made.notes), made.notes
 
 
+@pytest.mark.slow
 def test_a_sketch_decides_where_the_page_says() -> None:
     sketch = LOG.ec.sketch("p", "y", by=["segment", "month"], thresholds=[1 / (1 + COST_FN)])
     assert sketch.evaluate("nec")["nec"][0] != nec(LOG)
