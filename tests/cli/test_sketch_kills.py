@@ -20,6 +20,8 @@ from tests.support.sketch_jobs import loaded, make_log, options, same, stamps, w
 
 FILES = 6
 MANY = "KILLS" in os.environ
+# What a run leaves beside the sketches.
+LEFT = (".polars-ec-sketch.lock", ".polars-ec-sketch.verified.json")
 KILLS = int(os.environ.get("KILLS", 3))
 
 # Imports once, and forks for every job: kills fall into the work. Polars has no threads before its first query. A job can
@@ -114,7 +116,7 @@ def test_killed_at_random_moments_and_resumed(tmp_path):
             assert outcome.rows == log.height
             assert {name: stamp for name, stamp in stamps(out).items() if name in done} == done
             same(loaded(out), expected)
-            assert {f.name for f in out.iterdir()} == {*stamps(out), ".polars-ec-sketch.lock"}
+            assert {f.name for f in out.iterdir()} == {*stamps(out), *LEFT}
             out = tmp_path / f"out-{i + 1}"
     assert killed >= least
     assert halfway >= 2 + 3 * MANY  # or the kills were all too early or too late
@@ -215,7 +217,7 @@ def test_nothing_is_lost_or_doubled_while_the_log_changes(tmp_path):
     assert outcome.rows == sum(rows.height for rows in expected.values())
     assert set(held(out)) == set(expected)
     same(loaded(out), whole(pl.concat(expected.values())).frame)
-    assert {f.name for f in out.iterdir()} == {*stamps(out), ".polars-ec-sketch.lock"}
+    assert {f.name for f in out.iterdir()} == {*stamps(out), *LEFT}
     assert progressed >= KILLS / 4
     print(f"{killed} jobs killed, {log.made} contents of files, {progressed} times the folder had changed")
 
@@ -260,7 +262,7 @@ run([sys.argv[1]], Path(sys.argv[2]), options())
     outcome = run([str(logs)], out, options())
     assert outcome.sketched + outcome.unchanged == FILES
     same(loaded(out), whole().frame)
-    assert {f.name for f in out.iterdir()} == {*stamps(out), ".polars-ec-sketch.lock"}
+    assert {f.name for f in out.iterdir()} == {*stamps(out), *LEFT}
 
 
 @pytest.mark.slow

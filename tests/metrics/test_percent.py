@@ -67,6 +67,7 @@ def test_a_moved_prior_is_a_percent() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* null")
 def test_what_is_no_percent_is_invalid() -> None:
     found = ec.report(INVALID, "percent", "y", score_type="percent", metrics=["recall", "nce"])
     assert found.select("n", "n_missing", "n_invalid", "recall", "nce").row(0) == (3, 1, 4, None, None)

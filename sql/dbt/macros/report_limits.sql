@@ -44,7 +44,7 @@
             {%- do limits.update({'ec_kinked': of_metric ~ 'ec_near END)'}) -%}
         {%- else -%}
             {%- set cost = polars_ec.sql_number([request.cost_fn, request.cost_fp] | max) -%}
-            {%- set most = {'brier': '1.0', 'expected_cost': cost, 'bayes_risk': cost}.get(metric.name) -%}
+            {%- set most = {'brier': polars_ec.sql_number(1.0), 'expected_cost': cost, 'bayes_risk': cost}.get(metric.name) -%}
             {%- set above = 'WHEN ec_high > ' ~ most ~ ' AND ec_value <= ' ~ most ~ ' THEN ' ~ most ~ ' ' if most else '' -%}
             {%- set high = 'MAX(CASE WHEN ec_metric <> ' ~ loop.index0 ~ ' THEN NULL ' ~ above ~ 'ELSE ec_high END)' -%}
             {%- do limits.update({'ec_low_' ~ loop.index0: of_metric ~ 'ec_low END)', 'ec_high_' ~ loop.index0: high}) -%}
