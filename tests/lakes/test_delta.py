@@ -132,6 +132,7 @@ def test_an_empty_text_is_no_partition(place, tmp_path):
     fails(1, "report", place(tmp_path / "log"), *READ, *BY, words=["partition columns (g)"])
 
 
+@pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("by", [["ts"], ["y"], ["month", "ts"], ["at"]])
 def test_partitions_of_other_types(place, tmp_path, by):
     log = LOG.with_columns(at=pl.col("ts").cast(pl.Datetime("us")) + pl.duration(microseconds=1))
