@@ -49,7 +49,7 @@ def standard_error(report: pl.DataFrame, name: str, df: float = np.inf) -> float
 
 
 def test_macro_averages_of_few_decisions_have_no_limits() -> None:
-    """Of a class that 14 rows are decided for, all of them rightly: weights count by their effective number."""
+    """One class has 14 decisions, all of them right: weights count by their effective number."""
     cells = [(0, 0, 300), (1, 1, 200), (1, 0, 40), (2, 2, 14), (2, 0, 26)]
     log = pl.DataFrame(cells, schema=["y", "d", "n"], orient="row").select(pl.col("y", "d").repeat_by("n").explode())
     names = ["macro_precision", "macro_f1", "macro_recall", "accuracy"]

@@ -376,7 +376,7 @@ def test_a_perfect_auc_has_the_limits_of_newcombe():
 
 @pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "key"}])
 def test_equal_scores_have_no_limits_of_zero_width(options: dict[str, str]) -> None:
-    """Of rows that all have one score no part says how others would be ranked: an interval from 0.5 to 0.5 would claim to know."""
+    """Rows that all have one score do not say how others would be ranked: an interval from 0.5 to 0.5 would claim to know."""
     rows = pl.DataFrame({"y": [1, 0, 0] * 100, "key": [*range(150)] * 2, "w": [0.3, 1.0, 0.7, 2.0] * 75})
     constant = rows.with_columns(p=0.3).ec.sketch("p", "y", exact=True, **options)
     other = rows.with_columns(p=pl.Series([0.3] * 299 + [0.2])).ec.sketch("p", "y", exact=True, **options)

@@ -43,7 +43,7 @@ class _Confidences:
 
 
 _SUMMED_BINS = 32
-"""Of more bins the weights are in the plan once, and rows whose posteriors are computed are collected: planning would take seconds."""
+"""With more bins the plan has the weights once, and rows whose posteriors are computed are collected: planning would take seconds."""
 
 
 def _not_binary(rows: Rows) -> ValueError:

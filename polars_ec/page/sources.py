@@ -345,12 +345,10 @@ class RowSource(PageSource):
     @cached_property
     def undecided(self) -> pl.DataFrame:
         """The groups with such rows, and how many they have."""
-        keys = self.rows.keys if self.columns.decision_faults else []
-        return (
-            _collected(self.rows.frame.filter(self.is_undecided).group_by(keys, maintain_order=True).len(_KEPT))
-            if keys
-            else pl.DataFrame()
-        )
+        if not self.rows.keys or not self.columns.decision_faults:
+            return pl.DataFrame()
+        rows = self.rows.frame.filter(self.is_undecided)
+        return _collected(rows.group_by(self.rows.keys, maintain_order=True).len(_KEPT))
 
     @cached_property
     def prior(self) -> float | None:

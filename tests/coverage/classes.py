@@ -32,7 +32,7 @@ THREE_CLASSES = Classes((0.5, 0.3, 0.2), ((0.0, 0.0), (1.8, 0.0), (0.6, 1.9)), s
 
 
 FIVE_CLASSES = Classes((0.4, 0.3, 0.2, 0.08, 0.02), ((0.0, 0.0), (2.2, 0.0), (0.0, 2.2), (2.2, 2.2), (-2.0, -1.0)))
-"""Of 1,500 rows the rarest class has 30, and 17 decisions."""
+"""The rarest class has 30 of the 1,500 rows, and 17 decisions."""
 
 
 def draw_classes(sample: Sample, seed: int, system: Classes = THREE_CLASSES) -> pl.DataFrame:
