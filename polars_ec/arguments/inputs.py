@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from queue import Full, Queue
 from threading import Event, Thread
-from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload
 from weakref import WeakSet
 
 import polars as pl
@@ -188,9 +187,7 @@ def _as_frame(rows: Any) -> pl.DataFrame:
     return made
 
 
-# The rows of a lazy frame, some at a time, and steps that work on them side by side.
-
-T = TypeVar("T")
+# The rows of a lazy frame, some at a time.
 
 _SECONDS = 0.1
 
@@ -230,13 +227,3 @@ def batches(frame: pl.LazyFrame, size: int, *, in_order: bool = False) -> Iterat
     finally:
         stopped.set()
         thread.join()
-
-
-def ahead(items: Iterator[T]) -> Iterator[T]:
-    """The items, of which a thread makes the next while one is in use; whatever ends them is raised."""
-    end = object()
-    with ThreadPoolExecutor(1) as thread:
-        following = thread.submit(next, items, end)
-        while (item := following.result()) is not end:
-            following = thread.submit(next, items, end)
-            yield cast("T", item)

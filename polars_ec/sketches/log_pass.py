@@ -14,7 +14,7 @@ import polars as pl
 
 from polars_ec.arguments.classes import EMPIRICAL, UNKNOWN
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.arguments.inputs import ahead, batches
+from polars_ec.arguments.inputs import batches
 from polars_ec.arguments.keywords import Options, parse_options
 from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
 from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
@@ -38,9 +38,18 @@ from polars_ec.sketches.grid import (
 )
 from polars_ec.typing import IntoExpr, Reduction
 
-_BATCH = 500_000
-_OF_MODELS = _SCORE, _INDEX, _WEIGHT = "__score", "__class", "__weight"
-_LOGS, _POSITION, _BIN = "__logs", "__position", "__bin"
+_BATCH = 250_000
+_SCORE, _INDEX, _WEIGHT, _LOGS, _POSITION, _BIN = "score", "index", "row_weight", "logs", "position", "bin"
+_OF_MODEL = (_SCORE, _INDEX, _WEIGHT, _LOGS, _POSITION, _BIN, CELL, COARSE, EXACT, "class", *WEIGHTS, *SUMS)
+
+
+def _column(name: str, m: int) -> str:
+    """The name of this column of the m-th model."""
+    return f"__{m}_{name}"
+
+
+def _of(m: int, name: str) -> pl.Expr:
+    return pl.col(_column(name, m))
 
 
 @dataclass(frozen=True)
@@ -111,8 +120,8 @@ def make_cells(
     assigned = clusters.bucket(lazy)
     of_coarse = [] if assigned is None else [BUCKET, *grid.coarse.columns]
     of_few = [] if few_rows is None else [EXACT]
-    of_models = {*_OF_MODELS, *(f"{name}_{m}" for name in _OF_MODELS for m in range(len(models)))}
-    own = {*of_models, _LOGS, LOG_0, LOG_1, _POSITION, _BIN, CELL, COARSE, SLOT, GROUP, SCORE, TARGET}
+    of_models = {_column(name, m) for name in _OF_MODEL for m in range(len(models))}
+    own = {*of_models, CELL, COARSE, SLOT, GROUP, SCORE, TARGET}
     check_names(keys, {*grid.columns, *of_coarse, *of_few, *RESERVED, *own}, "a sketch")
     fold = folds.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
@@ -151,18 +160,17 @@ def _reading(options: Mapping[str, Any], scale: ScoreScale) -> Options:
 
 
 def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapping[str, Any]) -> Cells:
-    first, others = list[pl.DataFrame](), batches(columns.log, columns.size)
+    plan = _CellPlan(columns, grid, may_be_exact=few_rows is not None, has_clusters=bool(cluster))
+    first, others = list[pl.DataFrame](), plan.batches()
     if few_rows is not None:
         first = _beginning(others, few_rows)
         if sum(batch.height for batch in first) <= few_rows:
             grid = replace(grid, resolution=None)
     counting = Counting(columns.codes, grid, columns.weights, SUMS if grid.has_sums else (), cluster.get("buckets"))
-    coarse_grid = grid.coarse if cluster and grid.is_cut_by_coarse else None
-    batch_cells = _BatchCells(columns.models, columns.kept, grid, coarse_grid)
-    frames = chain([columns.log.clear()], (batch.lazy() for batch in chain(first, others)))
-    # One batch is counted while the next is put into cells.
-    for counted in ahead(chain.from_iterable(map(batch_cells.of, frames))):
-        counting.add(counted)
+    # A log without rows has cells of no rows.
+    for batch in chain([plan.cells(columns.log.clear()).collect()], first, others):
+        for m in range(len(columns.models)):
+            counting.add(plan.rows_of_model(batch, m))
     cells, sums, coarse = counting.tables()
     # Names in place of numbers.
     names, named, amounts, codes = columns.names, columns.named, ["n", *columns.weights], CellCodes(grid)
@@ -230,11 +238,6 @@ class _LogColumns:
         return [] if self.rows.weight is None else [*WEIGHTS]
 
     @property
-    def size(self) -> int:
-        """The number of rows of a batch."""
-        return max(_BATCH // (len(self.rows.labels.in_class) if TARGET in self.names else 1), 1)
-
-    @property
     def named(self) -> list[pl.Expr]:
         """The columns of models, if there are several, and of targets in a tall log, with names in place of numbers."""
         names_of: dict[str, pl.Series] = {}
@@ -249,21 +252,57 @@ class _LogColumns:
 
 
 @dataclass(frozen=True)
-class _BatchCells:
-    """From rows of the log to their cells, and with buckets to coarse cells where those do not follow from the fine ones."""
+class _CellPlan:
+    """From rows of the log to their cells, those of all models side by side, in one plan of the engine, which works on many cores."""
 
-    models: Mapping[str, Rows]
-    kept: list[str]
+    columns: _LogColumns
     grid: Grid
-    coarse: Grid | None
+    may_be_exact: bool
+    has_clusters: bool
 
-    def of(self, batch: pl.LazyFrame) -> Iterator[pl.DataFrame]:
-        """The cells of one model after the other."""
-        for m, model in enumerate(self.models.values()):
-            rows, own = _rows_of_model(batch, m, model, self.kept), self.kept
-            if self.coarse is not None:
-                rows, own = _with_coarse_cells(rows, self.coarse), [*self.kept, COARSE]
-            yield _cells_of_rows(rows, model, own, self.grid)
+    def batches(self) -> Iterator[pl.DataFrame]:
+        """The rows with their cells, some at a time."""
+        if not self._is_tall:
+            return batches(self.cells(self.columns.log), _BATCH)
+        # A row becomes as many as there are classes, which the engine would hold for all rows that it has at hand.
+        parts = batches(self.columns.log, max(_BATCH // len(self.columns.rows.labels.in_class), 1))
+        return (self.cells(part.lazy()).collect(engine="streaming") for part in parts)
+
+    def rows_of_model(self, batch: pl.DataFrame, m: int) -> pl.DataFrame:
+        """The rows of a batch with the cells of one model, as `Counting` takes them."""
+        names = [name for name in _OF_MODEL if _column(name, m) in batch.columns]
+        kept = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in self.columns.kept]
+        return batch.select(*kept, **{name: pl.col(_column(name, m)) for name in names})
+
+    @property
+    def _is_tall(self) -> bool:
+        return TARGET in self.columns.names
+
+    def cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
+        """The plan of the cells of these rows."""
+        models, grid = range(len(self.columns.models)), self.grid
+        made = [name for name in self.columns.kept if name != SCORE]
+        if self._is_tall:
+            rows = _one_row_per_class(rows, len(self.columns.rows.labels.in_class), models)
+        if self.has_clusters and (self.may_be_exact or grid.is_cut_by_coarse):
+            rows = _with_codes(rows, COARSE, replace(grid, resolution=None).coarse, models)
+            made += [_column(COARSE, m) for m in models]
+        if grid.resolution is not None:
+            rows = _with_codes(rows, CELL, grid, models)
+            made += [_column(CELL, m) for m in models]
+        return rows.select(
+            *made, **{_column(name, m): value for m in models for name, value in self._values(m).items()}
+        )
+
+    def _values(self, m: int) -> dict[str, pl.Expr]:
+        """What is summed over the rows of a cell; and their class and score, where these may be the cell."""
+        values, weight, index = dict[str, pl.Expr](), None, _of(m, _INDEX)
+        if self.columns.weights:
+            weight = _of(m, _WEIGHT)
+            values |= {"weight": weight, "weight2": weight * weight}
+        if self.may_be_exact or self.grid.resolution is None:
+            values |= {"class": index.cast(pl.Int8), EXACT: pl.when(index >= 0).then(_of(m, _SCORE))}
+        return values | (_losses(self.grid, m, weight) if self.grid.has_sums else {})
 
 
 def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFrame]:
@@ -274,46 +313,33 @@ def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFram
     return first
 
 
-def _rows_of_model(log: pl.LazyFrame, m: int, model: Rows, names: list[str]) -> pl.LazyFrame:
-    own = [_SCORE, _INDEX, *([] if model.weight is None else [_WEIGHT])]
-    of_row = [pl.lit(m, dtype=pl.Int16).alias(SCORE) if name == SCORE else name for name in names if name != TARGET]
-    made = log.select(*of_row, **{name: pl.col(f"{name}_{m}") for name in own})
-    return _one_row_per_class(made, len(model.labels.in_class)) if TARGET in names else made
+def _with_codes(rows: pl.LazyFrame, code: str, grid: Grid, models: Sequence[int]) -> pl.LazyFrame:
+    """Rows with the number of their cell, and beside posteriors with the logarithms that it follows from."""
+    of_share = grid.scale.is_share
+    if of_share:
+        logs = (posterior_logs(grid.scale.share(_of(m, _SCORE)), grid).alias(_column(_LOGS, m)) for m in models)
+        rows = rows.with_columns(logs)
+    positions = [_log(1, m) - _log(0, m) if of_share else grid.scale.position(_of(m, _SCORE)) for m in models]
+    rows = rows.with_columns(
+        position.alias(_column(_POSITION, m)) for m, position in zip(models, positions, strict=True)
+    )
+    rows = rows.with_columns(grid.bin(_of(m, _SCORE), _of(m, _POSITION)).alias(_column(_BIN, m)) for m in models)
+    codes = [CellCodes(grid).encoded(_of(m, _INDEX), _of(m, _SCORE), _of(m, _BIN)) for m in models]
+    return rows.with_columns(number.alias(_column(code, m)) for m, number in zip(models, codes, strict=True))
 
 
-def _cells_of_rows(rows: pl.LazyFrame, model: Rows, names: list[str], grid: Grid) -> pl.DataFrame:
-    score, index, weight = pl.col(_SCORE), pl.col(_INDEX), None if model.weight is None else pl.col(_WEIGHT)
-    values = {} if weight is None else {"weight": weight, "weight2": weight * weight}
-    if grid.resolution is None:
-        kept = pl.when(index >= 0).then(score).alias(EXACT)
-        return rows.select(*names, index.cast(pl.Int8).alias("class"), kept, **values).collect(engine="streaming")
-    cell = CellCodes(grid).encoded(index, score, pl.col(_BIN))
-    if grid.has_sums:
-        values |= _losses(grid, score, index == 1, weight)
-    return _with_bins(rows, grid).select(*names, cell.alias(CELL), **values).collect(engine="streaming")
+def _log(i: int, m: int) -> pl.Expr:
+    """The logarithm of the posterior of class i."""
+    return _of(m, _LOGS).struct.field((LOG_0, LOG_1)[i])
 
 
-def _with_coarse_cells(rows: pl.LazyFrame, grid: Grid) -> pl.LazyFrame:
-    cell = CellCodes(grid).encoded(pl.col(_INDEX), pl.col(_SCORE), pl.col(_BIN))
-    return _with_bins(rows, grid).select(*rows.collect_schema().names(), cell.alias(COARSE))
-
-
-def _with_bins(rows: pl.LazyFrame, grid: Grid) -> pl.LazyFrame:
-    """Rows with their bin, and beside posteriors with the logarithms that it follows from."""
-    score, position = pl.col(_SCORE), pl.col(LOG_1) - pl.col(LOG_0)
-    if grid.scale.is_share:
-        rows = rows.with_columns(posterior_logs(grid.scale.share(score), grid).alias(_LOGS)).unnest(_LOGS)
-    else:
-        position = grid.scale.position(score)
-    return rows.with_columns(position.alias(_POSITION)).with_columns(grid.bin(score, pl.col(_POSITION)).alias(_BIN))
-
-
-def _losses(grid: Grid, score: pl.Expr, positive: pl.Expr, weight: pl.Expr | None) -> dict[str, pl.Expr]:
+def _losses(grid: Grid, m: int, weight: pl.Expr | None) -> dict[str, pl.Expr]:
+    score, positive = _of(m, _SCORE), _of(m, _INDEX) == 1
     in_class = [~positive, positive]
     scores = BinaryScores(score, grid.scale.without_prior)
     if grid.scale.is_share:
         true, other = scores.true_and_other(in_class)
-        log_true = pl.when(positive).then(LOG_1).otherwise(LOG_0)
+        log_true = pl.when(positive).then(_log(1, m)).otherwise(_log(0, m))
         log_loss = log_loss_of_posterior(true, other, log_true)
     else:
         log_loss = scores.log_loss(in_class)
@@ -344,12 +370,14 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
     read = {_SCORE: pl.when(rows.usable).then(score).otherwise(stand_in), _INDEX: rows.class_or_invalid(index)}
     if rows.weight is not None:
         read[_WEIGHT] = pl.when(rows.usable).then(rows.weight).otherwise(0.0)
-    return [column.alias(f"{name}_{m}") for name, column in read.items()]
+    return [column.alias(_column(name, m)) for name, column in read.items()]
 
 
-def _one_row_per_class(rows: pl.LazyFrame, n_classes: int) -> pl.LazyFrame:
-    index = pl.col(_INDEX)
+def _one_row_per_class(rows: pl.LazyFrame, n_classes: int, models: Sequence[int]) -> pl.LazyFrame:
     targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
-    tall = rows.with_columns(targets.alias(TARGET)).explode(_SCORE, TARGET)
-    in_target = pl.when(index >= 0).then((index == pl.col(TARGET)).cast(pl.Int16)).otherwise(index)
-    return tall.with_columns(in_target.alias(_INDEX))
+    tall = rows.with_columns(targets.alias(TARGET)).explode(TARGET, *(_column(_SCORE, m) for m in models))
+    in_target = (_of(m, _INDEX) == pl.col(TARGET) for m in models)
+    return tall.with_columns(
+        pl.when(_of(m, _INDEX) >= 0).then(is_target.cast(pl.Int16)).otherwise(_of(m, _INDEX)).alias(_column(_INDEX, m))
+        for m, is_target in enumerate(in_target)
+    )
