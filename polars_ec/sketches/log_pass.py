@@ -281,17 +281,17 @@ class _CellPlan:
     def cells(self, rows: pl.LazyFrame) -> pl.LazyFrame:
         """The plan of the cells of these rows."""
         models, grid = range(len(self.columns.models)), self.grid
-        made = [name for name in self.columns.kept if name != SCORE]
+        names = [name for name in self.columns.kept if name != SCORE]
         if self._is_tall:
             rows = _one_row_per_class(rows, len(self.columns.rows.labels.in_class), models)
         if self.has_clusters and (self.may_be_exact or grid.is_cut_by_coarse):
             rows = _with_codes(rows, COARSE, replace(grid, resolution=None).coarse, models)
-            made += [_column(COARSE, m) for m in models]
+            names += [_column(COARSE, m) for m in models]
         if grid.resolution is not None:
             rows = _with_codes(rows, CELL, grid, models)
-            made += [_column(CELL, m) for m in models]
+            names += [_column(CELL, m) for m in models]
         return rows.select(
-            *made, **{_column(name, m): value for m in models for name, value in self._values(m).items()}
+            *names, **{_column(name, m): value for m in models for name, value in self._values(m).items()}
         )
 
     def _values(self, m: int) -> dict[str, pl.Expr]:
