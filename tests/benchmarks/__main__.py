@@ -11,6 +11,7 @@ from collections import defaultdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
+from tests.benchmarks import scaling
 from tests.benchmarks.case import SAMPLE_ROWS, Case
 from tests.benchmarks.cases import CASES
 from tests.benchmarks.layout import log_paths
@@ -23,13 +24,25 @@ _FOLDER = ROOT / ".benchmarks"
 
 def main() -> int:
     arguments = _parse()
-    named = arguments.only or [case.name for case in CASES if case.on_request == arguments.billion]
+    named = (
+        arguments.only
+        or (scaling.CASES if arguments.scaling else ())
+        or [case.name for case in CASES if case.on_request == arguments.billion]
+    )
     cases = [case for case in CASES if case.name in named]
     rows_of_log = _rows_of_logs(arguments.rows, arguments.classes_rows)
     for kind in sorted({case.log for case in cases}):
         # In a process of its own: numpy and pyarrow would make this one large, and measurements inherit its size.
         command = [sys.executable, "-m", "tests.benchmarks.logs", str(_FOLDER), kind, str(rows_of_log[kind])]
         subprocess.run(command, cwd=ROOT, check=True)
+    if arguments.scaling:
+        files = {case: case.files(log_paths(_FOLDER, case.log, rows_of_log[case.log])) for case in cases}
+        runs = {
+            case.name: scaling.on_cores(case, files[case], _FOLDER / "values-scaling.parquet", arguments.repeat)
+            for case in cases
+        }
+        print(f"{_setting()}; median of {arguments.repeat} rounds", *scaling.table(runs), sep="\n")
+        return 0
     measured, values, failed = _run(cases, rows_of_log, arguments.repeat)
 
     print(f"\n{_setting()}; median of {arguments.repeat} interleaved rounds, each case in a fresh process")
@@ -106,6 +119,7 @@ def _parse() -> argparse.Namespace:
     parser.add_argument(
         "--billion", action="store_true", help="instead of all others, the cases that read the log 50 times"
     )
+    parser.add_argument("--scaling", action="store_true", help="instead, some cases on 1, 2, 4 ... cores (Linux)")
     parser.add_argument("--only", type=_names, default=[], help="cases, such as a,b,d1")
     arguments = parser.parse_args()
     if min(arguments.rows, arguments.classes_rows, arguments.repeat) < 1:

@@ -12,6 +12,7 @@ from functools import partial
 from tests.benchmarks import (
     class_cases,
     duckdb_cases,
+    growth_cases,
     interval_cases,
     key_cases,
     page_cases,
@@ -31,6 +32,7 @@ _sketch = polars_cases.sketch
 _of_classes = class_cases.metrics
 _intervals = interval_cases.report
 _by_store = partial(interval_cases.report, by="store")
+_over, _many = growth_cases.over, growth_cases.report
 _weighted = partial(_sketch, weight="weight", thresholds=polars_cases.THRESHOLDS)
 
 CASES = [
@@ -198,6 +200,41 @@ CASES = [
     Case("i-q", "DuckDB: to plan a report", partial(duckdb_cases.plan, query=queries.REPORT_OF_TEN), runs=3),
     Case("i-k", "K = 1000: to plan NEC, NCE, error rate", class_cases.plan, "thousand", runs=3),
     Case("i-l", "the same of a List", partial(class_cases.plan, as_list=True), "thousand", runs=3),
+    # What would grow faster than its rows
+    Case("x-4", "K = 4, 10,000 rows: NEC over four groups", partial(_over, n_classes=4), floor="x-4", parts=1),
+    Case("x-5", "K = 5: the same", partial(_over, n_classes=5), floor="x-4", parts=1),
+    Case("x-j", "the sketch job of 40 files", partial(growth_cases.sketch_job, again=False), floor="x-j"),
+    Case("x-ja", "the job again, with nothing to do", partial(growth_cases.sketch_job, again=True), floor="x-j"),
+    Case("x-w", "windows of 28 days, of 14 groups in a quarter", growth_cases.windows, floor="x-w", parts=1),
+    Case("x-e", "100 rows: ECE of LLRs in 100 bins", growth_cases.bins, floor="x-e", parts=1, runs=3),
+    Case("x-a", "K = 3, 1M rows: NEC of an Array", partial(growth_cases.vectors, as_list=False), floor="x-a", parts=1),
+    Case("x-l", "K = 3: NEC of a List", partial(growth_cases.vectors, as_list=True), floor="x-a", parts=1),
+    Case(
+        "x-d", "K = 3: decisions, one is to abstain", partial(growth_cases.abstain, decided=True), floor="x-d", parts=1
+    ),
+    Case("x-m", "K = 3: three metrics of them", partial(growth_cases.abstain, decided=False), floor="x-d", parts=1),
+    Case("x-h", "DuckDB, 1M groups: by hand", partial(growth_cases.groups_in_duckdb, by_hand=True), floor="x-h"),
+    Case("x-r", "DuckDB, 1M groups: ec.report", partial(growth_cases.groups_in_duckdb, by_hand=False), floor="x-h"),
+    Case("x-b", "5,000 groups against the best", growth_cases.best, floor="x-b", parts=1),
+    Case("x-c", "5,000 groups: ECE with its interval", growth_cases.ece_interval, floor="x-c", parts=1),
+    Case("x-s", "200 groups: AUC by the bootstrap", growth_cases.bootstrap, floor="x-s", parts=1),
+    Case(
+        "x-n", "200,000 groups: the report", partial(_many, n_groups=200_000, rows_per_group=10), floor="x-n", parts=1
+    ),
+    Case(
+        "x-i",
+        "200,000 groups: with intervals",
+        partial(_many, n_groups=200_000, rows_per_group=10, interval=0.95),
+        floor="x-n",
+        parts=1,
+    ),
+    Case(
+        "x-i3",
+        "200,000 groups of three classes: with intervals",
+        partial(_many, n_groups=200_000, rows_per_group=10, n_classes=3, interval=0.95),
+        floor="x-n",
+        parts=1,
+    ),
     # As many rows as fit no memory: the log fifty times
     Case(
         "a*50",

@@ -39,13 +39,15 @@ class CaseError(Exception):
     """A case that did not run; the message is the last line of its output."""
 
 
-def run_apart(case: Case, paths: list[str], values: Path) -> Measurement:
-    """Run the case in a fresh process; its values go to the file `values`.
+def run_apart(case: Case, paths: list[str], values: Path, cores: int | None = None) -> Measurement:
+    """Run the case in a fresh process, on so many cores, by default all; its values go to the file `values`.
 
     The caller must be small itself: on Linux a new process starts with its parent's peak as its own.
     """
     _warm_file_cache(paths)
     command = [sys.executable, "-m", "tests.benchmarks.measure", case.name, str(values), *paths]
+    if cores is not None:
+        command = ["taskset", "--cpu-list", f"0-{cores - 1}", *command]
     # Modules are imported as they are where they are installed: compiled.
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
     try:

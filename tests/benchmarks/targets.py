@@ -84,7 +84,7 @@ TARGETS = [
     Target("ec.report with intervals in DuckDB, against SQL by hand", "d-i", 1.3, "d-v"),
     Target("report with intervals", "b-i", 1.15, "b"),
     Target("report with intervals, ten times the rows", "b-i*10", 1.2, "b-i", PEAK),
-    Target("report, 100 buckets of an integer", "v-i", 1.8, "v-b"),
+    Target("report, 100 buckets of an integer", "v-i", 2.2, "v-b"),
     Target("report, 100 buckets of a string", "v-t", 2.8, "v-b"),
     Target("report, 100 buckets, ten times the rows", "v-i*10", 1.2, "v-i", PEAK),
     Target("sketch, 100 buckets of an integer", "v-ki", 1.8, "v-k"),
@@ -95,6 +95,22 @@ TARGETS = [
     Target("RCL with its interval, 200 segments, from a sketch", "v-l", 5.0),
     Target("two models compared, against their report", "v-c", 1.3, "v-2"),
     Target("polarbearings, against the report", "e", 8.0, "b", at_least=True),
+    Target("K = 5, NEC over groups, against K = 4", "x-5", 2.0, "x-4", PEAK),
+    Target("a job again that has nothing to do", "x-ja", 0.1, "x-j"),
+    Target("windows of 28 days", "x-w", 10),
+    Target("windows of 28 days", "x-w", 500, quantity=PEAK),
+    Target("ECE of LLRs, 100 bins, 100 rows", "x-e", 0.3),
+    Target("a List of three classes, against an Array", "x-l", 1.5, "x-a"),
+    Target("three metrics with a decision to abstain, against the decisions", "x-m", 3.0, "x-d"),
+    Target("ec.report in DuckDB, a million groups, against SQL by hand", "x-r", 1.5, "x-h"),
+    # A quarter, or half, of what they took before there was a target.
+    Target("5,000 groups against the best", "x-b", 5),
+    Target("ECE with its interval, 5,000 groups", "x-c", 5.5),
+    Target("AUC by the bootstrap, 200 groups", "x-s", 5),
+    Target("drift, 100 buckets of an integer", "v-fi", 9.85),
+    Target("drift, 100 buckets of an integer", "v-fi", 1850, quantity=PEAK),
+    Target("intervals of 200,000 groups", "x-i", 10),
+    Target("intervals of 200,000 groups of three classes", "x-i3", 10),
 ]
 
 
