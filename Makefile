@@ -101,7 +101,7 @@ test-partitions: .venv/test-partitions
 docs: .venv/docs
 	$(VENV)/bin/python docs/website
 
-# The pictures of docs/gallery.md anew, the pages of docs/papers/ with theirs, and the README's, which the demo draws.
+# The pictures of docs/gallery.md and the tutorials anew, the pages of docs/papers/ with theirs, and the README's, which the demo draws.
 pictures: .venv/docs demo
 	$(VENV)/bin/python docs/website/pictures.py
 	$(VENV)/bin/python docs/website/papers.py

@@ -25,9 +25,10 @@ PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 }
-# Those whose code is run here; tests/test_guides.py runs the guides, tests/test_gallery.py the gallery.
+# Those whose code is run here; tests/test_guides.py runs the guides and tutorials, tests/test_gallery.py the gallery.
 # tests/dbt/test_page.py runs docs/dbt.md.
-RUN = [page for page in PAGES if page not in ("README.md", "docs/dbt.md", "docs/gallery.md") and "/guides/" not in page]
+ELSEWHERE = ("README.md", "docs/dbt.md", "docs/gallery.md", "docs/index.md", "docs/tutorial.md", "docs/tutorial-sql.md")
+RUN = [page for page in PAGES if page not in ELSEWHERE and "/guides/" not in page]
 README = PAGES["README.md"]
 METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES) | set(WITHOUT_MACRO)
 
@@ -37,12 +38,20 @@ def blocks(page: str, language: str) -> list[str]:
     return re.findall(rf"^```{language}\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE)
 
 
-def with_output(language: str) -> tuple[str, str]:
-    """The one block of the README in a language, and what the README says that it prints."""
+def with_output(page: str, language: str) -> tuple[str, str]:
+    """The one block of a page in a language, and what the page says that it prints."""
     ((code, printed),) = re.findall(
-        rf"^```{language}\n(.*?)^```\n\n```text\n(.*?)^```", README, re.DOTALL | re.MULTILINE
+        rf"^```{language}\n(.*?)^```\n\n```text\n(.*?)^```", PAGES[page], re.DOTALL | re.MULTILINE
     )
     return code, printed
+
+
+def run(code: str, names: dict[str, Any]) -> str:
+    """What the code prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed), pl.Config(tbl_width_chars=100):
+        exec(code, names)
+    return printed.getvalue()
 
 
 def commands_of(page: str) -> list[str]:
@@ -50,50 +59,46 @@ def commands_of(page: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def first_example() -> dict[str, Any]:
-    """What the README's Python leaves behind, which the other pages go on from; and what it printed."""
+def example_log() -> dict[str, Any]:
+    """The example log of the overview, which the other pages go on from; and what was printed."""
     names: dict[str, Any] = {}
-    printed = io.StringIO()
-    with contextlib.redirect_stdout(printed), pl.Config(tbl_width_chars=100):
-        exec(with_output("python")[0], names)
-    return {**names, "printed": printed.getvalue()}
+    names["printed"] = run(with_output("docs/index.md", "python")[0], names)
+    return names
 
 
-def test_first_example(first_example) -> None:
-    """It can be pasted, prints what is there, and shows what the text says."""
-    code, printed = with_output("python")
-    assert first_example["printed"] == printed
-    assert len([line for line in code.splitlines() if line]) == 8
-    values = re.findall(r"^│ \d .*┆ ([\d.]+) +┆ ([\d.]+) +│$", printed, re.MULTILINE)
-    own, at_prior = ([f"{float(value):.3f}" for value in column] for column in zip(*values, strict=True))
-    assert (
-        f"own NEC moves: {', '.join(own)}. At one prior for all three, `prior=0.2`, it is {', '.join(at_prior)}:"
-        in README
-    )
+def test_the_example_log(example_log) -> None:
+    assert example_log["printed"] == with_output("docs/index.md", "python")[1]
 
 
-def test_first_example_in_sql(file_of_macros) -> None:
-    code, printed = with_output("sql")
-    assert len([line for line in code.splitlines() if line]) == 8
-    load, statements = code.split("\n", 1)
+def test_first_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of_macros: Path) -> None:
+    """Those of the README can be pasted one after the other, print what is there, and show what the text says."""
+    monkeypatch.chdir(tmp_path)
+    code, printed = with_output("README.md", "python")
+    assert run(code, {}) == printed
+    bayes, linear, low, high = re.findall(r"-?\d+\.\d+", printed)
+    assert f"`bayes` costs {bayes} per case and `linear` {linear}." in README
+    assert float(low) < float(high) < 0
+    code, printed = with_output("README.md", "sql")
+    load, query = code.split("\n", 1)
     assert load == ".read sql/polars_ec.sql"
     connection = duckdb.connect()
     connection.execute(f"ATTACH '{file_of_macros}' AS ec (READ_ONLY)")
-    *before, query = statements.strip().removesuffix(";").split(";\n")
-    for statement in before:
-        connection.execute(statement)
     assert str(connection.sql(query)).rstrip() == printed.rstrip()
+    assert len([line for line in code.splitlines() if line]) <= 8
+    (command,) = (line for line in commands_of("README.md") if line.startswith("polars-ec"))
+    assert invoke(*shlex.split(command)[1:]).exit_code == 0
+    assert Path("report.html").exists()
 
 
 @pytest.mark.quick("docs/[dg]*.md", "docs/intervals.md", "docs/lakes.md", "docs/metrics.md", "docs/s[kp]*.md")
 @pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")])
-def test_python_blocks(page: str, first_example, macros_at_hand) -> None:
+def test_python_blocks(page: str, example_log, macros_at_hand) -> None:
     text = "\n".join(blocks(page, "python"))
-    test = doctest.DocTestParser().get_doctest(text, dict(first_example), page, page, 0)
+    test = doctest.DocTestParser().get_doctest(text, dict(example_log), page, page, 0)
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test)
     assert result.attempted > 2
     assert result.failed == 0
-    assert "log" not in text or "[first page](../README.md)" in PAGES[page]
+    assert "log" not in text or re.search(r"first page\]\(\.\./README|example log\]\(index\.md", PAGES[page])
 
 
 def test_no_python_is_left_out() -> None:
@@ -174,12 +179,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
     flights.write_parquet("demo-output/log/all.parquet")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
-    lines = [
-        line
-        for page in ["README.md", *RUN]
-        for line in commands_of(page)
-        if re.match(r"(\.venv/bin/)?polars-ec ", line)
-    ]
+    lines = [line for page in RUN for line in commands_of(page) if re.match(r"(\.venv/bin/)?polars-ec ", line)]
     assert len(lines) >= 5
     for line in lines:
         result = invoke(*shlex.split(line)[1:])
@@ -248,7 +248,7 @@ def test_the_tables_name_every_metric() -> None:
 
 
 def test_the_readme_stays_short() -> None:
-    assert len(README.splitlines()) <= 150
+    assert len(README.splitlines()) <= 120
 
 
 def test_the_ranking_metrics_without_a_prior() -> None:

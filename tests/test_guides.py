@@ -1,4 +1,4 @@
-"""The guides are true: what their Python, SQL and commands print stands below each, and the text names these numbers."""
+"""The guides and tutorials are true: what their Python, SQL and commands print stands below each, and the text names these numbers."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.support.cli import invoke
 
 ROOT = Path(__file__).parent.parent
 GUIDES = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "guides").glob("*.md"))}
+GUIDES |= {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("tutorial*.md"))}
 # A block of code, and what it prints, if it prints something.
 BLOCK = re.compile(
     r"^```(?P<language>\w+)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<printed>.*?)^```\n)?", re.DOTALL | re.MULTILINE
@@ -68,10 +69,29 @@ def test_what_is_printed(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = Runner(file_of_macros)
+    if guide == "tutorial-sql.md":
+        # Its table is the one that the first step of the other tutorial writes.
+        run.python(next(BLOCK.finditer(GUIDES["tutorial.md"]))["code"])
     blocks = list(BLOCK.finditer(GUIDES[guide]))
     assert sum(block["printed"] is not None for block in blocks) >= 3
     for block in blocks:
         assert run(block["language"], block["code"]) == (block["printed"] or ""), block["code"]
+    if guide.startswith("tutorial"):
+        ends_in_a_picture(guide, run)
+
+
+def ends_in_a_picture(guide: str, run: Runner) -> None:
+    """The picture of a tutorial is the chart that its last step draws, with the same values."""
+    (picture,) = re.findall(r"^!\[.{10,}\]\((.*)\)$", GUIDES[guide].split("\n## ")[-1], re.MULTILINE)
+    if "chart" in run.names:
+        run.names["chart"].save("loans.svg")
+    drawn, shown = (
+        [float(value) for value in re.findall(r"; y: ([\d.]+);", file.read_text("utf-8"))]
+        for file in (Path("loans.svg"), ROOT / "docs" / picture)
+    )
+    assert len(drawn) >= 18
+    assert drawn == pytest.approx(shown, rel=1e-6)
+    assert Path("loans.html").exists()
 
 
 @pytest.mark.parametrize("guide", GUIDES)
