@@ -494,7 +494,8 @@ class Windows:
         [(datetime.date(2024, 2, 1), 2, 0.5), (datetime.date(2024, 3, 1), 3, 0.0)]
         """
         found = []
-        for cells, prior in self._rolling.in_blocks(self.sketch, keywords.get("prior")):
+        sketch = self.sketch.without_clusters() if keywords.get("interval") is None else self.sketch
+        for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
             if prior is not None:
                 keywords["prior"] = prior
             found.append(cells.evaluate(*metrics, **keywords))

@@ -284,6 +284,11 @@ class Question(ABC):
     mix: Sequence[str] = ()
     page: PageFile | None = None
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the answer has intervals, which read the clusters of a sketch."""
+        return True
+
     @abstractmethod
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         """Answer from rows; a plan where these are one."""
@@ -491,6 +496,10 @@ class ReportQuestion(Question):
     several: bool = False
     by: Sequence[str] = ()
     every: str | None = None
+
+    @property
+    def has_intervals(self) -> bool:
+        return "interval" in self.layout or self.page is not None
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.

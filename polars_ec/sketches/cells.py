@@ -68,6 +68,10 @@ class Cells:
         """The cells with their `weight`, which is their rows where these have no weights."""
         return self.frame if self.weighted else self.frame.with_columns(weight=_rows_used())
 
+    def without_clusters(self) -> Self:
+        """The sketch for questions without intervals, with no rows in its cells of clusters, which are many."""
+        return self if self.coarse is None else replace(self, coarse=self.coarse.clear())
+
     def __repr__(self) -> str:
         return as_line(type(self).__name__, self._facts())
 
