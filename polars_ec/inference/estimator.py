@@ -390,7 +390,6 @@ def with_best(values: Floats, components: VarianceComponents, lower_is_better: b
     tail, size = (1 - level) / 2 / n_pairs, 1000
     quantiles = -t_quantile(tail, np.append(np.inf, size / np.arange(1, size + 2)))
     others = components.taken(chosen)
-    # Influences of buckets are more numbers for each pair, which are gone by the time that the others are made.
     width = 1 if components.shared is None else max(components.shared.shape[1] // 16, 1)
     at_once = max(_BLOCK // (len(chosen) * width), 1)
     for start in range(0, len(chosen), at_once):
