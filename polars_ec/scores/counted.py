@@ -107,6 +107,14 @@ class ClassCounts:
             return self.share
         return np.broadcast_to(self._stated, (self.n_groups, self.n_classes))
 
+    def of_priors(self, part: Part) -> Numbers:
+        """What the part's formula makes of the priors: of columns where they are few, which takes a tenth of the time of an Array."""
+        assert part.build is not None
+        priors = pl.DataFrame(self.prior, orient="row", nan_to_null=True)
+        columns, is_few = [pl.col(name) for name in priors.columns], self.n_classes <= 20
+        value = part.build(columns) if is_few else pl.concat_arr(columns).arr.agg(part.build(pl.element()))
+        return np.asarray(priors.select(value).to_series().to_numpy())
+
     def total(self, part: Part) -> Numbers:
         assert part.loss is not None
         return self._by_class(self._group, self._index, self._rows[part.loss].to_numpy())

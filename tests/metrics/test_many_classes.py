@@ -502,3 +502,26 @@ def test_memory_of_rows_that_are_in_many_windows(context: str, most: float) -> N
     # Every window has a list of its rows, and over() in the streaming engine gives every row the list of its group: these are small.
     run = [sys.executable, "-c", _PEAK, context]
     assert float(subprocess.run(run, capture_output=True, text=True, check=True).stdout) < most
+
+
+@pytest.mark.parametrize("n_classes", [3, 25])
+@pytest.mark.parametrize("large", [(0.2, 0.1), (0.5, 0.5), (0.7, 0.1), (1 - 1e-12, 5e-13), (0.5000003, 0.5000002)])
+def test_normalized_losses_are_divided_by_those_of_the_priors(large: tuple[float, float], n_classes: int) -> None:
+    """Whichever class is the largest; also where two are above a half, as priors that sum to 1 but for rounding may be."""
+    rng = np.random.default_rng(5)
+    prior = np.array([*large, *[max(1 - sum(large), 0) / (n_classes - 2)] * (n_classes - 2)])
+    prior = rng.permutation(prior)
+    n = 4 * n_classes
+    q = pl.Series(rng.dirichlet(np.ones(n_classes), n).ravel()).reshape((n, n_classes))
+    log, stated = pl.DataFrame({"q": q, "y": np.arange(n) % n_classes}), prior.tolist()
+    found = log.select(
+        ec.nce("q", "y", prior=stated).alias("nce") / ec.cross_entropy("q", "y", prior=stated),
+        nbs=ec.nbs("q", "y", prior=stated) / ec.brier("q", "y", prior=stated),
+    ).row(0)
+    top, others = prior.max(), np.sort(prior)[:-1]
+    entropy = -(others[others > 0] * np.log(others[others > 0])).sum() - top * np.log1p(-others.sum())
+    brier = (others * (1 - others)).sum() + top * others.sum()
+    if top <= 0.5:
+        used = prior[prior > 0]
+        entropy, brier = -(used * np.log(used)).sum(), (used * (1 - used)).sum()
+    assert found == pytest.approx((1 / entropy, n_classes / brier), rel=1e-12)
