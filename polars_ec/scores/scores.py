@@ -35,6 +35,9 @@ _SMALL = 2**15
 # products are good at.
 _BLOCK, _LEAST_ROWS = 2**18, 512
 
+# Multiplications of a matrix product that OpenBLAS does in one thread; and rows that are worth a product.
+_LARGEST_OF_ONE_THREAD, _LEAST_OF_PRODUCT = 2**19 - 1, 16
+
 
 def cell_dtype(n_cells: int) -> pl.DataType:
     """The smallest integers for `CELL`: every row of a group is collected, and in windows that overlap once for each of them."""
@@ -227,7 +230,7 @@ class Decider:
         if self._diagonal is not None:
             weighed = q if (self._diagonal == -1).all() else q * -self._diagonal
             return np.asarray(weighed.argmax(axis=1), dtype=np.int32)
-        expected = q @ self._costs
+        expected = _product(q, self._costs)
         decided = expected.argmin(axis=1)
         near = expected <= (expected[np.arange(len(q)), decided] + self._tolerance)[:, None]
         if np.count_nonzero(near) > len(q):
@@ -240,6 +243,19 @@ class Decider:
         for posterior, row in zip(q.T, self._costs, strict=True):
             total += posterior[:, None] * row
         return total
+
+
+def _product(q: Numbers, costs: Numbers) -> Numbers:
+    """`q @ costs`, so few rows at a time that BLAS has no use for threads of its own: they would wait for those of the engine."""
+    size = _LARGEST_OF_ONE_THREAD // costs.size
+    if size < _LEAST_OF_PRODUCT:
+        return np.asarray(q @ costs)
+    (n_classes, n_decisions), number = costs.shape, len(q) // size
+    expected, whole = np.empty((len(q), n_decisions)), number * size
+    blocks = q[:whole].reshape(number, size, n_classes)
+    np.matmul(blocks, costs, out=expected[:whole].reshape(number, size, n_decisions))
+    np.matmul(q[whole:], costs, out=expected[whole:])
+    return expected
 
 
 def matrix_of(score: pl.Series, n_classes: int) -> tuple[Numbers, Numbers, Numbers]:
