@@ -153,8 +153,9 @@ COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
-         THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
+    invoke(lambda _x, _alpha, _beta: CASE WHEN isfinite(_alpha) AND isfinite(_beta) AND _x IS NOT NULL
+                                          THEN ec._sigmoid(CASE WHEN _alpha = 0 THEN _beta ELSE _alpha * _x + _beta END) END,
+           x, alpha, beta);
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;

@@ -2737,8 +2737,9 @@ COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
-         THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
+    invoke(lambda _x, _alpha, _beta: CASE WHEN isfinite(_alpha) AND isfinite(_beta) AND _x IS NOT NULL
+                                          THEN ec._sigmoid(CASE WHEN _alpha = 0 THEN _beta ELSE _alpha * _x + _beta END) END,
+           x, alpha, beta);
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
@@ -3886,7 +3887,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '305aff736608490b041531a74e58de06b92df42a952421e42466ad687699a017', count(*),
+    SELECT concat_ws('-', '916122695784b6b88d681875682b45401642486b304e730a822a3f50e73d15be', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;
