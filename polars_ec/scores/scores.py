@@ -7,7 +7,7 @@ streams: its plan is one node, whatever the number of classes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add, and_, or_
@@ -74,14 +74,8 @@ class RowKernel:
         vector = pl.Array(pl.Float64, self.n_classes)
         n_decisions = 0 if self.costs is None else self.costs.n_decisions
         index = pl.Int16 if max(self.n_classes, n_decisions) < _SMALL else pl.Int32
-        others = {
-            CLASS: index,
-            DECISION: index,
-            FAULT: pl.Int8,
-            CELL: cell_dtype(self.n_classes * n_decisions),
-            POSTERIORS: vector,
-            LOG_POSTERIORS: vector,
-        }
+        others: Any = {CLASS: index, DECISION: index, FAULT: pl.Int8, CELL: cell_dtype(self.n_classes * n_decisions)}
+        others |= dict.fromkeys(_VECTORS, vector)
         return pl.Struct({name: others.get(name, pl.Float64) for name in self.outputs})
 
     def __call__(self, packed: pl.Series) -> pl.Series:
@@ -109,7 +103,9 @@ class RowKernel:
             prior = np.array(self.prior)[None, :]
         computed: dict[str, list[Numbers]] = {name: [] for name in self.outputs if name not in (CLASS, FAULT)}
         with np.errstate(all="ignore"):
-            for rows in self._blocks(n):
+            # One block where there are no rows, too: it has the types.
+            for start in range(0, max(n, 1), rows_at_a_time(self.n_classes)):
+                rows = slice(start, start + rows_at_a_time(self.n_classes))
                 here = prior if prior is None or len(prior) == 1 else prior[rows]
                 values, wrong = self._values(x[rows], index[rows], here)
                 if amount is not None:
@@ -126,17 +122,13 @@ class RowKernel:
             if name == CLASS:
                 column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
             elif name == CELL:
-                decision = np.concatenate(computed[CELL]) if computed[CELL] else np.empty(0, dtype=np.int64)
                 assert self.costs is not None
-                cell = np.where(right, index * self.costs.n_decisions + decision, -1)
+                cell = np.where(right, index * self.costs.n_decisions + np.concatenate(computed[CELL]), -1)
                 column = pl.Series(cell, dtype=self._dtype_of(CELL))
             elif name == FAULT:
                 column = pl.Series(faults)
             else:
-                empty = np.empty((0, self.n_classes) if name in _VECTORS else 0)
-                column = pl.Series(
-                    np.concatenate(computed[name]) if computed[name] else empty, dtype=self._dtype_of(name)
-                )
+                column = pl.Series(np.concatenate(computed[name]), dtype=self._dtype_of(name))
                 kept = usable
             if kept is not None:
                 column = pl.select(pl.when(kept).then(column)).to_series()
@@ -145,11 +137,6 @@ class RowKernel:
 
     def _dtype_of(self, name: str) -> Any:
         return dict(self.dtype)[name]
-
-    def _blocks(self, n: int) -> Iterator[slice]:
-        size = rows_at_a_time(self.n_classes)
-        for start in range(0, n, size):
-            yield slice(start, min(start + size, n))
 
     def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
         """What is asked of a block of rows, and the bits of what is wrong with them."""
