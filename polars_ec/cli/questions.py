@@ -287,7 +287,7 @@ class Question(ABC):
     @property
     def has_intervals(self) -> bool:
         """Whether the answer has intervals, which read the clusters of a sketch."""
-        return True
+        return isinstance(self, DifferenceQuestion) or "interval" in self.layout or self.page is not None
 
     @abstractmethod
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
@@ -496,10 +496,6 @@ class ReportQuestion(Question):
     several: bool = False
     by: Sequence[str] = ()
     every: str | None = None
-
-    @property
-    def has_intervals(self) -> bool:
-        return "interval" in self.layout or self.page is not None
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.

@@ -425,8 +425,6 @@ class _SumsKernel:
         return max(self.width, self.n_classes)
 
     def of_groups(self, groups: pl.Series) -> pl.Series:
-        if not len(groups):
-            return pl.Series([], dtype=pl.Array(pl.Float64, self.width))
         with np.errstate(all="ignore"):
             sums = self.sums(groups)
             table = np.hstack([sums.of(part) for part in self.segments])
@@ -454,9 +452,6 @@ class _ConfusionKernel(_SumsKernel):
 
     def of_groups(self, groups: pl.Series) -> pl.Series:
         shape = (len(groups), self.n_classes, self.n_decisions)
-        matrix = pl.Array(pl.Array(self.dtype, self.n_decisions), self.n_classes)
-        if not len(groups):
-            return pl.Series([], dtype=matrix)
         sums = self.sums(groups)
         table = np.zeros(shape)
         table[sums.cells.group, sums.cells.index, sums.cells.decision] = sums.cells.amount
@@ -472,8 +467,6 @@ class _AgainstRestKernel(_SumsKernel):
 
     def of_groups(self, groups: pl.Series) -> pl.Series:
         shape = (len(groups), self.n_classes, _AGAINST_REST)
-        if not len(groups):
-            return pl.Series([], dtype=pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
         with np.errstate(all="ignore"):
             table = self.sums(groups).against_rest()
         return pl.Series(table.ravel(), nan_to_null=True).reshape(shape)

@@ -506,11 +506,10 @@ class Rows:
             return collect(self.cells(names))
         if DECISION in names and isinstance(self.scores, ManyScores):
             return collect(self.scores.one(CELL, self.costs, class_index(self.labels)))
-        index, n_decisions = self._class, self.costs.n_decisions
-        cell = index.cast(pl.Int64) * n_decisions
+        cell = self._class.cast(pl.Int64) * self.costs.n_decisions
         if DECISION in names:
-            cell = pl.when(index >= 0).then(cell + self.decisions.index).otherwise(cell)
-        return collect(cell.cast(cell_dtype(self.costs.n_classes * n_decisions)))
+            cell = pl.when(cell >= 0).then(cell + self.decisions.index).otherwise(cell)
+        return collect(cell.cast(cell_dtype(self.costs.n_classes * self.costs.n_decisions)))
 
     @property
     def usable(self) -> pl.Expr:

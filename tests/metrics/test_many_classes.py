@@ -455,18 +455,20 @@ def test_groups_without_rows_between_others(name: str) -> None:
     assert log[:0].select(METRICS["ece_mc"]("q", "y", equal_mass=True)).item() is None
 
 
-@pytest.mark.parametrize("n_classes", [5, 12, 300])
+@pytest.mark.parametrize(
+    "n_classes", [5, pytest.param(12, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.slow)]
+)
 def test_windows_that_share_rows_are_counted_some_after_the_others(
     n_classes: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(counted, "_ROWS_AT_ONCE", 100)
-    posteriors, labels = vectors(n_classes, 400)
-    log = log_of(posteriors, labels).with_columns(i=pl.int_range(400))
+    posteriors, labels = vectors(n_classes, 200)
+    log = log_of(posteriors, labels).with_columns(i=pl.int_range(200))
     rolled = log.rolling("i", period="70i").agg(
         ec.accuracy("q", "y"), ec.cross_entropy("q", "y"), ec.class_prior("q", "y")
     )
-    right, loss = posteriors.argmax(axis=1) == labels, -np.log(posteriors[np.arange(400), labels])
-    for row, (_, accuracy, cross_entropy, shares) in zip(range(400), rolled.iter_rows(), strict=True):
+    right, loss = posteriors.argmax(axis=1) == labels, -np.log(posteriors[np.arange(200), labels])
+    for row, (_, accuracy, cross_entropy, shares) in zip(range(200), rolled.iter_rows(), strict=True):
         window = slice(max(row - 69, 0), row + 1)
         assert accuracy == pytest.approx(right[window].mean(), rel=1e-12)
         assert cross_entropy == pytest.approx(loss[window].mean(), rel=1e-12)
