@@ -23,8 +23,8 @@ VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
 
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
-CELL, CELL_BITS = "cell", 32
-"""Class and decision in one integer: lists of integers, of many groups, are collected in a tenth of the time of those of structs."""
+CELL = "cell"
+"""Class times decisions plus decision: lists of small integers, of many groups, are collected in a tenth of the time of those of structs."""
 LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
@@ -34,6 +34,11 @@ _SMALL = 2**15
 # Numbers that are worked on at a time: a few megabytes, so that they stay near the processor, in blocks that matrix
 # products are good at.
 _BLOCK, _LEAST_ROWS = 2**18, 512
+
+
+def cell_dtype(n_cells: int) -> pl.DataType:
+    """The smallest integers for `CELL`: every row of a group is collected, and in windows that overlap once for each of them."""
+    return pl.Series(np.empty(0, np.min_scalar_type(-n_cells))).dtype
 
 
 def rows_at_a_time(n_classes: int) -> int:
@@ -64,12 +69,13 @@ class RowKernel:
     @property
     def dtype(self) -> pl.Struct:
         vector = pl.Array(pl.Float64, self.n_classes)
-        index = pl.Int16 if max(self.n_classes, self.costs.n_decisions if self.costs else 0) < _SMALL else pl.Int32
+        n_decisions = 0 if self.costs is None else self.costs.n_decisions
+        index = pl.Int16 if max(self.n_classes, n_decisions) < _SMALL else pl.Int32
         others = {
             CLASS: index,
             DECISION: index,
             FAULT: pl.Int8,
-            CELL: pl.Int64,
+            CELL: cell_dtype(self.n_classes * n_decisions),
             POSTERIORS: vector,
             LOG_POSTERIORS: vector,
         }
@@ -118,7 +124,9 @@ class RowKernel:
                 column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
             elif name == CELL:
                 decision = np.concatenate(computed[CELL]) if computed[CELL] else np.empty(0, dtype=np.int64)
-                column = pl.Series(np.where(right, (index << CELL_BITS) + decision, -(1 << CELL_BITS)))
+                assert self.costs is not None
+                cell = np.where(right, index * self.costs.n_decisions + decision, -1)
+                column = pl.Series(cell, dtype=self._dtype_of(CELL))
             elif name == FAULT:
                 column = pl.Series(faults)
             else:
