@@ -247,6 +247,7 @@ def answer_from_sketches(
     manifest = sketches.manifest()
     made_with = manifest.options
     picked: Callable[[Sketch], Sketch] = lambda sketch: sketch  # noqa: E731
+    read = sketches.read if question.has_intervals else lambda *file: sketches.read(*file).without_clusters()
     for option, value in stated.items():
         if option in _CLUSTER_OPTIONS and made_with.get("--cluster") is None:
             raise UsageError(
@@ -264,7 +265,7 @@ def answer_from_sketches(
     options = dict(options)
     with refusals_as_usage_errors():
         try:
-            rolled_up = total(manifest, sketches.read, lambda one: _rolled_up(folder, picked(one), made_with, roll_up))
+            rolled_up = total(manifest, read, lambda one: _rolled_up(folder, picked(one), made_with, roll_up))
         except SketchError as error:
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)

@@ -68,6 +68,10 @@ class Cells:
         """The cells with their `weight`, which is their rows where these have no weights."""
         return self.frame if self.weighted else self.frame.with_columns(weight=_rows_used())
 
+    def without_clusters(self) -> Self:
+        """The sketch for questions without intervals, with no rows in its cells of clusters, which are many."""
+        return self if self.coarse is None else replace(self, coarse=self.coarse.clear())
+
     def __repr__(self) -> str:
         return as_line(type(self).__name__, self._facts())
 
@@ -147,14 +151,14 @@ def in_blocks(cells: C, within: Sequence[str], times: int = 1, least: int = 0) -
     if groups[_BLOCK].n_unique() == 1:
         yield cells
         return
-    parts = [
-        join_groups(table, groups, within).partition_by(_BLOCK, as_dict=True, include_key=False) for table in tables
-    ]
-    by_table = dict(zip(map(id, tables), parts, strict=True))
+    blocks = {
+        id(table): join_groups(table, groups, within).partition_by(_BLOCK, as_dict=True, include_key=False)
+        for table in tables
+    }
     for block in groups[_BLOCK].unique(maintain_order=True):
 
         def of_block(table: pl.DataFrame, block: int = block) -> pl.DataFrame:
-            return by_table[id(table)].pop((block,), table.clear())
+            return blocks[id(table)].pop((block,), table.clear())
 
         yield cells.on_tables(of_block)
 
