@@ -37,15 +37,15 @@ CREATE OR REPLACE MACRO ec._products(words) AS
      * 3432918353) & 79228162495817593524129366015;
 CREATE OR REPLACE MACRO ec._scrambled_words(block) AS
     (((ec._products(block & 79228162495817593524129366015) * 4294967297) >> 17) & 79228162495817593524129366015) * 461845907;
-CREATE OR REPLACE MACRO ec._high(words) AS CAST(words >> 64 AS UBIGINT);
-CREATE OR REPLACE MACRO ec._low(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
+CREATE OR REPLACE MACRO ec._high_word(words) AS CAST(words >> 64 AS UBIGINT);
+CREATE OR REPLACE MACRO ec._low_word(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
 CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
-    invoke(lambda _h, _a, _b: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_h, ec._high(_a))), ec._high(_b))), ec._low(_a))),
-                                           ec._low(_b))),
+    invoke(lambda _h, _a, _b: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_h, ec._high_word(_a))), ec._high_word(_b))), ec._low_word(_a))),
+                                           ec._low_word(_b))),
            hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block));
 CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
-    invoke(lambda _h, _a, _b, _1, _2, _3: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high(_a)), _1), ec._high(_b)), _2),
-                                                               ec._low(_a)), _3), ec._low(_b)),
+    invoke(lambda _h, _a, _b, _1, _2, _3: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high_word(_a)), _1), ec._high_word(_b)), _2),
+                                                               ec._low_word(_a)), _3), ec._low_word(_b)),
            hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block),
            CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT), CAST(n > 11 AS UBIGINT));
 CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS

@@ -2619,15 +2619,15 @@ CREATE OR REPLACE MACRO ec._products(words) AS
      * 3432918353) & 79228162495817593524129366015;
 CREATE OR REPLACE MACRO ec._scrambled_words(block) AS
     (((ec._products(block & 79228162495817593524129366015) * 4294967297) >> 17) & 79228162495817593524129366015) * 461845907;
-CREATE OR REPLACE MACRO ec._high(words) AS CAST(words >> 64 AS UBIGINT);
-CREATE OR REPLACE MACRO ec._low(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
+CREATE OR REPLACE MACRO ec._high_word(words) AS CAST(words >> 64 AS UBIGINT);
+CREATE OR REPLACE MACRO ec._low_word(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
 CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
-    invoke(lambda _h, _a, _b: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_h, ec._high(_a))), ec._high(_b))), ec._low(_a))),
-                                           ec._low(_b))),
+    invoke(lambda _h, _a, _b: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_h, ec._high_word(_a))), ec._high_word(_b))), ec._low_word(_a))),
+                                           ec._low_word(_b))),
            hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block));
 CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
-    invoke(lambda _h, _a, _b, _1, _2, _3: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high(_a)), _1), ec._high(_b)), _2),
-                                                               ec._low(_a)), _3), ec._low(_b)),
+    invoke(lambda _h, _a, _b, _1, _2, _3: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high_word(_a)), _1), ec._high_word(_b)), _2),
+                                                               ec._low_word(_a)), _3), ec._low_word(_b)),
            hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block),
            CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT), CAST(n > 11 AS UBIGINT));
 CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
@@ -3887,7 +3887,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '916122695784b6b88d681875682b45401642486b304e730a822a3f50e73d15be', count(*),
+    SELECT concat_ws('-', 'a6fb116e9cf0df4d12dfa0f7d0da15c633e5b9ed908ae3ba62c37e14fd7f21bb', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -36,7 +36,7 @@ from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
 from polars_ec.output.dialects import quoted, quoted_text
 from polars_ec.output.words import first_line
-from polars_ec.sketches.cells import SCORE
+from polars_ec.sketches.cells import SCORE, without_clusters
 from polars_ec.sketches.sums import overall_prior
 
 if TYPE_CHECKING:
@@ -247,7 +247,7 @@ def answer_from_sketches(
     manifest = sketches.manifest()
     made_with = manifest.options
     picked: Callable[[Sketch], Sketch] = lambda sketch: sketch  # noqa: E731
-    read = sketches.read if question.has_intervals else lambda *file: sketches.read(*file).without_clusters()
+    read = sketches.read if question.has_intervals else lambda *file: without_clusters(sketches.read(*file))
     for option, value in stated.items():
         if option in _CLUSTER_OPTIONS and made_with.get("--cluster") is None:
             raise UsageError(

@@ -68,10 +68,6 @@ class Cells:
         """The cells with their `weight`, which is their rows where these have no weights."""
         return self.frame if self.weighted else self.frame.with_columns(weight=_rows_used())
 
-    def without_clusters(self) -> Self:
-        """The sketch for questions without intervals, with no rows in its cells of clusters, which are many."""
-        return self if self.coarse is None else replace(self, coarse=self.coarse.clear())
-
     def __repr__(self) -> str:
         return as_line(type(self).__name__, self._facts())
 
@@ -125,6 +121,11 @@ class Cells:
                 "on anything else would change what the cells mean"
             )
         return self.on_tables(lambda table: table.filter(*predicates))
+
+
+def without_clusters(cells: C) -> C:
+    """The cells for questions without intervals, with no rows in those of clusters, which are many."""
+    return cells if cells.coarse is None else replace(cells, coarse=cells.coarse.clear())
 
 
 def of_each_model(cells: C) -> Iterator[tuple[dict[str, Any], C]]:
