@@ -2,54 +2,73 @@
 
 -- Buckets and folds ---------------------------------------------------------------------------------------------------
 
--- MurmurHash3 of 32 bits, as Apache Iceberg has it. Words and hashes are UBIGINT below 2^32, so that no product overflows.
--- An argument that stands twice is worked out once, but not within a CASE or a lambda: hence few of these, and the product
--- with 2^32 + 1, which puts a word beside itself, so that a shift rotates it.
+-- MurmurHash3 of 32 bits, as Apache Iceberg has it. Words and hashes are UBIGINT of which the lowest 32 bits count. DuckDB checks each
+-- product and sum of integers for overflow, which takes ten times as long as an operation on bits or on DOUBLE: hence numbers below
+-- 2^53 are multiplied and added as DOUBLE, which is exact, two words of a text are one number of 128 bits, and a word times 2^32 + 1
+-- stands beside itself, so that a shift rotates it. What stands twice is named once by invoke(), for within a CASE or a lambda it
+-- would be worked out twice.
 CREATE OR REPLACE MACRO ec._word(x) AS (x) & 4294967295;
-CREATE OR REPLACE MACRO ec._rotated(x, bits) AS ec._word((x * 4294967297) >> CAST(32 - bits AS UBIGINT));
-CREATE OR REPLACE MACRO ec._scrambled(word) AS ec._word(ec._rotated(ec._word(word * 3432918353), 15) * 461845907);
--- `whole` is 1, or 0 for the last word of a text, which may have less than four bytes.
-CREATE OR REPLACE MACRO ec._with_word(hash, word, whole) AS
-    ec._word(ec._rotated(xor(hash, ec._scrambled(word)), 13 * whole) * CAST(1 + 4 * whole AS UBIGINT)
-             + CAST(3864292196 * whole AS UBIGINT));
+CREATE OR REPLACE MACRO ec._doubled(x) AS ec._word(x) * 4294967297;
+-- The word is word * 3432918353, rotated by 15 bits, times 461845907; and the hash of it and those before, rotated by 13, times 5.
+CREATE OR REPLACE MACRO ec._scrambled(word) AS
+    invoke(lambda _x: CAST(CAST(_x & 131071 AS DOUBLE) * 2596896768e0 + CAST(_x >> 17 AS DOUBLE) * 461845907e0 AS UBIGINT),
+           ec._word(word * 3432918353));
+CREATE OR REPLACE MACRO ec._next(x) AS CAST(CAST(ec._doubled(x) >> 19 AS DOUBLE) * 5e0 + 3864292196e0 AS UBIGINT);
+-- The same where `whole` is 1; x where it is 0, for the last word of a text, which may have less than four bytes.
+CREATE OR REPLACE MACRO ec._next_if(x, whole) AS
+    (ec._doubled(x) >> (32 - 13 * whole)) * (1 + 4 * whole) + 3864292196 * whole;
 CREATE OR REPLACE MACRO ec._shifted_xor(x, bits) AS xor(x, x >> bits);
-CREATE OR REPLACE MACRO ec._mix_first(x) AS ec._word(ec._shifted_xor(x, 16) * 2246822507);
-CREATE OR REPLACE MACRO ec._mix_second(x) AS ec._word(ec._shifted_xor(x, 13) * 3266489909);
-
--- `x` stands eight times here, so it must be short; and once in the other, which takes longer.
-CREATE OR REPLACE MACRO ec._mixed(x) AS ec._shifted_xor(ec._mix_second(ec._mix_first(x)), 16);
-CREATE OR REPLACE MACRO ec._mixed_once(x) AS
-    list_transform([list_transform([list_transform([x],
-        lambda _x: ec._mix_first(_x))[1]], lambda _x: ec._mix_second(_x))[1]], lambda _x: ec._shifted_xor(_x, 16))[1];
+CREATE OR REPLACE MACRO ec._mixed(x) AS
+    invoke(lambda _x: ec._shifted_xor(_x, 16),
+        invoke(lambda _x: ec._word(ec._shifted_xor(_x, 13) * 3266489909),
+            invoke(lambda _x: ec._word(ec._shifted_xor(_x, 16) * 2246822507), ec._word(x))));
 
 CREATE OR REPLACE MACRO ec._unmixed_words(low, high) AS
-    xor(ec._with_word(ec._with_word(CAST(0 AS UBIGINT), low, 1), high, 1), 8);
+    xor(ec._next(xor(ec._next(ec._scrambled(low)), ec._scrambled(high))), 8);
 CREATE OR REPLACE MACRO ec._unmixed_number(x) AS
     ec._unmixed_words(CAST(ec._word(x) AS UBIGINT), CAST(ec._word(x >> 32) AS UBIGINT));
 
--- Texts are cut by the number of their bytes: first pairs of words, as many as make a multiple of 16 bytes; then what is left,
--- as one number of 128 bits, with zeros after it. The first byte of a word is its lowest, and the highest of the number.
-CREATE OR REPLACE MACRO ec._bytes_reversed(word) AS
-    (((word * 4294967297) >> 8) & 4278255360) | (((word * 4294967297) >> 24) & 16711935);
-CREATE OR REPLACE MACRO ec._with_pair(hash, pair, first_whole, second_whole) AS
-    ec._with_word(ec._with_word(hash, ec._bytes_reversed(pair >> 32), first_whole), ec._bytes_reversed(ec._word(pair)), second_whole);
-CREATE OR REPLACE MACRO ec._whole_pairs(bytes, n) AS
+-- Texts are cut by the number of their bytes: first blocks of 16 bytes, numbers of 128 bits; then what is left, as such a number too, with
+-- zeros after it. The first byte of a word is its lowest, and the highest of the number. `doubled` are words beside themselves.
+CREATE OR REPLACE MACRO ec._bytes_reversed(doubled, even, odd) AS ((doubled >> 8) & even) | ((doubled >> 24) & odd);
+-- Of the second and the fourth word of a block, each in 64 bits.
+CREATE OR REPLACE MACRO ec._products(words) AS
+    (invoke(lambda _x: ec._bytes_reversed(_x, 78919881707896124288626917120, 308280787921469235502448895), words * 4294967297)
+     * 3432918353) & 79228162495817593524129366015;
+CREATE OR REPLACE MACRO ec._scrambled_words(block) AS
+    (((ec._products(block & 79228162495817593524129366015) * 4294967297) >> 17) & 79228162495817593524129366015) * 461845907;
+CREATE OR REPLACE MACRO ec._high_word(words) AS CAST(words >> 64 AS UBIGINT);
+CREATE OR REPLACE MACRO ec._low_word(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
+CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
+    invoke(lambda _h, _a, _b: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_h, ec._high_word(_a))), ec._high_word(_b))), ec._low_word(_a))),
+                                           ec._low_word(_b))),
+           hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block));
+CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
+    invoke(lambda _h, _a, _b, _1, _2, _3: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high_word(_a)), _1), ec._high_word(_b)), _2),
+                                                               ec._low_word(_a)), _3), ec._low_word(_b)),
+           hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block),
+           CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT), CAST(n > 11 AS UBIGINT));
+CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
+    CASE WHEN n < 4
+         THEN xor(hash, ec._scrambled(invoke(lambda _x: ec._bytes_reversed(_x, 4278255360, 16711935),
+                                             ec._doubled(CAST(block >> 96 AS UBIGINT)))))
+         ELSE ec._with_words(hash, block, n) END;
+-- To cut a text that has as many characters as bytes is faster than to cut bytes.
+CREATE OR REPLACE MACRO ec._bytes(t, since, n) AS
+    CASE WHEN length(t) = strlen(t) THEN encode(substring(t, since, n)) ELSE encode(t)[since:since + n - 1] END;
+CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS UUID) AS UHUGEINT);
+CREATE OR REPLACE MACRO ec._with_blocks(t, n) AS
     CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
-         ELSE list_reduce(
-             list_transform(range(0, n - (n & 15), 8), lambda _i: CAST(CAST(bytes[_i + 1:_i + 8] AS BIT) AS UBIGINT)),
-             lambda _hash, _pair: ec._with_pair(_hash, _pair, 1, 1),
-             CAST(0 AS UBIGINT)) END;
-CREATE OR REPLACE MACRO ec._bytes_left(bytes, n) AS
-    CASE WHEN n & 15 = 0 THEN '\x00'::BLOB WHEN n < 16 THEN bytes ELSE bytes[n - (n & 15) + 1:n] END;
-CREATE OR REPLACE MACRO ec._number_left(bytes, n) AS
-    CAST(CAST(ec._bytes_left(bytes, n) AS BIT) AS UHUGEINT) << CAST(128 - 8 * (n & 15) AS UHUGEINT);
-CREATE OR REPLACE MACRO ec._with_left(hash, number, n) AS
-    ec._with_pair(
-        ec._with_pair(hash, CAST(number >> 64 AS UBIGINT), CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT)),
-        CAST(number & 18446744073709551615 AS UBIGINT), CAST(n > 11 AS UBIGINT), CAST(0 AS UBIGINT));
-CREATE OR REPLACE MACRO ec._unmixed_bytes(bytes, n) AS
-    xor(ec._with_left(ec._whole_pairs(bytes, n), ec._number_left(bytes, n), n & 15), CAST(n AS UBIGINT));
-CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._word(ec._unmixed_bytes(encode(t), strlen(t)));
+         WHEN n < 32 THEN ec._with_block(CAST(0 AS UBIGINT), ec._block(t, 1))
+         ELSE list_reduce(list_transform(range(1, n - 14, 16), lambda _i: ec._block(t, _i)),
+                          lambda _hash, _block: ec._with_block(_hash, _block), CAST(0 AS UBIGINT)) END;
+CREATE OR REPLACE MACRO ec._bytes_left(t, n) AS
+    CASE WHEN n & 15 = 0 THEN '\x00'::BLOB WHEN n < 16 THEN encode(t) ELSE ec._bytes(t, n - (n & 15) + 1, 15) END;
+CREATE OR REPLACE MACRO ec._block_left(t, n) AS
+    CAST(CAST(ec._bytes_left(t, n) AS BIT) AS UHUGEINT) << CAST(128 - 8 * (n & 15) AS UHUGEINT);
+CREATE OR REPLACE MACRO ec._unmixed_text_of(t, n) AS
+    xor(ec._with_left(ec._with_blocks(t, n), ec._block_left(t, n), n & 15), CAST(n AS UBIGINT));
+CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._unmixed_text_of(t, strlen(t));
 
 -- Microseconds, rounded down; casts round to the nearest.
 CREATE OR REPLACE MACRO ec._micros(nanos) AS nanos // 1000 - CAST(nanos % 1000 < 0 AS BIGINT);
@@ -83,9 +102,9 @@ CREATE OR REPLACE MACRO ec._key_ok(key) AS
          ELSE error('ec: buckets are of integers, strings, dates and times, not ' || typeof(key) || ': cast the key') IS NULL END;
 
 -- 31 bits.
-CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed_once(ec._unmixed_text(t)) & 2147483647;
+CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed(ec._unmixed_text(t)) & 2147483647;
 CREATE OR REPLACE MACRO ec._hash_of_integer(x) AS ec._mixed(ec._unmixed_number(x)) & 2147483647;
-CREATE OR REPLACE MACRO ec._hash_of_key(key) AS ec._mixed_once(ec._unmixed_key(key)) & 2147483647;
+CREATE OR REPLACE MACRO ec._hash_of_key(key) AS ec._mixed(ec._unmixed_key(key)) & 2147483647;
 
 -- `kind` is the key again, for the overloads: an alias of the same SELECT, an aggregate and the parameter of another macro have no type
 -- yet when the macro is expanded, and more than one overload would match them. They end up under "NULL", with the text for any type.
@@ -134,8 +153,9 @@ COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    CASE WHEN isfinite(alpha) AND isfinite(beta) AND x IS NOT NULL
-         THEN ec._sigmoid(CASE WHEN alpha = 0 THEN beta ELSE alpha * x + beta END) END;
+    invoke(lambda _x, _alpha, _beta: CASE WHEN isfinite(_alpha) AND isfinite(_beta) AND _x IS NOT NULL
+                                          THEN ec._sigmoid(CASE WHEN _alpha = 0 THEN _beta ELSE _alpha * _x + _beta END) END,
+           x, alpha, beta);
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;

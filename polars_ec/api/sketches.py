@@ -23,7 +23,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import Cells, add_cells, check_keys
+from polars_ec.sketches.cells import Cells, add_cells, check_keys, without_clusters
 from polars_ec.sketches.files import cells_of_table, read_cells, write_cells
 from polars_ec.sketches.grid import SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -493,12 +493,11 @@ class Windows:
         >>> windows.evaluate("recall").select("month", "n", "recall").rows()
         [(datetime.date(2024, 2, 1), 2, 0.5), (datetime.date(2024, 3, 1), 3, 0.0)]
         """
-        found = []
-        for cells, prior in self._rolling.in_blocks(self.sketch, keywords.get("prior")):
-            if prior is not None:
-                keywords["prior"] = prior
-            found.append(cells.evaluate(*metrics, **keywords))
-        return pl.concat(found).sort(self.sketch.keys, nulls_last=True, maintain_order=True)
+        tables, clustered = [], keywords.get("interval") is not None
+        sketch = self.sketch if clustered else without_clusters(self.sketch)
+        for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
+            tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
+        return pl.concat(tables).sort(self.sketch.keys, nulls_last=True, maintain_order=True)
 
     @checked_keywords
     def drift(

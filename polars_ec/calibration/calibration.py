@@ -165,6 +165,10 @@ def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix
     return read
 
 
+# Of more, arithmetic of arrays is faster than that of elements, and its plan does not grow.
+_FEW_CLASSES = 8
+
+
 def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_classes: int) -> pl.Expr:
     """Log posteriors softmax(alpha l + beta), an array; null where there are no parameters."""
 
@@ -172,7 +176,14 @@ def softmax_affine(log_posteriors: pl.Expr, alpha: pl.Expr, beta: pl.Expr, n_cla
         log_posterior, shift = log_posteriors.arr.get(k), beta.arr.get(k)
         return pl.when(alpha == 0).then(shift).otherwise(alpha * log_posterior + shift)
 
-    scores = bind([moved(k) for k in range(n_classes)], lambda z: log_softmax(z, pl.concat_arr))
+    def normalised(below: pl.Expr) -> pl.Expr:
+        return below - below.arr.eval(pl.element().exp()).arr.sum().log()
+
+    if n_classes <= _FEW_CLASSES:
+        scores = bind([moved(k) for k in range(n_classes)], lambda z: log_softmax(z, pl.concat_arr))
+    else:
+        z = pl.when(alpha == 0).then(beta).otherwise(alpha * log_posteriors + beta)
+        scores = bind([z, z.arr.max()], lambda x: normalised(x[0] - x[1]))
     return pl.when(alpha.is_not_null() & log_posteriors.is_not_null()).then(scores)
 
 

@@ -36,7 +36,7 @@ from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
 from polars_ec.output.dialects import quoted, quoted_text
 from polars_ec.output.words import first_line
-from polars_ec.sketches.cells import SCORE
+from polars_ec.sketches.cells import SCORE, without_clusters
 from polars_ec.sketches.sums import overall_prior
 
 if TYPE_CHECKING:
@@ -247,6 +247,7 @@ def answer_from_sketches(
     manifest = sketches.manifest()
     made_with = manifest.options
     picked: Callable[[Sketch], Sketch] = lambda sketch: sketch  # noqa: E731
+    read = sketches.read if question.has_intervals else lambda *file: without_clusters(sketches.read(*file))
     for option, value in stated.items():
         if option in _CLUSTER_OPTIONS and made_with.get("--cluster") is None:
             raise UsageError(
@@ -264,7 +265,7 @@ def answer_from_sketches(
     options = dict(options)
     with refusals_as_usage_errors():
         try:
-            rolled_up = total(manifest, sketches.read, lambda one: _rolled_up(folder, picked(one), made_with, roll_up))
+            rolled_up = total(manifest, read, lambda one: _rolled_up(folder, picked(one), made_with, roll_up))
         except SketchError as error:
             raise DataError(f"{folder}: {error}") from error
         rolled_up = _placed(rolled_up, manifest, roll_up)

@@ -284,6 +284,11 @@ class Question(ABC):
     mix: Sequence[str] = ()
     page: PageFile | None = None
 
+    @property
+    def has_intervals(self) -> bool:
+        """Whether the answer has intervals, which read the clusters of a sketch."""
+        return isinstance(self, DifferenceQuestion) or "interval" in self.layout or self.page is not None
+
     @abstractmethod
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         """Answer from rows; a plan where these are one."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from types import MappingProxyType
 
 import polars as pl
@@ -23,8 +25,8 @@ def entropy(priors: Priors) -> pl.Expr:
 
 def prior_brier(priors: Priors) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
-    total = _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others)
-    return total / (priors.len() if isinstance(priors, pl.Expr) else 2)
+    number = priors.len() if isinstance(priors, pl.Expr) else len(priors)
+    return _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others) / number
 
 
 def _of_priors(
@@ -34,15 +36,18 @@ def _of_priors(
 
     A prior of more than a half is one minus the others: rounding hides how far it is from 1, so the others say it.
     """
-    if isinstance(priors, pl.Expr):
-        p = priors.sort(descending=True)
-        largest, others = p.first(), p.slice(1)
-    else:
-        largest, others = (pl.when(priors[1] > priors[0]).then(priors[i]).otherwise(priors[1 - i]) for i in (1, 0))
-    of_others = pl.when(others > 0).then(term_of(others)).otherwise(0.0)
-    if isinstance(priors, pl.Expr):
-        of_others, others = of_others.sum(), others.sum()
-    return of_others + pl.when(largest > 0.5).then(of_largest(largest, others)).otherwise(term_of(largest))
+
+    def added(of: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
+        return of(priors).sum() if isinstance(priors, pl.Expr) else reduce(add, map(of, priors))
+
+    largest = priors.max() if isinstance(priors, pl.Expr) else pl.max_horizontal(priors)
+    # A second one above a half, as where priors sum to 1 but for rounding; else 0, or less where none is.
+    second = added(lambda p: pl.when(p > 0.5).then(p).otherwise(0.0)) - largest
+    others = added(lambda p: pl.when(p <= 0.5).then(p).otherwise(0.0)) + second
+    of_others = added(lambda p: pl.when((p > 0) & (p <= 0.5)).then(term_of(p)).otherwise(0.0))
+    of_others = pl.when(second > 0).then(of_others + term_of(second)).otherwise(of_others)
+    # Null where the priors are.
+    return of_others + pl.when(largest > 0.5).then(of_largest(largest, others)).otherwise(largest * 0.0)
 
 
 @dataclass(frozen=True)

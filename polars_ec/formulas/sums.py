@@ -27,7 +27,7 @@ Totals: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
 """The sum of a loss over each class: one by one, or as values of one expression."""
 
 Priors: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
-"""The priors: those of two classes one by one, or those of any number as values of one expression."""
+"""The priors: one by one, or as values of one expression."""
 
 
 class OfClass(Protocol):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import polars as pl
 
@@ -21,9 +21,10 @@ class Part:
     """Values of a group that formulas ask for: one, or one per class, or one per bin of the posterior."""
 
     name: str
-    costs: CostMatrix | None = None
+    costs: CostMatrix | None = field(default=None, compare=False)
     decision: int | None = None
     loss: str | None = None
+    build: Callable[[Priors], pl.Expr] | None = None
     one: bool = False
     bins: int | None = None
 
@@ -47,7 +48,7 @@ class TableSums(Sums):
     def part(self, part: Part) -> pl.Expr:
         """The values of a part, as elements of the Array."""
         # Matrices are compared by identity: to compare them would cost more than to sum twice.
-        known = [at for other, at in self.parts if _same(part, other)]
+        known = [at for other, at in self.parts if other == part and other.costs is part.costs]
         at = known[0] if known else self._size
         if not known:
             self.parts.append((part, at))
@@ -79,7 +80,7 @@ class TableSums(Sums):
         return self.packed(of_class(_AllClasses(self)))
 
     def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
-        return build(self.part(Part("prior")))
+        return self.part(Part("of_priors", build=build, one=True))
 
     def constant_cost(self, costs: CostMatrix) -> pl.Expr:
         return self.part(Part("constant_cost", costs=costs, one=True))
@@ -96,10 +97,6 @@ class TableSums(Sums):
 
     def packed(self, values: pl.Expr) -> pl.Expr:
         return values.implode().cast(pl.Array(pl.Float64, self.n_classes))
-
-
-def _same(one: Part, other: Part) -> bool:
-    return one.costs is other.costs and (one.name, one.decision, one.loss) == (other.name, other.decision, other.loss)
 
 
 @dataclass(frozen=True)

@@ -356,7 +356,7 @@ class VarianceComponents:
         """Components for independent rows."""
         return cls(None, variance.variance, variance.df)
 
-    @property
+    @cached_property
     def variance(self) -> Floats:
         """Variance of the estimate alone."""
         return self.independent if self.shared is None else (self.shared**2).sum(axis=-1) + self.independent

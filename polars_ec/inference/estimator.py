@@ -48,7 +48,7 @@ MOST_SLOPES, JACKKNIFE_PARTS = 200, 100
 _MOST_IN_PARTS, _FEWER_PARTS = 2_500, 20
 
 # Numbers of pairs of groups that are made at a time.
-_BLOCK = 2**22
+_BLOCK = 2**18
 
 
 @dataclass(frozen=True)
@@ -386,21 +386,28 @@ def with_best(values: Floats, components: VarianceComponents, lower_is_better: b
     sign = -1.0 if lower_is_better else 1.0
     best = int(chosen[np.argmax(sign * values[chosen])])
     n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
+    # Of the small tail, which has the digits; by the reciprocal of the degrees of freedom, with which the quantile increases.
+    tail, size = (1 - level) / 2 / n_pairs, 1000
+    quantiles = -t_quantile(tail, np.append(np.inf, size / np.arange(1, size + 2)))
     others = components.taken(chosen)
-    width = 1 if components.shared is None else components.shared.shape[1]
+    width = 1 if components.shared is None else max(components.shared.shape[1] // 16, 1)
     at_once = max(_BLOCK // (len(chosen) * width), 1)
     for start in range(0, len(chosen), at_once):
         some = chosen[start : start + at_once]
         variance = components.taken(some[:, None]).minus(others)
-        gaps = sign * (values[some][:, None] - values[chosen])
-        df = np.fmax(variance.df, 1)
-        # The small tail, which has the digits.
-        half = -t_quantile((1 - level) / 2 / n_pairs, df) * variance.standard_error
-        half = np.where(some[:, None] == chosen, 0.0, half)
+        gaps, df = sign * (values[some][:, None] - values[chosen]), np.fmax(variance.df, 1)
+        error = np.where(some[:, None] == chosen, 0.0, variance.standard_error)
+        # To work out a quantile takes long: only for pairs whose limit may be the worst, by its bounds from the table.
+        place = (size / df).astype(np.int64)
+        least, most = quantiles[place] * error * (1 - _EQUAL), quantiles[place + 1] * error * (1 + _EQUAL)
+        worst = gaps - most <= (gaps - least).min(axis=1, keepdims=True)
+        worst |= gaps + least <= (gaps + most).min(axis=1, keepdims=True)
+        half = np.full_like(gaps, np.nan)
+        half[worst] = -t_quantile(tail, df[worst]) * error[worst]
         far, near = np.nanmin(gaps - half, axis=1), np.minimum(np.nanmin(gaps + half, axis=1), 0.0)
         low[some], high[some] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
-        to_best = np.flatnonzero(chosen == best)[0]
-        p[some] = two_sided_p(gaps[:, to_best] / variance.standard_error[:, to_best], df[:, to_best])
+    to_best = others.minus(components.taken(np.array([best])))
+    p[chosen] = two_sided_p((values[chosen] - values[best]) / to_best.standard_error, np.fmax(to_best.df, 1))
     p[best] = 1.0
     reference[known] = best
     value = np.where(known, values[best], np.nan)

@@ -699,7 +699,7 @@ class ClassSums(Sums):
         return array(ratio(number, self.size) for number in sums)
 
     def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
-        return build(self.prior) if self.n_classes == 2 else super().of_priors(build)
+        return build(self.prior)
 
     def class_cost(self, i: int) -> pl.Expr:
         return self.column(f"class_cost_{i}")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import pairwise
 
 import polars as pl
 
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
-from polars_ec.scores.scores import CELL, CELL_BITS, CLASS, DECISION, TOP, WEIGHT, shares_of
+from polars_ec.scores.scores import CELL, CLASS, DECISION, TOP, WEIGHT, shares_of
 
 _DENSE = 2**22
 """Cells that are counted in a table of all of them, also where few are found."""
@@ -41,7 +42,7 @@ class ClassCounts:
         self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
         lengths = cells.list.len().fill_null(0).to_numpy()
         # By default a list without rows gives a row of null, or, where the engine collected it, none.
-        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False))
+        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False), n_decisions)
         group = np.repeat(np.arange(self.n_groups), lengths)
         index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong = np.zeros(self.n_groups, dtype=bool)
@@ -105,6 +106,14 @@ class ClassCounts:
         if self._stated is None:
             return self.share
         return np.broadcast_to(self._stated, (self.n_groups, self.n_classes))
+
+    def of_priors(self, part: Part) -> Numbers:
+        """What the part's formula makes of the priors: of columns where they are few, which takes a tenth of the time of an Array."""
+        assert part.build is not None
+        priors = pl.DataFrame(self.prior, orient="row", nan_to_null=True)
+        columns, is_few = [pl.col(name) for name in priors.columns], self.n_classes <= 20
+        value = part.build(columns) if is_few else pl.concat_arr(columns).arr.agg(part.build(pl.element()))
+        return np.asarray(priors.select(value).to_series().to_numpy())
 
     def total(self, part: Part) -> Numbers:
         assert part.loss is not None
@@ -270,14 +279,13 @@ class SummedClassCounts(ClassCounts):
         return self._sums[part.loss]
 
 
-def _unpacked(cells: pl.Series) -> pl.DataFrame:
-    """The columns of structs, of classes, or of classes and decisions in one integer."""
+def _unpacked(cells: pl.Series, n_decisions: int) -> pl.DataFrame:
+    """The columns of structs, or of classes and decisions in one integer."""
     if isinstance(cells.dtype, pl.Struct):
         return cells.struct.unnest()
-    if cells.dtype != pl.Int64:
-        return cells.alias(CLASS).to_frame()
-    numbers = cells.fill_null(-2 << CELL_BITS).to_numpy()
-    return pl.DataFrame({CLASS: numbers >> CELL_BITS, DECISION: numbers & (1 << CELL_BITS) - 1})
+    # Below 0 is what has no class: wrong rows, and here missing ones.
+    index, decision = np.divmod(cells.fill_null(-2 * n_decisions).to_numpy(), n_decisions)
+    return pl.DataFrame({CLASS: index, DECISION: decision})
 
 
 def _of_rest(mass: Numbers) -> Numbers:
@@ -295,8 +303,8 @@ _CELLS, _PRIOR, _KNOWN = "cells", "prior", "known"
 # How many numbers say how a class does against the rest.
 _AGAINST_REST = 6
 
-# Numbers of a table that are made at a time.
-_BLOCK = 2**22
+# Numbers of a table, and rows of groups, that are worked on at a time.
+_BLOCK, _ROWS_AT_ONCE = 2**22, 2**18
 
 
 @dataclass(frozen=True)
@@ -410,17 +418,13 @@ class _SumsKernel:
         return sum(part.width(self.n_classes) for part in self.segments)
 
     def __call__(self, groups: pl.Series) -> pl.Series:
-        size = max(_BLOCK // self._largest, 1)
-        tables = [self.of_groups(groups.slice(at, size)) for at in range(0, max(len(groups), 1), size)]
-        return pl.concat(tables)
+        return _in_blocks(self.of_groups, groups, _CELLS, max(_BLOCK // self._largest, 1))
 
     @property
     def _largest(self) -> int:
         return max(self.width, self.n_classes)
 
     def of_groups(self, groups: pl.Series) -> pl.Series:
-        if not len(groups):
-            return pl.Series([], dtype=pl.Array(pl.Float64, self.width))
         with np.errstate(all="ignore"):
             sums = self.sums(groups)
             table = np.hstack([sums.of(part) for part in self.segments])
@@ -448,9 +452,6 @@ class _ConfusionKernel(_SumsKernel):
 
     def of_groups(self, groups: pl.Series) -> pl.Series:
         shape = (len(groups), self.n_classes, self.n_decisions)
-        matrix = pl.Array(pl.Array(self.dtype, self.n_decisions), self.n_classes)
-        if not len(groups):
-            return pl.Series([], dtype=matrix)
         sums = self.sums(groups)
         table = np.zeros(shape)
         table[sums.cells.group, sums.cells.index, sums.cells.decision] = sums.cells.amount
@@ -466,8 +467,6 @@ class _AgainstRestKernel(_SumsKernel):
 
     def of_groups(self, groups: pl.Series) -> pl.Series:
         shape = (len(groups), self.n_classes, _AGAINST_REST)
-        if not len(groups):
-            return pl.Series([], dtype=pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
         with np.errstate(all="ignore"):
             table = self.sums(groups).against_rest()
         return pl.Series(table.ravel(), nan_to_null=True).reshape(shape)
@@ -500,7 +499,17 @@ def of_all_groups(
         return in_order(values(lists, of_groups), len(groups))
 
     packed = pl.struct(of_group[0].alias(_ROWS), *of_group[1:])
-    return packed.map_batches(of_lists, return_dtype=pl.Float64, is_elementwise=True)
+    of_blocks = partial(_in_blocks, of_lists, rows=_ROWS)
+    return packed.map_batches(of_blocks, return_dtype=pl.Float64, is_elementwise=True)
+
+
+def _in_blocks(kernel: Callable[[pl.Series], pl.Series], groups: pl.Series, rows: str, size: int = _BLOCK) -> pl.Series:
+    """`kernel` of some groups after the others: of at most `size`, and of about as many rows as make arrays that stay small."""
+    column = groups.struct.field(rows)
+    n_rows = np.cumsum(column.list.len().fill_null(0).to_numpy()) if column.dtype == pl.List else 0
+    starts = np.flatnonzero(np.diff(np.arange(len(groups)) // size + n_rows // _ROWS_AT_ONCE, prepend=-1))
+    blocks = pairwise([*starts.tolist(), len(groups)] if len(groups) else [0, 0])
+    return pl.concat([kernel(groups.slice(start, stop - start)) for start, stop in blocks])
 
 
 def in_order(values: pl.DataFrame, n_groups: int) -> pl.Series:

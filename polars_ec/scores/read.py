@@ -27,7 +27,6 @@ from polars_ec.formulas.sums import MOST_WEIGHT, Sums, array, pack_prior, ratio,
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.scores import (
     CELL,
-    CELL_BITS,
     CLASS,
     DECISION,
     MANY,
@@ -40,6 +39,7 @@ from polars_ec.scores.scores import (
     Scores,
     VectorPrior,
     VectorScores,
+    cell_dtype,
     decide,
     decision_faults,
     index_of,
@@ -504,12 +504,12 @@ class Rows:
         """The cells of a group: a list of integers where they hold a class and perhaps a decision only."""
         if self.weight is not None or not set(names) <= {CLASS, DECISION}:
             return collect(self.cells(names))
-        if DECISION not in names:
-            return collect(self._class)
-        if isinstance(self.scores, ManyScores):
+        if DECISION in names and isinstance(self.scores, ManyScores):
             return collect(self.scores.one(CELL, self.costs, class_index(self.labels)))
-        index = self._class.cast(pl.Int64) * 2**CELL_BITS
-        return collect(pl.when(index >= 0).then(index + self.decisions.index).otherwise(index))
+        cell = self._class.cast(pl.Int64) * self.costs.n_decisions
+        if DECISION in names:
+            cell = pl.when(cell >= 0).then(cell + self.decisions.index).otherwise(cell)
+        return collect(cell.cast(cell_dtype(self.costs.n_classes * self.costs.n_decisions)))
 
     @property
     def usable(self) -> pl.Expr:

@@ -7,7 +7,7 @@ streams: its plan is one node, whatever the number of classes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add, and_, or_
@@ -23,8 +23,8 @@ VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
 
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
-CELL, CELL_BITS = "cell", 32
-"""Class and decision in one integer: lists of integers, of many groups, are collected in a tenth of the time of those of structs."""
+CELL = "cell"
+"""Class times decisions plus decision: lists of small integers, of many groups, are collected in a tenth of the time of those of structs."""
 LOG_LOSS, BRIER, TOP = "log_loss", "brier", "top"
 POSTERIORS, LOG_POSTERIORS = "posteriors", "log_posteriors"
 _VECTORS = (POSTERIORS, LOG_POSTERIORS)
@@ -34,6 +34,14 @@ _SMALL = 2**15
 # Numbers that are worked on at a time: a few megabytes, so that they stay near the processor, in blocks that matrix
 # products are good at.
 _BLOCK, _LEAST_ROWS = 2**18, 512
+
+# Multiplications of a matrix product that OpenBLAS does in one thread; and rows that are worth a product.
+_LARGEST_OF_ONE_THREAD, _LEAST_OF_PRODUCT = 2**19 - 1, 16
+
+
+def cell_dtype(n_cells: int) -> pl.DataType:
+    """The smallest integers for `CELL`: every row of a group is collected, and in windows that overlap once for each of them."""
+    return pl.Series(np.empty(0, np.min_scalar_type(-n_cells))).dtype
 
 
 def rows_at_a_time(n_classes: int) -> int:
@@ -64,15 +72,10 @@ class RowKernel:
     @property
     def dtype(self) -> pl.Struct:
         vector = pl.Array(pl.Float64, self.n_classes)
-        index = pl.Int16 if max(self.n_classes, self.costs.n_decisions if self.costs else 0) < _SMALL else pl.Int32
-        others = {
-            CLASS: index,
-            DECISION: index,
-            FAULT: pl.Int8,
-            CELL: pl.Int64,
-            POSTERIORS: vector,
-            LOG_POSTERIORS: vector,
-        }
+        n_decisions = 0 if self.costs is None else self.costs.n_decisions
+        index = pl.Int16 if max(self.n_classes, n_decisions) < _SMALL else pl.Int32
+        others: Any = {CLASS: index, DECISION: index, FAULT: pl.Int8, CELL: cell_dtype(self.n_classes * n_decisions)}
+        others |= dict.fromkeys(_VECTORS, vector)
         return pl.Struct({name: others.get(name, pl.Float64) for name in self.outputs})
 
     def __call__(self, packed: pl.Series) -> pl.Series:
@@ -100,7 +103,9 @@ class RowKernel:
             prior = np.array(self.prior)[None, :]
         computed: dict[str, list[Numbers]] = {name: [] for name in self.outputs if name not in (CLASS, FAULT)}
         with np.errstate(all="ignore"):
-            for rows in self._blocks(n):
+            # One block where there are no rows, too: it has the types.
+            for start in range(0, max(n, 1), rows_at_a_time(self.n_classes)):
+                rows = slice(start, start + rows_at_a_time(self.n_classes))
                 here = prior if prior is None or len(prior) == 1 else prior[rows]
                 values, wrong = self._values(x[rows], index[rows], here)
                 if amount is not None:
@@ -117,15 +122,13 @@ class RowKernel:
             if name == CLASS:
                 column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
             elif name == CELL:
-                decision = np.concatenate(computed[CELL]) if computed[CELL] else np.empty(0, dtype=np.int64)
-                column = pl.Series(np.where(right, (index << CELL_BITS) + decision, -(1 << CELL_BITS)))
+                assert self.costs is not None
+                cell = np.where(right, index * self.costs.n_decisions + np.concatenate(computed[CELL]), -1)
+                column = pl.Series(cell, dtype=self._dtype_of(CELL))
             elif name == FAULT:
                 column = pl.Series(faults)
             else:
-                empty = np.empty((0, self.n_classes) if name in _VECTORS else 0)
-                column = pl.Series(
-                    np.concatenate(computed[name]) if computed[name] else empty, dtype=self._dtype_of(name)
-                )
+                column = pl.Series(np.concatenate(computed[name]), dtype=self._dtype_of(name))
                 kept = usable
             if kept is not None:
                 column = pl.select(pl.when(kept).then(column)).to_series()
@@ -134,11 +137,6 @@ class RowKernel:
 
     def _dtype_of(self, name: str) -> Any:
         return dict(self.dtype)[name]
-
-    def _blocks(self, n: int) -> Iterator[slice]:
-        size = rows_at_a_time(self.n_classes)
-        for start in range(0, n, size):
-            yield slice(start, min(start + size, n))
 
     def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
         """What is asked of a block of rows, and the bits of what is wrong with them."""
@@ -219,7 +217,7 @@ class Decider:
         if self._diagonal is not None:
             weighed = q if (self._diagonal == -1).all() else q * -self._diagonal
             return np.asarray(weighed.argmax(axis=1), dtype=np.int32)
-        expected = q @ self._costs
+        expected = _product(q, self._costs)
         decided = expected.argmin(axis=1)
         near = expected <= (expected[np.arange(len(q)), decided] + self._tolerance)[:, None]
         if np.count_nonzero(near) > len(q):
@@ -232,6 +230,19 @@ class Decider:
         for posterior, row in zip(q.T, self._costs, strict=True):
             total += posterior[:, None] * row
         return total
+
+
+def _product(q: Numbers, costs: Numbers) -> Numbers:
+    """`q @ costs`, so few rows at a time that BLAS has no use for threads of its own: they would wait for those of the engine."""
+    size = _LARGEST_OF_ONE_THREAD // costs.size
+    if size < _LEAST_OF_PRODUCT:
+        return np.asarray(q @ costs)
+    (n_classes, n_decisions), number = costs.shape, len(q) // size
+    expected, whole = np.empty((len(q), n_decisions)), number * size
+    blocks = q[:whole].reshape(number, size, n_classes)
+    np.matmul(blocks, costs, out=expected[:whole].reshape(number, size, n_decisions))
+    np.matmul(q[whole:], costs, out=expected[whole:])
+    return expected
 
 
 def matrix_of(score: pl.Series, n_classes: int) -> tuple[Numbers, Numbers, Numbers]:

@@ -123,6 +123,11 @@ class Cells:
         return self.on_tables(lambda table: table.filter(*predicates))
 
 
+def without_clusters(cells: C) -> C:
+    """The cells for questions without intervals, with no rows in those of clusters, which are many."""
+    return cells if cells.coarse is None else replace(cells, coarse=cells.coarse.clear())
+
+
 def of_each_model(cells: C) -> Iterator[tuple[dict[str, Any], C]]:
     """The cells of each model and target, whose group columns have the values beside them."""
     within = [key for key in (SCORE, TARGET) if key in cells.keys]
@@ -147,14 +152,14 @@ def in_blocks(cells: C, within: Sequence[str], times: int = 1, least: int = 0) -
     if groups[_BLOCK].n_unique() == 1:
         yield cells
         return
-    parts = [
-        join_groups(table, groups, within).partition_by(_BLOCK, as_dict=True, include_key=False) for table in tables
-    ]
-    by_table = dict(zip(map(id, tables), parts, strict=True))
+    blocks = {
+        id(table): join_groups(table, groups, within).partition_by(_BLOCK, as_dict=True, include_key=False)
+        for table in tables
+    }
     for block in groups[_BLOCK].unique(maintain_order=True):
 
         def of_block(table: pl.DataFrame, block: int = block) -> pl.DataFrame:
-            return by_table[id(table)].pop((block,), table.clear())
+            return blocks[id(table)].pop((block,), table.clear())
 
         yield cells.on_tables(of_block)
 

@@ -70,3 +70,24 @@ def test_applied_without_groups_and_to_other_scores() -> None:
         log.select(calibration.apply(pl.concat_arr("p", "p").alias("v")))
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
         log.drop("g").select(log.ec.sketch("p", "y", by="g").calibrate().apply("p"))
+
+
+def test_vectors_of_many_classes_are_calibrated_by_a_plan_that_does_not_grow_with_them() -> None:
+    sizes = []
+    for n_classes in (9, 40):
+        rng = np.random.default_rng(n_classes)
+        q = rng.dirichlet(np.ones(n_classes), 400)
+        # A posterior of 0 that is not of the row's class.
+        q[0, 1], y, g = 0.0, np.arange(400) % n_classes, np.arange(400) % 2
+        q[0] /= q[0].sum()
+        log = pl.DataFrame({"g": g, "q": pl.Series(q, dtype=pl.Array(pl.Float64, n_classes)), "y": y})
+        calibration = log.ec.calibrate("q", "y", "affine" if n_classes == 9 else "temperature", by="g")
+        applied = log.lazy().select(calibration.apply("q"))
+        fits = calibration.frame.sort("g")
+        powers = q ** fits["alpha"].to_numpy()[g, None] * np.exp(fits["beta"].to_numpy()[g])
+        expected = powers / powers.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(applied.collect(engine="streaming").to_series().to_numpy(), expected, rtol=1e-12)
+        unknown = log.with_columns(g=pl.lit(9))
+        assert unknown.select(calibration.apply("q")).to_series().null_count() == 400
+        sizes.append(len(applied.explain()))
+    assert sizes[1] < 1.1 * sizes[0]

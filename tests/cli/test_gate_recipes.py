@@ -109,7 +109,7 @@ def test_cron(place, monkeypatch, code, said, subject):
 @pytest.mark.skipif(shutil.which("jq") is None, reason="the recipe needs jq")
 def test_webhook(place, monkeypatch):
     monkeypatch.setenv("WEBHOOK", "https://example.org/hook")
-    before = f"subject='NEC above 1'; said=$(cat <<'END'\n{LINE}\nEND\n)\n"
+    before = f"subject='NEC above 1'; messages=$(cat <<'END'\n{LINE}\nEND\n)\n"
     assert run(before + WEBHOOK, monkeypatch, 0).returncode == 0
     ((_, arguments, sent),) = calls(place)
     assert arguments[-1] == "https://example.org/hook"

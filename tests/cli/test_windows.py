@@ -141,6 +141,26 @@ def test_groups_that_do_not_fit_into_memory_together(sketches, tmp_path, monkeyp
     assert len(seen) > 2
 
 
+def test_clusters_are_added_up_for_intervals_alone(sketches, tmp_path, monkeypatch):
+    """Their cells are many: to add them up takes several times the time and the memory of all else."""
+    added, table_of = [], windows.Rolling._table
+    monkeypatch.setattr(
+        windows.Rolling,
+        "_table",
+        lambda self, table: added.append(table.height if "bucket" in table.columns else 0) or table_of(self, table),
+    )
+    args = ("report", sketches, *DAYS, "--metrics", "error_rate")
+    found = typed(tmp_path, *args).row(
+        by_predicate=(pl.col("ts") == datetime(1970, 1, 12)) & (pl.col("score") == "p"), named=True
+    )
+    rows = last_days(12)
+    assert found["error_rate"] == pytest.approx(((rows["p"] >= 1 / 6) != rows["y"]).mean(), rel=1e-12)
+    LOG.ec.sketch("p", "y", by=pl.col("ts").dt.truncate("1d"), cluster="tail").rolling("ts").evaluate("nec", "ece")
+    assert not any(added)
+    typed(tmp_path, *args, "--interval", "0.9")
+    assert any(added)
+
+
 def test_days_are_those_of_the_zone(tmp_path):
     """One of them has 23 hours."""
     start = datetime(2024, 3, 29)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from functools import reduce
@@ -15,6 +17,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.scores import counted
 from polars_ec.scores.scores import Decider
 from tests.support.cases import mostly_slow
 from tests.support.plans import assert_streams
@@ -450,3 +453,77 @@ def test_groups_without_rows_between_others(name: str) -> None:
     # The window of the row 29 begins after that of the row -1.
     assert rolled["v"][29:30].equals(window, check_names=False)
     assert log[:0].select(METRICS["ece_mc"]("q", "y", equal_mass=True)).item() is None
+
+
+@pytest.mark.parametrize(
+    "n_classes", [5, pytest.param(12, marks=pytest.mark.slow), pytest.param(300, marks=pytest.mark.slow)]
+)
+def test_windows_that_share_rows_are_counted_some_after_the_others(
+    n_classes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(counted, "_ROWS_AT_ONCE", 100)
+    posteriors, labels = vectors(n_classes, 200)
+    log = log_of(posteriors, labels).with_columns(i=pl.int_range(200))
+    rolled = log.rolling("i", period="70i").agg(
+        ec.accuracy("q", "y"), ec.cross_entropy("q", "y"), ec.class_prior("q", "y")
+    )
+    right, loss = posteriors.argmax(axis=1) == labels, -np.log(posteriors[np.arange(200), labels])
+    for row, (_, accuracy, cross_entropy, shares) in zip(range(200), rolled.iter_rows(), strict=True):
+        window = slice(max(row - 69, 0), row + 1)
+        assert accuracy == pytest.approx(right[window].mean(), rel=1e-12)
+        assert cross_entropy == pytest.approx(loss[window].mean(), rel=1e-12)
+        counts = np.bincount(labels[window], minlength=n_classes)
+        assert shares == pytest.approx(counts / counts.sum(), rel=1e-12)
+
+
+_PEAK = """
+import resource, sys
+import numpy as np, polars as pl, polars_ec as ec
+
+K, context = 5, sys.argv[1]
+rng = np.random.default_rng(0)
+q, y = rng.dirichlet(np.ones(K), 10_000), rng.integers(0, K, 10_000)
+log = pl.DataFrame({"q": pl.Series(q, dtype=pl.Array(pl.Float64, K)), "y": y, "i": np.arange(10_000), "g": y % 4})
+nec = ec.nec("q", "y")
+log.head(10).rolling("i", period="5i").agg(nec)
+before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+if context == "over":
+    log.lazy().with_columns(nec.over("g")).collect()
+elif context == "streaming over":
+    log.lazy().with_columns(nec.over("g")).collect(engine="streaming")
+else:
+    log.rolling("i", period="1000i").agg(nec)
+after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+print((after - before) / (2**20 if sys.platform == "darwin" else 2**10))
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("context", "most"), [("over", 60), ("streaming over", 250), ("rolling", 120)])
+def test_memory_of_rows_that_are_in_many_windows(context: str, most: float) -> None:
+    # Every window has a list of its rows, and over() in the streaming engine gives every row the list of its group: these are small.
+    run = [sys.executable, "-c", _PEAK, context]
+    assert float(subprocess.run(run, capture_output=True, text=True, check=True).stdout) < most
+
+
+@pytest.mark.parametrize("n_classes", [3, 25])
+@pytest.mark.parametrize("large", [(0.2, 0.1), (0.5, 0.5), (0.7, 0.1), (1 - 1e-12, 5e-13), (0.5000003, 0.5000002)])
+def test_normalized_losses_are_divided_by_those_of_the_priors(large: tuple[float, float], n_classes: int) -> None:
+    """Whichever class is the largest; also where two are above a half, as priors that sum to 1 but for rounding may be."""
+    rng = np.random.default_rng(5)
+    prior = np.array([*large, *[max(1 - sum(large), 0) / (n_classes - 2)] * (n_classes - 2)])
+    prior = rng.permutation(prior)
+    n = 4 * n_classes
+    q = pl.Series(rng.dirichlet(np.ones(n_classes), n).ravel()).reshape((n, n_classes))
+    log, stated = pl.DataFrame({"q": q, "y": np.arange(n) % n_classes}), prior.tolist()
+    found = log.select(
+        ec.nce("q", "y", prior=stated).alias("nce") / ec.cross_entropy("q", "y", prior=stated),
+        nbs=ec.nbs("q", "y", prior=stated) / ec.brier("q", "y", prior=stated),
+    ).row(0)
+    top, others = prior.max(), np.sort(prior)[:-1]
+    entropy = -(others[others > 0] * np.log(others[others > 0])).sum() - top * np.log1p(-others.sum())
+    brier = (others * (1 - others)).sum() + top * others.sum()
+    if top <= 0.5:
+        used = prior[prior > 0]
+        entropy, brier = -(used * np.log(used)).sum(), (used * (1 - used)).sum()
+    assert found == pytest.approx((1 / entropy, n_classes / brier), rel=1e-12)

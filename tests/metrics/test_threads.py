@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
+import polars_ec as ec
+from polars_ec.scores.scores import Decider
 from tests.support.cli import python
 
 COMPARED = """
@@ -60,3 +63,42 @@ def test_threads_and_small_parts_change_no_metric() -> None:
     counts = dict(line.split() for line in result.stdout.splitlines())
     assert counts.keys() == {"posterior", "llr", "posteriors"}
     assert min(map(int, counts.values())) > 5
+
+
+@pytest.mark.parametrize(("n_classes", "n_decisions"), [(5, 7), (100, 100), (40, 500), (300, 10)])
+def test_the_cheapest_decision_of_any_number_of_rows_is_that_of_the_whole_product(
+    n_classes: int, n_decisions: int
+) -> None:
+    rng = np.random.default_rng(0)
+    costs = rng.uniform(1, 3, (n_classes, n_decisions))
+    decider = Decider(ec.CostMatrix(costs.tolist()))
+    for n in (0, 1, 51, 52, 53, 2621):
+        q = rng.dirichlet(np.ones(n_classes), n)
+        expected = (q[:, :, None] * costs).sum(axis=1) if n < 100 else q @ costs
+        np.testing.assert_array_equal(decider.decide(q), expected.argmin(axis=1))
+
+
+OF_OTHER_THREADS = """
+import time
+import numpy as np
+import polars_ec as ec
+from polars_ec.scores.scores import Decider
+
+rng = np.random.default_rng(0)
+q, costs = rng.dirichlet(np.ones(100), 2621), rng.uniform(1, 3, (100, 100))
+decider = Decider(ec.CostMatrix(costs.tolist()))
+
+def share():
+    process, thread = time.process_time(), time.thread_time()
+    for _ in range(5):
+        decider.decide(q)
+    return 1 - (time.thread_time() - thread) / (time.process_time() - process)
+
+print(min(share() for _ in range(10)))
+"""
+
+
+def test_decisions_take_one_thread_each_for_the_engine_has_its_own() -> None:
+    result = python(OF_OTHER_THREADS, env=os.environ | {"OPENBLAS_NUM_THREADS": "4"})
+    assert result.returncode == 0, result.stderr
+    assert float(result.stdout) < 0.1

@@ -128,6 +128,17 @@ def test_buckets_are_the_same_everywhere(connection, data) -> None:
     assert_frame_equal(in_sql, pl.concat([buckets, folds], how="horizontal"))
 
 
+def test_texts_of_every_length(connection) -> None:
+    """The macro cuts texts into blocks of 16 bytes, words of four and what is left, and texts of other characters by bytes."""
+    texts = pl.Series(
+        [alphabet[:n] for alphabet in ("0az~" * 17, "\x7f\0" * 34, "é漢ü\U0001f600" * 17) for n in range(68)]
+    )
+    log = pl.DataFrame({"text": texts})
+    in_sql = connection.sql("SELECT ec.bucket(text, 1000) AS bucket FROM log").fetchall()
+    assert [bucket for (bucket,) in in_sql] == [plain_bucket(text, 1000) for text in texts]
+    assert log.select(ec.bucket("text", 1000)).to_series().to_list() == [bucket for (bucket,) in in_sql]
+
+
 @pytest.mark.quick("UInt128")
 @settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(st.data())

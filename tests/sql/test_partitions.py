@@ -20,7 +20,9 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 
 PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
-HEAD, *BLOCKS = re.findall(r"^```py\n(.*?)^```", PAGE.split("The recipes go on from here")[1], re.DOTALL | re.MULTILINE)
+HEAD, *BLOCKS = re.findall(
+    r"^```py\n(.*?)^```", PAGE.split("The recipes below start with")[1], re.DOTALL | re.MULTILINE
+)
 RECIPES = dict(zip(("ray", "ray data", "daft", "daft on ray"), BLOCKS, strict=True))
 ASKED: dict[str, Any] = {"score": "p", "label": "late", "by": "month", "cost_fn": 5, "cluster": "user"}
 FILES, ROWS = 6, 5_000
