@@ -15,7 +15,7 @@ from polars_ec.formulas.calibration_error import ECE_BINS, calibration_error, ca
 from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.formulas.sums import pack_confusion, pack_prior, ratio, row_weight
+from polars_ec.formulas.sums import Sums, pack_confusion, pack_prior, ratio, row_weight
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
 from polars_ec.reports.intervals import (
     FEWEST,
@@ -24,12 +24,11 @@ from polars_ec.reports.intervals import (
     KINKED,
     LOW,
     CostFeatures,
-    CountFeatures,
     DecisionFeatures,
     Family,
-    LossFeatures,
     OneVsRestFeatures,
     Value,
+    ValueFeatures,
 )
 from polars_ec.reports.models import (
     AGAINST_REST,
@@ -121,16 +120,15 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
     """The sums with those of each class against the rest."""
     columns: dict[str, pl.Expr] = {}
     for model in models:
+        moved = model.at_prior
         if is_multiclass(model):
             columns[model.prefix + OWN] = report_sums(model, None).against_rest()
             if options.prior.stated:
-                moved = model.at_prior
-                stated = stated_vector(moved, options)
-                columns[model.prefix + AT_PRIOR] = report_sums(moved, stated).against_rest()
+                reference_sums = report_sums(moved, stated_vector(moved, options))
+                columns[model.prefix + AT_PRIOR] = reference_sums.against_rest()
             continue
         columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
         if options.prior.stated:
-            moved = model.at_prior
             reference = ClassSums(moved, stated_prior(moved, options))
             columns |= one_class_columns(reference, model.prefix + AT_PRIOR, weighed=True)
     return sums.with_columns(**columns)
@@ -233,7 +231,7 @@ def _against_rest(
     return _laid_out(model, metrics, {"class_prior": in_group.prior[1]}, counts, layout, in_group.prefix)
 
 
-def value_against_rest(name: str, sums: OneVsRest) -> pl.Expr:
+def value_against_rest(name: str, sums: Sums) -> pl.Expr:
     """A metric of one class against the rest."""
     return decision_value(name, sums, Arguments(CostMatrix.zero_one(2)))
 
@@ -242,9 +240,7 @@ def is_moved_of_class(name: str, model: Model, reference: OneVsRest) -> bool:
     """Whether a stated prior moves the metric of one class against the rest."""
     if name in (*CELLS, CONFUSION):
         return False
-    return model.moved is not None or reference.is_moved(
-        lambda sums: decision_value(name, sums, Arguments(CostMatrix.zero_one(2)))
-    )
+    return model.moved is not None or reference.is_moved(lambda sums: value_against_rest(name, sums))
 
 
 def is_moved(name: str, model: Model) -> bool:
@@ -378,7 +374,7 @@ def families_of(model: Model, names: Sequence[str], layout: ReportLayout) -> Ite
     with_limits = [name for name in names if has_limits(name)]
     kinked = f"{model.prefix}{KINKED}" if "nec" in with_limits else None
     values = {name: _value(name, model, None) for name in with_limits}
-    yield Family(CountFeatures(model), [], fewest=f"{model.prefix}{FEWEST}")
+    yield Family(ValueFeatures(model), [], fewest=f"{model.prefix}{FEWEST}")
     yield from _families(model, values, "", kinked)
     if layout.options.prior.stated:
         of = model.at_prior
@@ -400,7 +396,7 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
     estimates = {name: _estimate(model, name, suffix, value) for name, value in values.items()}
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
-        yield Family(LossFeatures(model, loss), of_loss, layers)
+        yield Family(ValueFeatures(model, [loss]), of_loss, layers)
     by_cost = BY_COST if model.rows.row_costs is not None else ()
     decisions = [name for name in values if name not in (*by_cost, *SCORING_RULES)]
     for features, decided in (
