@@ -327,10 +327,8 @@ class RankingEstimator:
         components = cluster_influence(buckets, by_bucket, buckets.sum(axis=-1), singletons).components
         known = _is_known(influence) & (others | ~self._on_one_cluster)
         assert components.shared is not None
-        shared, independent = (
-            np.where(known[:, None], components.shared, np.nan),
-            np.where(known, components.independent, np.nan),
-        )
+        shared = np.where(known[:, None], components.shared, np.nan)
+        independent = np.where(known, components.independent, np.nan)
         return VarianceComponents(shared, independent, components.df)
 
     def _variance_of_rows(self, influence: Floats, *, others: bool) -> Variance:

@@ -810,17 +810,17 @@ _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
 
 def render(contents: Contents) -> str:
     """The page, of at most 2 MB: where the log has too many groups, the largest and the worst of them."""
-    charts = figures(contents)
+    charts, (template, assets) = figures(contents), _template()
     most, n_charts = min(contents.groups.height, _MOST_GROUPS), len(charts)
     while True:
         page = page_view(contents, charts[:n_charts], most, left_out=len(charts) - n_charts)
-        html = _filled(page=page, data=Markup(script_json(page.data)))
+        html = template.render(**assets, page=page, data=Markup(script_json(page.data)))
         size = len(html.encode())
         if size <= MOST_BYTES:
             return html
         if most > _LEAST_GROUPS:
             # What the groups take up is about proportional to how many they are.
-            fixed = len(_template()[1]["vega"]) + sum(len(script_json(chart.spec)) for chart in charts[:n_charts])
+            fixed = len(assets["vega"]) + sum(len(script_json(chart.spec)) for chart in charts[:n_charts])
             share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
             most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
         elif n_charts:
@@ -841,8 +841,3 @@ def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
     }
     rules = Markup(policy([assets["vega"], assets["script"]], assets["style"]))
     return environment.from_string(asset("page.html.jinja", _PACKAGE)), {**assets, "policy": rules}
-
-
-def _filled(**values: Any) -> str:
-    template, assets = _template()
-    return template.render(**assets, **values)

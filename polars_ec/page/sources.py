@@ -739,9 +739,6 @@ def _collected(table: pl.LazyFrame) -> pl.DataFrame:
     return table.collect(engine="streaming")
 
 
-_OF_POINT = ("costs", "cost_fn", "cost_fp", "threshold")
-
-
 def contents_of(
     log: FrameLike | Sketch,
     score: IntoExpr | Sequence[IntoExpr] | None,
@@ -761,7 +758,8 @@ def contents_of(
 ) -> Contents:
     """Make the contents of a page; the arguments are those of `report_page`."""
     if isinstance(log, Sketch):
-        of_rows = {name: value for name, value in options.items() if name not in _OF_POINT}
+        of_point = ("costs", "cost_fn", "cost_fp", "threshold")
+        of_rows = {name: value for name, value in options.items() if name not in of_point}
         of_rows |= {"score": score, "label": label, "cluster": cluster}
         for name, value in [*of_rows.items(), ("buckets", None if buckets == BUCKETS else buckets)]:
             if value is not None:

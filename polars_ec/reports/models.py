@@ -160,16 +160,11 @@ def _of_right_rows(rows: Rows) -> Rows:
     assert isinstance(rows.scores, BinaryScores | VectorScores | ManyScores)
     assert rows.row_prior is not None
     n = len(rows.row_prior)
-    even = 1 / n
     if isinstance(rows.scores, ManyScores):
         assert isinstance(rows.prior_vector, pl.Expr)
-        return replace(
-            rows,
-            scores=replace(
-                rows.scores, prior=rows.prior_vector.fill_null(pl.lit([even] * n, dtype=pl.Array(pl.Float64, n)))
-            ),
-        )
-    return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(even) for share in rows.row_prior]))
+        vector = rows.prior_vector.fill_null(pl.lit([1 / n] * n, dtype=pl.Array(pl.Float64, n)))
+        return replace(rows, scores=replace(rows.scores, prior=vector))
+    return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(1 / n) for share in rows.row_prior]))
 
 
 def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores | ManyScores:

@@ -230,7 +230,7 @@ class ReportLimits:
         (_, fp), (fn, _) = self.costs.values
         if name == KINK:
             e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
-            return portable(MacroFormulas({}).of("_constants_apart", {"e": e}), self.writer)
+            return self._of("_constants_apart", e=e)
         cells = {cell: f"ec_{cell}" for cell in ("n0", "n1", "p0", "p1", *CELLS)}
         losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
