@@ -190,9 +190,9 @@ class Trend:
 
     def packed(self) -> list[list[float | None]]:
         """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
-        series = (self.value, self.low, self.high, self.at_prior, self.at_prior_low, self.at_prior_high)
         return [
-            [None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series
+            [None if v is None else four_digits(v) for v in values] if any_known(values) else []
+            for values in vars(self).values()
         ]
 
 
@@ -340,9 +340,9 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
     """The rows of the groups that are shown."""
     rest, changes = _rows_by_group(contents, contents.rest), _rows_by_group(contents, contents.changes)
     # Those that the verdict names, and no others.
-    differ = {} if contents.rest is None else _rows_by_group(contents, differing_groups(contents, contents.rest)[0])
-    changed = (
-        {} if contents.changes is None else _rows_by_group(contents, changed_groups(contents, contents.changes)[0])
+    differ, changed = (
+        [] if table is None else contents.rows_of(significant(contents, table)[0])
+        for table, significant in ((contents.rest, differing_groups), (contents.changes, changed_groups))
     )
     groups, shown = contents.groups.rows(named=True), columns(contents)
     rows = []

@@ -598,18 +598,14 @@ def check_metric(report: pl.DataFrame, metric: str) -> None:
     """ValueError for what is no column of numbers of a report."""
     after = report.columns[report.columns.index("n") :]
     if metric not in after:
-        bounds = f": it has its bounds, {metric}_low and {metric}_high" if f"{metric}_low" in after else ""
-        raise ValueError(f"metric={metric!r} is no metric of the report{bounds or f': it has {_metrics_in(report)}'}")
+        beside = ("_ci_low", "_ci_high", "_error")
+        metrics = [name for name in after if report.schema[name].is_numeric() and not name.endswith(beside)]
+        bounds = f"its bounds, {metric}_low and {metric}_high" if f"{metric}_low" in after else ""
+        raise ValueError(f"metric={metric!r} is no metric of the report: it has {bounds or ', '.join(metrics)}")
     dtype = report.schema[metric]
     if not dtype.is_numeric():
         each = ": report(per_class=True) has a row for each class" if dtype.is_nested() else ""
         raise ValueError(f"metric={metric!r} is {dtype}, and a chart is of numbers{each}")
-
-
-def _metrics_in(report: pl.DataFrame) -> str:
-    after = report.columns[report.columns.index("n") :]
-    beside = ("_ci_low", "_ci_high", "_error")
-    return ", ".join(name for name in after if report.schema[name].is_numeric() and not name.endswith(beside))
 
 
 def is_lower_better(column: str) -> bool:

@@ -306,11 +306,6 @@ class Chunk:
             self._listed[model.prefix] = _Listed(self.table, model, self.n_buckets)
         return self._listed[model.prefix]
 
-    def _has_singletons(self, model: Model) -> bool:
-        """Whether there are rows without a cluster."""
-        place = self._cells(model).bucket if is_multiclass(model) else self._place[1]
-        return bool((place == self.n_buckets).any())
-
     def moments(self, features: Features) -> Moments:
         """Moments of each group."""
         return features.moments(lambda name: self.of_groups(features.model, name))
@@ -320,7 +315,9 @@ class Chunk:
         if self.n_buckets is None:
             return None
         singletons, n_buckets = None, self.n_buckets
-        if self._has_singletons(features.model):
+        bucket = self._cells(features.model).bucket if is_multiclass(features.model) else self._place[1]
+        # Rows without a cluster.
+        if (bucket == n_buckets).any():
             singletons = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
         weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
         linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])

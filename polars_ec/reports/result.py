@@ -393,7 +393,10 @@ def _value(name: str, model: Model, stated: Options | None) -> pl.Expr:
 def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: str | None = None) -> Iterator[Family]:
     """By what the metrics are made of."""
     layers = [] if is_multiclass(model) else [own_priors(model)]
-    estimates = {name: _estimate(model, name, suffix, value) for name, value in values.items()}
+    costs, estimates = model.rows.costs, dict[str, Value]()
+    for name, value in values.items():
+        width = costs.n_classes if name.startswith("class_") else None
+        estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs)
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
         yield Family(ValueFeatures(model, [loss]), of_loss, layers)
@@ -407,12 +410,6 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
         if decided:
             of_these = [estimates[name] for name in decided]
             yield Family(features, of_these, layers, kinked if "nec" in decided else None)
-
-
-def _estimate(model: Model, name: str, suffix: str, value: pl.Expr) -> Value:
-    costs = model.rows.costs
-    width = costs.n_classes if name.startswith("class_") else None
-    return Value(f"{model.prefix}{name}{suffix}", name, value, width, costs)
 
 
 def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout) -> Iterator[Family]:
