@@ -172,9 +172,7 @@ def panel(
 # The main metric by group and period, as a page needs it: aligned to one list of periods.
 
 MOST_PERIODS = 400
-_TENTH, _NINE_TENTHS = 0.1, 0.9
 _AT = "__ec_at"
-_EMPTY: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -219,7 +217,7 @@ class Trends:
             return None
         none = [None] * len(self.periods)
         columns = [pl.Series([trend.value[at] for trend in rest], dtype=pl.Float64) for at in range(len(self.periods))]
-        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, _TENTH, _NINE_TENTHS))
+        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, 0.1, 0.9))
         return Trend(median, low, high, none, none, none), len(rest)
 
 
@@ -257,7 +255,7 @@ def group_trends(contents: Contents, kept: Sequence[int]) -> Trends | None:
 
     def trend(entries: Mapping[int, Mapping[str, Any]]) -> Trend:
         names = [f"{name}{end}" for name in (main, f"{main}_at_prior") for end in ("", "_ci_low", "_ci_high")]
-        return Trend(*([entries.get(at, _EMPTY).get(name) for at in range(len(periods))] for name in names))
+        return Trend(*([entries.get(at, {}).get(name) for at in range(len(periods))] for name in names))
 
     return Trends(
         periods=[plain(text) for text in period_texts(periods.to_list(), every)],

@@ -83,9 +83,8 @@ def group_columns(model: Model, names: Sequence[str], layout: ReportLayout) -> C
         return _metric(name, moved, reference, "_at_prior") if is_moved(name, model) else {}
 
     metrics = _with_priors(names, lambda name: _metric(name, model, in_group), at_prior, model, layout)
-    return _laid_out(
-        model, metrics, {"class_prior": pack_prior(in_group.prior)}, _counts(model, in_group), layout, model.prefix
-    )
+    prior = {"class_prior": pack_prior(in_group.prior)}
+    return _laid_out(model, metrics, prior, _counts(model, in_group), layout, model.prefix)
 
 
 def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout) -> Columns:
@@ -102,9 +101,8 @@ def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout
     in_group = report_sums(model, None)
     metrics = _with_priors(names, lambda name: value(name, model, None), at_prior, model, layout)
     counts = value(CONFUSION, model, None) if layout.usual else {}
-    return _laid_out(
-        model, metrics, {"class_prior": in_group.aggregated(in_group.shares)}, counts, layout, model.prefix
-    )
+    prior = {"class_prior": in_group.aggregated(in_group.shares)}
+    return _laid_out(model, metrics, prior, counts, layout, model.prefix)
 
 
 def multiclass_value(name: str, model: Model, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
