@@ -83,7 +83,7 @@ def encode(table: pl.DataFrame, form: Format, *, names: int = 0, width: int | No
         raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error
 
 
-def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: int | None = None) -> str:
+def as_text(table: pl.DataFrame, *, names: int = 0, width: int | None = None) -> str:
     """The table to read: every column, and the first thousand rows; `-` is null. For `names` and `width` see `encode`.
 
     Confidence limits stand beside what they are of: `0.4312 [0.4021, 0.4602]`.
@@ -91,9 +91,7 @@ def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: in
     limits = {name: ends for name in table.columns if (ends := _limits(table, name))}
     beside = {end for ends in limits.values() for end in ends}
     columns = [
-        _with_limits(name, table.select(name, *limits[name]), decimals)
-        if name in limits
-        else _column(name, table[name], decimals)
+        _with_limits(name, table.select(name, *limits[name])) if name in limits else _column(name, table[name])
         for name in table.columns
         if name not in beside
     ]
@@ -101,8 +99,8 @@ def as_text(table: pl.DataFrame, decimals: int = 4, *, names: int = 0, width: in
     return "\n\n".join("\n".join(_GAP.join(row).rstrip() for row in zip(*block, strict=True)) for block in blocks)
 
 
-def _column(name: str, column: pl.Series, decimals: int) -> list[str]:
-    cells = [escaped(name), *_cells(column.head(SHOWN_ROWS), decimals)]
+def _column(name: str, column: pl.Series) -> list[str]:
+    cells = [escaped(name), *_cells(column.head(SHOWN_ROWS))]
     widest = max(map(len, cells))
     to_left = column.dtype in (pl.String, pl.Categorical, pl.Enum)
     return [cell.ljust(widest) if to_left else cell.rjust(widest) for cell in cells]
@@ -113,9 +111,9 @@ def _limits(table: pl.DataFrame, name: str) -> tuple[str, ...]:
     return ends if all(table.schema.get(column) == pl.Float64 for column in (name, *ends)) else ()
 
 
-def _with_limits(name: str, columns: pl.DataFrame, decimals: int) -> list[str]:
+def _with_limits(name: str, columns: pl.DataFrame) -> list[str]:
     """The header and the cells, each a value and its limits."""
-    values, lows, highs = (_cells(column.head(SHOWN_ROWS), decimals) for column in columns)
+    values, lows, highs = (_cells(column.head(SHOWN_ROWS)) for column in columns)
     # Where there is no value, there is nothing that has limits.
     limits = ["" if value == "-" else f" [{low}, {high}]" for value, low, high in zip(values, lows, highs, strict=True)]
     widest, longest = (max(map(len, texts), default=0) for texts in (values, limits))
@@ -156,23 +154,23 @@ def terminal_width() -> int:
     return shutil.get_terminal_size().columns
 
 
-def _cells(column: pl.Series, decimals: int) -> list[str]:
+def _cells(column: pl.Series) -> list[str]:
     if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
         column = column.dt.date()
     # A text, of what else is a period in the table.
     if column.name == "reference" and column.dtype == pl.String and column.str.ends_with(_MIDNIGHT).all():
         column = column.str.strip_suffix(_MIDNIGHT)
-    return [_cell(value, decimals) for value in column.to_list()]
+    return [*map(_cell, column.to_list())]
 
 
-def _cell(value: Any, decimals: int) -> str:
+def _cell(value: Any) -> str:
     if value is None:
         return "-"
     if isinstance(value, list):
-        return f"[{', '.join(_cell(part, decimals) for part in value)}]"
+        return f"[{', '.join(map(_cell, value))}]"
     if isinstance(value, bytes):
         return value.hex()
-    return f"{value:.{decimals}f}" if isinstance(value, float) else escaped(str(value))
+    return f"{value:.4f}" if isinstance(value, float) else escaped(str(value))
 
 
 def as_json(table: pl.DataFrame) -> str:

@@ -96,17 +96,12 @@ METADATA_KEY = "polars_ec.input"
 _TEXT, _TEXTS, _NULL = pl.String(), pl.List(pl.String()), pl.Null()
 # The columns of the manifest, each with the dtypes that Polars may find in an entry: fields of records, and the options that all have.
 _SCHEMA: Mapping[str, tuple[pl.DataType, ...]] = {
-    "input": (_TEXT,),
-    "size": (pl.Int64(),),
-    "modified_ns": (pl.Int64(),),
-    "rows": (pl.Int64(),),
+    **dict.fromkeys(("input", "--label", "--score-type"), (_TEXT,)),
+    **dict.fromkeys(("size", "modified_ns", "rows"), (pl.Int64(),)),
     "key_types": (_TEXTS, pl.List(_NULL)),
     "positives": (pl.Int64(), _NULL),
-    "cluster_type": (_TEXT, _NULL),
-    "tag": (_TEXT, _NULL),
+    **dict.fromkeys(("cluster_type", "tag"), (_TEXT, _NULL)),
     "--score": (_TEXT, _TEXTS),
-    "--label": (_TEXT,),
-    "--score-type": (_TEXT,),
     "--by": (_TEXTS, pl.List(_NULL)),
     **dict.fromkeys(("--time", "--every", "--weight", "--pos-label", "--time-zone", "--cluster"), (_TEXT, _NULL)),
     "--classes": (_TEXTS, _NULL),

@@ -110,10 +110,8 @@ class PeriodChanges:
 
 def _joined(some: Sequence[MetricChange], against: Integers) -> MetricChange:
     """P-values are adjusted for all of them later."""
-    arrays = (
-        np.concatenate([getattr(of.differences, name) for of in some])
-        for name in ("value", "value_reference", "low", "high", "p")
-    )
+    names = ("value", "value_reference", "low", "high", "p")
+    arrays = (np.concatenate([getattr(of.differences, name) for of in some]) for name in names)
     parts = {factor: ChangePart.joined([of.by_factor[factor] for of in some]) for factor in some[0].by_factor}
     value, value_reference, low, high, p = arrays
     return MetricChange(Differences(value, value_reference, low, high, p, against), parts)

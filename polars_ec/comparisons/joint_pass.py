@@ -26,7 +26,7 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Bools, Floats, Integers, np
-from polars_ec.reports.intervals import CostFeatures, CountFeatures, DecisionFeatures, Features, LossFeatures
+from polars_ec.reports.intervals import CostFeatures, DecisionFeatures, Features, ValueFeatures
 from polars_ec.reports.models import Model, Requirements, is_multiclass, with_priors
 from polars_ec.reports.ranking import Grids
 from polars_ec.reports.result import BY_COST, ReportLayout, group_columns
@@ -297,7 +297,7 @@ def with_references(model: Model, layout: ReportLayout, counts: Floats, groups: 
     """The table of groups with the stated prior of each, where it follows from all groups: from the classes' counts, (groups, classes)."""
     if not layout.options.prior.overall or model.rows.row_prior is not None:
         return groups
-    table = _with_sums(groups, CountFeatures(model), counts[..., None]).lazy()
+    table = _with_sums(groups, ValueFeatures(model), counts[..., None]).lazy()
     prefixed = f"^{model.prefix}reference.*$"
     return groups.hstack(with_priors(table, [model], layout.options, total=False).select(pl.col(prefixed)).collect())
 
@@ -340,7 +340,7 @@ class Metrics:
             return DecisionFeatures(self.model)
         if self.family.numbers == COSTS:
             return CostFeatures(self.model)
-        return LossFeatures(self.model, *self.family.numbers)
+        return ValueFeatures(self.model, self.family.numbers)
 
     def of(self, sums: Floats, groups: pl.DataFrame) -> Floats:
         """(variants, groups, columns), NaN for null, of sums (variants, groups, classes, features); `groups` has invalid rows and stated priors."""
@@ -420,17 +420,17 @@ class JointCells:
     @cached_property
     def weight_by_bucket(self) -> Floats:
         """(groups, buckets, classes)."""
-        return self._by_bucket(self.weight, (self._class,), (self.shape.classes,))
+        return self._by_bucket(self.weight)
 
     @cached_property
     def counts(self) -> Floats:
         """Rows, or their weight, (groups, classes)."""
-        return self._by_class(self.weight, slice(None))
+        return self._by_class(self.weight)
 
     @cached_property
     def counts2(self) -> Floats:
         """Numbers of rows, or sums of the squares of their weights."""
-        return self._by_class(self.weight2, slice(None))
+        return self._by_class(self.weight2)
 
     def known(self, family: MetricFamily) -> Bools:
         """Groups that have rows of every class; of losses, more than one."""
@@ -446,12 +446,11 @@ class JointCells:
 
     def linear(self, model: Model, family: MetricFamily, *, by_bucket: bool = False) -> Floats:
         """Sums of w x of a model's rows, (groups, classes, features), or of each bucket, (groups, buckets, classes, features)."""
-        sums = self._by_bucket if by_bucket else self._by_group
+        sums = self._by_bucket if by_bucket else self._by_class
         if family.decides:
-            number = self.shape.decisions
-            return sums(self.weight, (self._class, self.decisions_of(model)), (self.shape.classes, number))
+            return sums(self.weight, [self.decisions_of(model)], [self.shape.decisions])
         columns = [self.weight, *(self.column(f"{model.prefix}{name}") for name in family.numbers)]
-        return np.stack([sums(c, (self._class,), (self.shape.classes,)) for c in columns], axis=-1)
+        return np.stack([sums(column) for column in columns], axis=-1)
 
     def moments(self, model: Model, family: MetricFamily, alone: Bools) -> Moments:
         """Moments of one model's rows in these cells."""
@@ -464,13 +463,13 @@ class JointCells:
         weighted = WEIGHT in self._table.columns
         shape = (self.shape.groups, self.shape.classes, len(names) + 1)
         linear, square = np.empty(shape), np.empty((*shape, shape[-1]))
-        linear[..., 0], square[..., 0, 0] = (self._by_class(w, alone) for w in (self.weight, self.weight2))
+        linear[..., 0], square[..., 0, 0] = (self._by_class(w, cells=alone) for w in (self.weight, self.weight2))
         for i, x in enumerate(names):
-            linear[..., i + 1] = self._by_class(self._number(x), alone)
+            linear[..., i + 1] = self._by_class(self._number(x), cells=alone)
             with_one = self.column(with_weight(x)) if weighted else self._number(x)
-            square[..., 0, i + 1] = square[..., i + 1, 0] = self._by_class(with_one, alone)
+            square[..., 0, i + 1] = square[..., i + 1, 0] = self._by_class(with_one, cells=alone)
             for j, y in enumerate(names[i:], start=i):
-                of_both = self._by_class(self.column(product(x, y)), alone)
+                of_both = self._by_class(self.column(product(x, y)), cells=alone)
                 square[..., i + 1, j + 1] = square[..., j + 1, i + 1] = of_both
         return Moments(linear, square, np.eye(shape[-1])[0])
 
@@ -482,7 +481,7 @@ class JointCells:
         return self._decided(self.decisions_of(model) * number + self.decisions_of(reference), number**2, alone)
 
     def _decided(self, decisions: Integers, number: int, cells: Bools) -> tuple[Floats, Floats]:
-        w, w2 = (self._by_class(of, cells, (decisions,), (number,)) for of in (self.weight, self.weight2))
+        w, w2 = (self._by_class(of, [decisions], [number], cells) for of in (self.weight, self.weight2))
         return w, w2
 
     def clusters(self, model: Model, family: MetricFamily) -> Clusters:
@@ -508,19 +507,21 @@ class JointCells:
         return self._table[name].cast(pl.Int64).fill_null(0).to_numpy()
 
     def _by_class(
-        self, values: Floats, cells: Bools | slice, codes: Sequence[Integers] = (), sizes: Sequence[int] = ()
+        self,
+        values: Floats,
+        codes: Sequence[Integers] = (),
+        sizes: Sequence[int] = (),
+        cells: Bools | slice = slice(None),
     ) -> Floats:
         shape = (self.shape.groups, self.shape.classes, *sizes)
         return summed(values[cells], [code[cells] for code in (self.group, self._class, *codes)], shape)
 
-    def _by_group(self, values: Floats, codes: Sequence[Integers], sizes: Sequence[int]) -> Floats:
-        return summed(values, [self.group, *codes], (self.shape.groups, *sizes))
-
-    def _by_bucket(self, values: Floats, codes: Sequence[Integers], sizes: Sequence[int]) -> Floats:
+    def _by_bucket(self, values: Floats, codes: Sequence[Integers] = (), sizes: Sequence[int] = ()) -> Floats:
         assert self.shape.buckets is not None
         keyed = self.bucket >= 0
-        in_buckets = [code[keyed] for code in (self.group, self.bucket, *codes)]
-        return summed(values[keyed], in_buckets, (self.shape.groups, self.shape.buckets, *sizes))
+        in_buckets = [code[keyed] for code in (self.group, self.bucket, self._class, *codes)]
+        shape = (self.shape.groups, self.shape.buckets, self.shape.classes, *sizes)
+        return summed(values[keyed], in_buckets, shape)
 
 
 def summed(values: Floats, codes: Sequence[Integers], shape: tuple[int, ...]) -> Floats:

@@ -90,12 +90,9 @@ def _counted(
     """Rows or their weight, by group and cell."""
     rows = model.rows
     weight = pl.lit(1.0) if rows.weight is None else pl.when(rows.usable).then(rows.weight)
-    columns = {CODE: _cell(model, grid), AMOUNT: weight}
-    if other is not None:
-        columns[OTHER_CODE] = _cell(*other)
-    codes = [CODE, *([OTHER_CODE] if other is not None else [])]
+    codes = {CODE: _cell(model, grid), **({} if other is None else {OTHER_CODE: _cell(*other)})}
     names = [key.meta.output_name() for key in keys]
-    made = frame.select(*keys, **columns).group_by(*names, *codes)
+    made = frame.select(*keys, weight.alias(AMOUNT), **codes).group_by(*names, *codes)
     amount = pl.col(AMOUNT)
     counted = made.agg(amount.sum(), (amount * amount).sum().alias(SQUARES))
     return counted.with_columns(pl.lit(kind, dtype=pl.Int8).alias(KIND), pl.lit(number, dtype=pl.Int16).alias(MODEL))
@@ -327,10 +324,8 @@ class RankingEstimator:
         components = cluster_influence(buckets, by_bucket, buckets.sum(axis=-1), singletons).components
         known = _is_known(influence) & (others | ~self._on_one_cluster)
         assert components.shared is not None
-        shared, independent = (
-            np.where(known[:, None], components.shared, np.nan),
-            np.where(known, components.independent, np.nan),
-        )
+        shared = np.where(known[:, None], components.shared, np.nan)
+        independent = np.where(known, components.independent, np.nan)
         return VarianceComponents(shared, independent, components.df)
 
     def _variance_of_rows(self, influence: Floats, *, others: bool) -> Variance:

@@ -270,28 +270,22 @@ def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
     return own.select(counts).equals(other.select(counts)) and np.allclose(shares, others, rtol=1e-9, equal_nan=True)
 
 
-def _of_models(tables: SketchTables, model_places: Numbers, reference_places: Numbers) -> dict[str, Differences]:
-    """Differences of groups at these places of the table, and of the same groups of the reference."""
+def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[str, Differences]:
+    """Differences of groups at these places of the table, and of the same groups of the reference at the others."""
     level, differences = tables.request.level, dict[str, Differences]()
-    same = have_same_cells(tables.intervals, model_places, reference_places)
+    same = have_same_cells(tables.intervals, places, others)
     with np.errstate(all="ignore"):
         for estimator in tables.estimators():
             values, clusters = estimator.values, estimator.clusters
             assert clusters is not None
-            weight, linear = (
-                (clusters.linear @ clusters.unit)[reference_places],
-                [clusters.linear[of] for of in (model_places, reference_places)],
-            )
+            weight = (clusters.linear @ clusters.unit)[others]
+            linear = [clusters.linear[of] for of in (places, others)]
             for m, name in enumerate(estimator.metrics):
-                slopes = [estimator.slopes[..., m][of] for of in (model_places, reference_places)]
-                variance = paired_variance(slopes, linear, clusters.unit, weight).only(
-                    estimator.known[reference_places]
-                )
-                differences[name] = Differences.tested(
-                    values[model_places, m], values[reference_places, m], variance, level, same=same
-                )
+                slopes = [estimator.slopes[..., m][of] for of in (places, others)]
+                variance = paired_variance(slopes, linear, clusters.unit, weight).only(estimator.known[others])
+                differences[name] = Differences.tested(values[places, m], values[others, m], variance, level, same=same)
         ranked = [name for name in tables.names if name in RANKING_METRICS]
         if ranked:
-            first, second = (ranking_estimator(tables.intervals, places) for places in (model_places, reference_places))
+            first, second = (ranking_estimator(tables.intervals, of) for of in (places, others))
             differences |= {name: first.paired_difference(second, name, level, same=same) for name in ranked}
     return {name: differences[name] for name in tables.names}

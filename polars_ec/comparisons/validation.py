@@ -138,11 +138,8 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
     if (found >= 0).any() or not groups.height:
         return found
     each = [_said(value) for value in reference.values()]
-    shown = (
-        f"{{{', '.join(f'{n!r}: {said}' for n, said in zip(reference, each, strict=True))}}}"
-        if len(keys) > 1
-        else each[0]
-    )
+    pairs = ", ".join(f"{name!r}: {said}" for name, said in zip(reference, each, strict=True))
+    shown = f"{{{pairs}}}" if len(keys) > 1 else each[0]
     there_are = groups.select(list(reference)).unique(maintain_order=True)
     rows = [", ".join(map(_said, row)) for row in there_are.head(_SHOWN).rows()]
     more = f" and {there_are.height - _SHOWN} more" if there_are.height > _SHOWN else ""

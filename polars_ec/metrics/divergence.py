@@ -100,10 +100,11 @@ def _mean(
             return ratio(pl.when(present).then(weighted).sum(), pl.when(present).then(amount).sum())
 
         if isinstance(scores, ManyScores) and isinstance(references, ManyScores):
-            weight = None if checked.weight is None else amount
-            return _of_many(scores, references, rule, weight, losses is _EXPECTED, normalized).alias(
-                f"{names[0]}_{name}"
-            )
+            weight, expected = None if checked.weight is None else amount, losses is _EXPECTED
+            means = mean_comparison(scores, references, rule, weight, expected=expected, reference=normalized)
+            mean = pl.element().first()
+            value = ratio(mean, _NAIVE[rule](pl.element().slice(1))) if normalized else mean
+            return means.arr.agg(value).alias(f"{names[0]}_{name}")
         mean = mean_of(losses[rule](scores, references, sizes[0]))
         if normalized:
             means = pl.concat_arr([mean_of(s) for s in references.posteriors])
@@ -112,19 +113,6 @@ def _mean(
         return pl.when(invalid.sum() == 0).then(mean).alias(f"{names[0]}_{name}")
 
     return pl.pipe_with_dtype(columns, resolved)
-
-
-def _of_many(
-    scores: ManyScores,
-    references: ManyScores,
-    rule: ScoringRule,
-    weight: pl.Expr | None,
-    expected: bool,
-    normalized: bool,
-) -> pl.Expr:
-    means = mean_comparison(scores, references, rule, weight, expected=expected, reference=normalized)
-    mean = pl.element().first()
-    return means.arr.agg(ratio(mean, _NAIVE[rule](pl.element().slice(1))) if normalized else mean)
 
 
 @with_options(DivergenceOptions)

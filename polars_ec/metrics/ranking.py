@@ -257,9 +257,8 @@ def specificity_at_sensitivity(
     >>> log.select(ec.specificity_at_sensitivity("p", "y").round(4)).item()
     0.5
     """
-    return _ranked(
-        "specificity_at_sensitivity", score, label, options, sensitivity=checked_share(sensitivity, "sensitivity")
-    )
+    share = checked_share(sensitivity, "sensitivity")
+    return _ranked("specificity_at_sensitivity", score, label, options, sensitivity=share)
 
 
 @with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
@@ -296,9 +295,8 @@ def sensitivity_at_specificity(
     >>> log.select(ec.sensitivity_at_specificity("p", "y").round(4)).item()
     0.5
     """
-    return _ranked(
-        "sensitivity_at_specificity", score, label, options, specificity=checked_share(specificity, "specificity")
-    )
+    share = checked_share(specificity, "specificity")
+    return _ranked("sensitivity_at_specificity", score, label, options, specificity=share)
 
 
 @with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)

@@ -219,9 +219,7 @@ def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     >>> pl.DataFrame({"p": [0.5, 0.9]}).select(ec.log_odds("p").round(4))["p_log_odds"].to_list()
     [0.0, 2.1972]
     """
-    return per_row(
-        "log_odds", score, parse_options(options), lambda scores, _, __: _binary(scores, "log_odds").log_odds
-    )
+    return per_row("log_odds", score, parse_options(options), lambda scores, *_: _binary(scores, "log_odds").log_odds)
 
 
 @with_options(ScoreTypeOption)

@@ -351,8 +351,8 @@ KINK = " Two constant decisions cost about the same here, so that these limits m
 class Sentence:
     """A finding, as plain text; whether it is bad or good news, or none."""
 
-    kind: Kind
     text: str
+    kind: Kind = "neutral"
 
 
 def names_in(table: pl.DataFrame, keys: Sequence[str], period: str | None) -> list[str]:
@@ -458,7 +458,7 @@ def _difference_sentences(
     main = contents.metrics[0]
     of_all = f"of {judged(n_judged, contents.groups.height, 'group')}"
     if n_judged and not real.height:
-        yield Sentence("neutral", f"None {of_all} {verbs[0]} {predicate} ({short(main)}).")
+        yield Sentence(f"None {of_all} {verbs[0]} {predicate} ({short(main)}).")
     elif n_judged:
         worse, better = list[str](), list[str]()
         for name, row in zip(names, real.to_dicts(), strict=True):
@@ -466,7 +466,7 @@ def _difference_sentences(
             (worse if is_worse else better).append(f"{name} ({with_limits(row, 'difference', 0.0, sign=True)})")
         groups = "".join(f"; {side}: {listed(some)}" for side, some in (("worse", worse), ("better", better)) if some)
         sentence = f"{real.height:,} {of_all} {verbs[real.height > 1]} {predicate}, by {short(main)}{groups}."
-        yield Sentence("bad" if worse else "good", sentence)
+        yield Sentence(sentence, "bad" if worse else "good")
 
 
 def history_sentences(contents: Contents) -> Iterator[Sentence]:
@@ -478,7 +478,7 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     is_after = pl.col(contents.period) > pl.lit(contents.reference).cast(history.schema[contents.period])
     if history.filter(is_after).is_empty():
         since = _period_in_sentence(contents, contents.reference)
-        yield Sentence("neutral", f"Nothing comes after {since}, since which changes would be told.")
+        yield Sentence(f"Nothing comes after {since}, since which changes would be told.")
         return
     if row["difference"] is None:
         return
@@ -492,22 +492,21 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     unsure = "which may be noise" if low is not None else "and nobody knows how sure that is"
     surely = "which is more than noise" if is_real else unsure
     yield Sentence(
-        kind,
         f"From {begin} to {end} {short(main)} of all rows together went from {number_in_sentence(row['value_reference'])} to "
         f"{number_in_sentence(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
+        kind,
     )
     words = component_words(contents)
     components = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not components:
         yield Sentence(
-            "neutral",
-            f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone.",
+            f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone."
         )
         return
     shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {words[name]}" for name in components)
     real = [components[i] for i in _significant_components(row, components, contents.interval)]
     surely = f"more than noise: {', '.join(words[name] for name in real)}" if real else "each may be noise"
-    yield Sentence("neutral", f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
+    yield Sentence(f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
 
 
 def _significant_components(row: dict[str, Any], components: Sequence[str], level: float) -> list[int]:
@@ -575,16 +574,15 @@ def calibration_sentences(contents: Contents) -> Iterator[Sentence]:
     row = contents.total.row(0, named=True) if contents.total.height else {}
     gain, low = percent_with_limits(row, "rcl"), row.get("rcl_ci_low")
     if low is not None and low > 0:
-        yield Sentence("neutral", f"Calibration would take {gain} off the loss of the scores in the whole log (RCL).")
+        yield Sentence(f"Calibration would take {gain} off the loss of the scores in the whole log (RCL).")
     elif low is not None:
         yield Sentence(
-            "good",
             f"Nothing says that calibration would make the scores of the whole log better: it would take {gain} off their loss (RCL).",
+            "good",
         )
     elif row.get("rcl") is not None:
         yield Sentence(
-            "neutral",
-            f"Calibration would take {gain} off the loss of the scores (RCL), of which nobody knows how sure it is.",
+            f"Calibration would take {gain} off the loss of the scores (RCL), of which nobody knows how sure it is."
         )
     groups = contents.groups
     most = groups_to_calibrate(contents)
@@ -593,8 +591,7 @@ def calibration_sentences(contents: Contents) -> Iterator[Sentence]:
         candidates = eligible(groups, "rcl")
         shown = listed([f"{names[i]} ({percent_with_limits(rows[i], 'rcl')})" for i in most], MOST_TO_CALIBRATE)
         yield Sentence(
-            "neutral",
-            f"In {len(most):,} of {judged(int(candidates.sum()), groups.height, 'group')} a calibration of their own would gain more than noise; most in {shown}.",
+            f"In {len(most):,} of {judged(int(candidates.sum()), groups.height, 'group')} a calibration of their own would gain more than noise; most in {shown}."
         )
 
 
@@ -614,30 +611,28 @@ def data_quality(
         where = "" if most is None else f"; most are in {names[most]} ({counts[most]:,})"
         lack, out = ("lacks", "is") if missing == 1 else ("lack", "are")
         yield Sentence(
-            "neutral",
-            f"{missing:,} of {count(every, 'row')} ({share(missing, every)}) {lack} a score or a label and {out} left out{where}.",
+            f"{missing:,} of {count(every, 'row')} ({share(missing, every)}) {lack} a score or a label and {out} left out{where}."
         )
     if invalid:
         places = [i for i, wrong in enumerate(groups["n_invalid"].to_list()) if wrong] if several else []
         where = f": {listed([names[i] for i in places])}" if places else ""
         wrong = "is" if invalid == 1 else "are"
         yield Sentence(
-            "bad",
             f"{invalid:,} of {count(every, 'row')} {wrong} wrong, such as a posterior above 1, and what holds one has no values{where}.",
+            "bad",
         )
     if not missing and not invalid:
         yield Sentence(
-            "good",
             f"All {count(every, 'row')} have a score and a label, and none is wrong."
             if every > 1
             else "The one row is right.",
+            "good",
         )
     small = int(groups["small"].sum()) if several and "small" in groups.columns else 0
     if small:
         said, about = ("its limits mean", "it") if small == 1 else ("their limits mean", "them")
         yield Sentence(
-            "neutral",
-            f"{small:,} of {counted(groups.height, what)} {'is' if small == 1 else 'are'} small: {said} little, and nothing is said about {about}.",
+            f"{small:,} of {counted(groups.height, what)} {'is' if small == 1 else 'are'} small: {said} little, and nothing is said about {about}."
         )
 
 
@@ -667,9 +662,8 @@ def _sentences_of_invalid_groups(groups: pl.DataFrame) -> Iterator[Sentence]:
     if 0 < n < groups.height:
         have, them = ("has", "it") if n == 1 else ("have", "them")
         yield Sentence(
-            "neutral",
             f"{n:,} of {count(groups.height, 'group')} {have} invalid rows: the comparisons with all others, the curves and the prior of "
-            f"the whole log leave {them} out, and values of all rows together are not known.",
+            f"the whole log leave {them} out, and values of all rows together are not known."
         )
 
 
@@ -707,7 +701,7 @@ def overall_sentences(row: dict[str, Any], metrics: Sequence[str], level: float 
     """Whether all decisions together are worth their while, and the main metric if that is another one."""
     if not row.get("n") and not row.get("n_invalid"):
         missing = row.get("n_missing") or 0
-        yield Sentence("bad", f"There is nothing to judge: {count(missing, 'row')}, none with a score and a label.")
+        yield Sentence(f"There is nothing to judge: {count(missing, 'row')}, none with a score and a label.", "bad")
         return
     if NEC in metrics:
         yield _cost_sentence(row, level)
@@ -715,7 +709,7 @@ def overall_sentences(row: dict[str, Any], metrics: Sequence[str], level: float 
     if main != NEC and row.get(main) is not None:
         naive = naive_value(main)
         beside = "" if naive is None else f"; a system that treats all cases alike has {number_in_sentence(naive)}"
-        yield Sentence("neutral", f"{in_words(main)} of all rows together is {with_limits(row, main, naive)}{beside}.")
+        yield Sentence(f"{in_words(main)} of all rows together is {with_limits(row, main, naive)}{beside}.")
 
 
 def _cost_sentence(row: dict[str, Any], level: float | None) -> Sentence:
@@ -726,26 +720,22 @@ def _cost_sentence(row: dict[str, Any], level: float | None) -> Sentence:
             if row.get("n_invalid")
             else "all rows are of one class, the cost or the threshold of a row is missing, or treating all cases alike costs nothing"
         )
-        return Sentence(
-            "neutral", f"Whether the decisions cost less than treating all cases alike is not known: {why}."
-        )
+        return Sentence(f"Whether the decisions cost less than treating all cases alike is not known: {why}.")
     in_brackets = "" if level is None or low is None else f"; in brackets {100 * level:g}% limits"
     value_and_limits, name = with_limits(row, "nec", 1.0), f"(NEC{in_brackets})"
     measure = f"{value_and_limits} times as much {name}"
     kink = KINK if row.get("nec_kinked") else ""
     if low is None or high is None:
         return Sentence(
-            "neutral",
             f"In the whole log the decisions cost {value_and_limits} times what treating all cases alike would {name}; how sure that is, "
-            "is not known.",
+            "is not known."
         )
     if low > 1 or high < 1:
         more = "more" if low > 1 else "less"
         sentence = f"In the whole log the decisions cost {more} than treating all cases alike: {measure}.{kink}"
-        return Sentence("bad" if low > 1 else "good", sentence)
+        return Sentence(sentence, "bad" if low > 1 else "good")
     return Sentence(
-        "neutral",
-        f"These rows do not tell whether the decisions cost less than treating all cases alike: {measure}.{kink}",
+        f"These rows do not tell whether the decisions cost less than treating all cases alike: {measure}.{kink}"
     )
 
 
@@ -762,16 +752,14 @@ def _sentences_above_one(
     of_all = f"of {counted(int(known.sum()), what)}"
     if not over:
         yield Sentence(
-            "neutral",
-            f"None {of_all} {_COSTS_MORE[metric == NEC][0]} ({short(metric)} at most 1); how sure that is, --interval 0.95 tells.",
+            f"None {of_all} {_COSTS_MORE[metric == NEC][0]} ({short(metric)} at most 1); how sure that is, --interval 0.95 tells."
         )
         return
     worst = sorted(over, key=lambda i: -value[i])
     shown = listed([f"{names[i]} ({number_in_sentence(value[i], 1.0)})" for i in worst])
     verb = _COSTS_MORE[metric == NEC][0 if len(over) == 1 else 1]
     yield Sentence(
-        "neutral",
-        f"{len(over):,} {of_all} {verb} ({short(metric)} above 1): {shown}. Which of them by more than noise, --interval 0.95 tells.",
+        f"{len(over):,} {of_all} {verb} ({short(metric)} above 1): {shown}. Which of them by more than noise, --interval 0.95 tells."
     )
 
 
@@ -787,7 +775,7 @@ def _sentence_above_one(
     looked_at = int(eligible(table, metric).sum())
     singular, plural = _COSTS_MORE[metric == NEC]
     if not looked_at:
-        yield Sentence("neutral", f"Of no {what} can be said whether it {singular}: they are small, or have no limits.")
+        yield Sentence(f"Of no {what} can be said whether it {singular}: they are small, or have no limits.")
         return
     of_all = f"of {judged(looked_at, table.height, what)}"
     if above_one:
@@ -795,9 +783,9 @@ def _sentence_above_one(
         worst = sorted(above_one, key=lambda i: -rows[i][metric])
         shown = listed([f"{names[i]} ({short(metric)} {with_limits(rows[i], metric, 1.0)})" for i in worst])
         yield Sentence(
-            "bad", f"{len(above_one):,} {of_all} {singular if len(above_one) == 1 else plural}, beyond noise: {shown}."
+            f"{len(above_one):,} {of_all} {singular if len(above_one) == 1 else plural}, beyond noise: {shown}.", "bad"
         )
         return
     over = int(((floats(table[metric]) > 1) & eligible(table, metric)).sum())
     chance = f"; {over:,} {'has' if over == 1 else 'have'} {short(metric)} above 1, which may be chance" if over else ""
-    yield Sentence("good", f"None {of_all} {singular} beyond noise{chance}.")
+    yield Sentence(f"None {of_all} {singular} beyond noise{chance}.", "good")

@@ -172,9 +172,7 @@ def panel(
 # The main metric by group and period, as a page needs it: aligned to one list of periods.
 
 MOST_PERIODS = 400
-_TENTH, _NINE_TENTHS = 0.1, 0.9
 _AT = "__ec_at"
-_EMPTY: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True)
@@ -190,9 +188,9 @@ class Trend:
 
     def packed(self) -> list[list[float | None]]:
         """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
-        series = (self.value, self.low, self.high, self.at_prior, self.at_prior_low, self.at_prior_high)
         return [
-            [None if v is None else four_digits(v) for v in values] if any_known(values) else [] for values in series
+            [None if v is None else four_digits(v) for v in values] if any_known(values) else []
+            for values in vars(self).values()
         ]
 
 
@@ -219,7 +217,7 @@ class Trends:
             return None
         none = [None] * len(self.periods)
         columns = [pl.Series([trend.value[at] for trend in rest], dtype=pl.Float64) for at in range(len(self.periods))]
-        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, _TENTH, _NINE_TENTHS))
+        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, 0.1, 0.9))
         return Trend(median, low, high, none, none, none), len(rest)
 
 
@@ -257,7 +255,7 @@ def group_trends(contents: Contents, kept: Sequence[int]) -> Trends | None:
 
     def trend(entries: Mapping[int, Mapping[str, Any]]) -> Trend:
         names = [f"{name}{end}" for name in (main, f"{main}_at_prior") for end in ("", "_ci_low", "_ci_high")]
-        return Trend(*([entries.get(at, _EMPTY).get(name) for at in range(len(periods))] for name in names))
+        return Trend(*([entries.get(at, {}).get(name) for at in range(len(periods))] for name in names))
 
     return Trends(
         periods=[plain(text) for text in period_texts(periods.to_list(), every)],
@@ -340,9 +338,9 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
     """The rows of the groups that are shown."""
     rest, changes = _rows_by_group(contents, contents.rest), _rows_by_group(contents, contents.changes)
     # Those that the verdict names, and no others.
-    differ = {} if contents.rest is None else _rows_by_group(contents, differing_groups(contents, contents.rest)[0])
-    changed = (
-        {} if contents.changes is None else _rows_by_group(contents, changed_groups(contents, contents.changes)[0])
+    differ, changed = (
+        [] if table is None else contents.rows_of(significant(contents, table)[0])
+        for table, significant in ((contents.rest, differing_groups), (contents.changes, changed_groups))
     )
     groups, shown = contents.groups.rows(named=True), columns(contents)
     rows = []
@@ -810,17 +808,17 @@ _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
 
 def render(contents: Contents) -> str:
     """The page, of at most 2 MB: where the log has too many groups, the largest and the worst of them."""
-    charts = figures(contents)
+    charts, (template, assets) = figures(contents), _template()
     most, n_charts = min(contents.groups.height, _MOST_GROUPS), len(charts)
     while True:
         page = page_view(contents, charts[:n_charts], most, left_out=len(charts) - n_charts)
-        html = _filled(page=page, data=Markup(script_json(page.data)))
+        html = template.render(**assets, page=page, data=Markup(script_json(page.data)))
         size = len(html.encode())
         if size <= MOST_BYTES:
             return html
         if most > _LEAST_GROUPS:
             # What the groups take up is about proportional to how many they are.
-            fixed = len(_template()[1]["vega"]) + sum(len(script_json(chart.spec)) for chart in charts[:n_charts])
+            fixed = len(assets["vega"]) + sum(len(script_json(chart.spec)) for chart in charts[:n_charts])
             share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
             most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
         elif n_charts:
@@ -841,8 +839,3 @@ def _template() -> tuple[jinja2.Template, dict[str, Markup]]:
     }
     rules = Markup(policy([assets["vega"], assets["script"]], assets["style"]))
     return environment.from_string(asset("page.html.jinja", _PACKAGE)), {**assets, "policy": rules}
-
-
-def _filled(**values: Any) -> str:
-    template, assets = _template()
-    return template.render(**assets, **values)

@@ -739,9 +739,6 @@ def _collected(table: pl.LazyFrame) -> pl.DataFrame:
     return table.collect(engine="streaming")
 
 
-_OF_POINT = ("costs", "cost_fn", "cost_fp", "threshold")
-
-
 def contents_of(
     log: FrameLike | Sketch,
     score: IntoExpr | Sequence[IntoExpr] | None,
@@ -761,7 +758,8 @@ def contents_of(
 ) -> Contents:
     """Make the contents of a page; the arguments are those of `report_page`."""
     if isinstance(log, Sketch):
-        of_rows = {name: value for name, value in options.items() if name not in _OF_POINT}
+        of_point = ("costs", "cost_fn", "cost_fp", "threshold")
+        of_rows = {name: value for name, value in options.items() if name not in of_point}
         of_rows |= {"score": score, "label": label, "cluster": cluster}
         for name, value in [*of_rows.items(), ("buckets", None if buckets == BUCKETS else buckets)]:
             if value is not None:
@@ -769,7 +767,12 @@ def contents_of(
                     f"{name}={value!r} is of rows, and the log is a sketch, which has been made of them: leave it out"
                 )
         sketch, keys = _rolled_up(log, by, period)
-        sketch = sketch_of(sketch, _operating_point(sketch, options))
+        stated = {name: value for name, value in options.items() if value is not None}
+        keywords, threshold = sketch.operating_point.stands_in(stated, sketch.grid.classes)
+        point = OperatingPoint.of(keywords, sketch.grid.classes)
+        if threshold is not None and "threshold" not in stated:
+            point = OperatingPoint(point.costs, threshold)
+        sketch = sketch_of(sketch, point)
         period_name = None if period is None else as_expr(period, "period").meta.output_name()
         named = PageRequest.title
     else:
@@ -839,13 +842,6 @@ def _rolled_up(sketch: Sketch, by: IntoExpr | Sequence[IntoExpr], period: IntoEx
         if key.meta.output_name() in names:
             raise SketchError(f"by= has a column {key.meta.output_name()!r}, which is the period: leave it out there")
     return sketch.group_by(*keys, *periods, *(name for name in own_keys if name in sketch.keys)), names
-
-
-def _operating_point(sketch: Sketch, options: Mapping[str, Any]) -> OperatingPoint:
-    stated = {name: value for name, value in options.items() if value is not None}
-    keywords, threshold = sketch.operating_point.stands_in(stated, sketch.grid.classes)
-    point = OperatingPoint.of(keywords, sketch.grid.classes)
-    return point if threshold is None or "threshold" in stated else OperatingPoint(point.costs, threshold)
 
 
 def _model_rows(

@@ -287,8 +287,6 @@ def _probit_axis(title: str, low: float, high: float) -> Axis:
 _PRIOR_LOG_ODDS = tuple(x / 4 for x in range(-28, 29))
 # A normalised cost above it is bad in any case, and one of 99 would hide all others.
 _MOST_NORMALISED = 2.0
-_HISTOGRAM = 80
-_FEW_TICKS = {"format": "~s", "tickCount": 3}
 
 
 def tippett(sketch: DecidingCells) -> alt.LayerChart:
@@ -589,13 +587,16 @@ def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.Lay
     left, right = (sigmoid((pl.col("bin") + i) / resolution) for i in (0, 1))
     base = alt.Chart(table.select("group", "n", low=end - pl.col("n"), high=end, x=left, right=right))
     most = table.group_by("bin").agg(pl.col("n").sum())["n"].max()
-    x, y = Axis("Posterior"), Axis("Rows", 0, most if isinstance(most, int) and most else 1, _FEW_TICKS)
+    x, y = (
+        Axis("Posterior"),
+        Axis("Rows", 0, most if isinstance(most, int) and most else 1, {"format": "~s", "tickCount": 3}),
+    )
     up = {"y": y.y("low:Q"), "y2": alt.Y2("high:Q"), "color": colour(shown.names, shown.rest, shown.title)}
     numbers = {"Rows": "n", "Posterior from": "x", "to": "right"}
     bars = base.mark_bar(binSpacing=0).encode(x.x(), x2=alt.X2("right:Q"), tooltip=tooltip(shown, numbers), **up)
     # Bins near 0 and 1 are narrower than a pixel.
     lines = base.mark_rule(strokeWidth=1).encode(x.x(), **up)
-    return alt.LayerChart(layer=[bars, lines]).properties(width=SIZE, height=_HISTOGRAM)
+    return alt.LayerChart(layer=[bars, lines]).properties(width=SIZE, height=80)
 
 
 def _loss_of(cells: DecidingCells) -> str:

@@ -22,7 +22,6 @@ KINDS = (".svg", ".png", ".pdf", ".html")
 _PIXELS_PER_INCH = 144
 # What a drawing refers to within itself: where it is, and from where.
 _PART = re.compile(r'(?<= id=")(clip|gradient_)\d+(?=")|(?<=="url\(#)(clip|gradient_)\d+(?=\)")')
-_SNIPPET = "window.vegaEmbed = vegaEmbed;"
 
 
 def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
@@ -168,4 +167,4 @@ def bundle() -> str:
 
     versions = f"Vega {vl_convert.get_vega_version()}, Vega-Embed {vl_convert.get_vega_embed_version()}"
     licences = asset("vega.LICENSE")
-    return f"/*!\n{versions}\n\n{licences}*/\n{vl_convert.javascript_bundle(_SNIPPET)}\n"
+    return f"/*!\n{versions}\n\n{licences}*/\n{vl_convert.javascript_bundle('window.vegaEmbed = vegaEmbed;')}\n"

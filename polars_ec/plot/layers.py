@@ -87,16 +87,8 @@ def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.V
 _HIDDEN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 # Vega keeps groups in objects of JavaScript, in which these are there already: a chart of such a group would be none.
 _OF_OBJECTS = (
-    *(
-        "constructor",
-        "hasOwnProperty",
-        "isPrototypeOf",
-        "propertyIsEnumerable",
-        "toLocaleString",
-        "toString",
-        "valueOf",
-    ),
-    *("__proto__", "__defineGetter__", "__defineSetter__", "__lookupGetter__", "__lookupSetter__"),
+    "^(constructor|hasOwnProperty|isPrototypeOf|propertyIsEnumerable|toLocaleString|toString|valueOf"
+    "|__proto__|__(define|lookup)(Getter|Setter)__)$"
 )
 _TIME_FORMATS = ("%Y", "%Y-%m", "%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%d %H:%M:%S")
 # Vega measures a text many times, to cut it to the room that there is: of 10,000 characters for a minute.
@@ -107,7 +99,7 @@ def legible(text: pl.Expr) -> pl.Expr:
     """Names on one line, as long as can be read. Two that differ may be alike then."""
     shown = text.str.replace_all(_HIDDEN, "\ufffd")
     short = pl.when(shown.str.len_chars() > _LONGEST).then(shown.str.slice(0, _LONGEST - 1) + "…").otherwise(shown)
-    return pl.when(short.is_in(_OF_OBJECTS)).then(short + "\u200b").otherwise(short)
+    return pl.when(short.str.contains(_OF_OBJECTS)).then(short + "\u200b").otherwise(short)
 
 
 def plain(text: str) -> str:
@@ -606,18 +598,14 @@ def check_metric(report: pl.DataFrame, metric: str) -> None:
     """ValueError for what is no column of numbers of a report."""
     after = report.columns[report.columns.index("n") :]
     if metric not in after:
-        bounds = f": it has its bounds, {metric}_low and {metric}_high" if f"{metric}_low" in after else ""
-        raise ValueError(f"metric={metric!r} is no metric of the report{bounds or f': it has {_metrics_in(report)}'}")
+        beside = ("_ci_low", "_ci_high", "_error")
+        metrics = [name for name in after if report.schema[name].is_numeric() and not name.endswith(beside)]
+        bounds = f"its bounds, {metric}_low and {metric}_high" if f"{metric}_low" in after else ""
+        raise ValueError(f"metric={metric!r} is no metric of the report: it has {bounds or ', '.join(metrics)}")
     dtype = report.schema[metric]
     if not dtype.is_numeric():
         each = ": report(per_class=True) has a row for each class" if dtype.is_nested() else ""
         raise ValueError(f"metric={metric!r} is {dtype}, and a chart is of numbers{each}")
-
-
-def _metrics_in(report: pl.DataFrame) -> str:
-    after = report.columns[report.columns.index("n") :]
-    beside = ("_ci_low", "_ci_high", "_error")
-    return ", ".join(name for name in after if report.schema[name].is_numeric() and not name.endswith(beside))
 
 
 def is_lower_better(column: str) -> bool:

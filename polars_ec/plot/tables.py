@@ -428,7 +428,8 @@ def _period_rows(
     # Periods that read alike are not one.
     when = texts(period) if is_time else names(report, [x])
     shared = report.select(
-        x=_instants(period) if is_time else when,
+        # For a scale of UTC, so that times are shown as the column has them, wherever the chart is looked at.
+        x=clock(period).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ") if is_time else when,
         when=when,
         order=order_of(period),
         panel=names(report, facets),
@@ -458,11 +459,6 @@ def _infinite_sign(report: pl.DataFrame, metric: str) -> pl.Series:
     """On which side a value is infinite: 1 or -1."""
     value = numbers(report, metric, "far")
     return value.to_frame().select(pl.when(pl.first().is_infinite()).then(pl.first().sign()).cast(pl.Int8)).to_series()
-
-
-def _instants(times: pl.Series) -> pl.Series:
-    """The times for a scale of UTC, so that they are shown as the column has them, wherever the chart is looked at."""
-    return clock(times).dt.strftime("%Y-%m-%dT%H:%M:%S%.3fZ")
 
 
 def _with_rest(

@@ -85,9 +85,9 @@ class Features(ABC):
         return moments, clusters
 
     @property
-    def values(self) -> Sequence[str] | None:
-        """The sums of what rows have beside being there; None for decisions, of which each has one."""
-        return None
+    def values(self) -> Sequence[str]:
+        """The sums of what rows have beside being there; none for decisions, of which each has one."""
+        return ()
 
     def listed(self, sums: Mapping[str, Numbers]) -> dict[str, pl.Series]:
         """The column of the cells of a group of many classes, from sums of each class, (groups, ...)."""
@@ -101,21 +101,29 @@ class Features(ABC):
         return {f"{self.model.prefix}{name}_{i}": values[..., i] for i in range(values.shape[-1])}
 
 
-class CountFeatures(Features):
-    """The presence of a row."""
+@dataclass(frozen=True, eq=False)
+class ValueFeatures(Features):
+    """The presence of a row, and the losses that it has, by their names."""
 
-    n_features = 1
+    values: Sequence[str] = ()
+
+    @property
+    def n_features(self) -> int:
+        return len(self.values) + 1
 
     def linear(self, read: Read) -> Numbers:
-        return read("count")[..., None]
+        return np.stack([read(name) for name in ("count", *self.values)], axis=-1)
 
     def moments(self, read: Read) -> Moments:
-        return _moments(self.linear(read), [], read, self.weighted)
+        return _moments(self.linear(read), self.values, read, self.weighted)
 
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
         if is_multiclass(self.model):
-            return self.listed({WEIGHT: linear[..., 0]})
-        return self.named("count", linear[..., 0])
+            return self.listed({name: linear[..., f] for f, name in enumerate((WEIGHT, *self.values))})
+        columns = dict[str, Numbers | pl.Series]()
+        for f, name in enumerate(("count", *self.values)):
+            columns |= self.named(name, linear[..., f])
+        return columns
 
 
 @dataclass(frozen=True, eq=False)
@@ -196,51 +204,10 @@ class OneVsRestFeatures(DecisionFeatures):
 
 
 @dataclass(frozen=True, eq=False)
-class LossFeatures(Features):
-    """The loss of a row, of this name."""
+class CostFeatures(ValueFeatures):
+    """The presence of a row, what an error would cost it, and what it does."""
 
-    loss: str
-
-    n_features = 2
-
-    @property
-    def values(self) -> Sequence[str]:
-        return [self.loss]
-
-    def linear(self, read: Read) -> Numbers:
-        return np.stack([read("count"), read(self.loss)], axis=-1)
-
-    def moments(self, read: Read) -> Moments:
-        return _moments(self.linear(read), [self.loss], read, self.weighted)
-
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
-        if is_multiclass(self.model):
-            return self.listed({WEIGHT: linear[..., 0], self.loss: linear[..., 1]})
-        return self.named("count", linear[..., 0]) | self.named(self.loss, linear[..., 1])
-
-
-class CostFeatures(Features):
-    """What an error would cost the row, and what it does."""
-
-    n_features = 3
-
-    @property
-    def values(self) -> Sequence[str]:
-        return ["class_cost", "error_cost"]
-
-    def linear(self, read: Read) -> Numbers:
-        return np.stack([read("count"), read("class_cost"), read("error_cost")], axis=-1)
-
-    def moments(self, read: Read) -> Moments:
-        return _moments(self.linear(read), ["class_cost", "error_cost"], read, self.weighted)
-
-    def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
-        names = ("count", "class_cost", "error_cost")
-        return {
-            column: values
-            for f, name in enumerate(names)
-            for column, values in self.named(name, linear[..., f]).items()
-        }
+    values: Sequence[str] = ("class_cost", "error_cost")
 
     @property
     def pseudocounts(self) -> PseudoCounts:
@@ -257,7 +224,7 @@ def _constant_costs(cells: Numbers, costs: Sequence[Sequence[float]]) -> Numbers
     return np.asarray(shares @ np.asarray(costs))
 
 
-def _moments(linear: Numbers, values: list[str], read: Read, weighted: bool) -> Moments:
+def _moments(linear: Numbers, values: Sequence[str], read: Read, weighted: bool) -> Moments:
     """Moments of the features 1 and these values of a row: of two of them the second is 0, or the first."""
     n = len(values) + 1
     square = np.empty((*linear.shape, n))
@@ -339,11 +306,6 @@ class Chunk:
             self._listed[model.prefix] = _Listed(self.table, model, self.n_buckets)
         return self._listed[model.prefix]
 
-    def _has_singletons(self, model: Model) -> bool:
-        """Whether there are rows without a cluster."""
-        place = self._cells(model).bucket if is_multiclass(model) else self._place[1]
-        return bool((place == self.n_buckets).any())
-
     def moments(self, features: Features) -> Moments:
         """Moments of each group."""
         return features.moments(lambda name: self.of_groups(features.model, name))
@@ -353,7 +315,9 @@ class Chunk:
         if self.n_buckets is None:
             return None
         singletons, n_buckets = None, self.n_buckets
-        if self._has_singletons(features.model):
+        bucket = self._cells(features.model).bucket if is_multiclass(features.model) else self._place[1]
+        # Rows without a cluster.
+        if (bucket == n_buckets).any():
             singletons = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
         weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
         linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])
@@ -510,7 +474,7 @@ def _of_family(chunk: Chunk, family: Family, request: Request) -> dict[str, Numb
         of_values = [of for of in family.estimates for _ in range(of.width or 1)]
         scales = [interval_scale(of.metric, of.costs) for of in of_values]
         formula = _MetricFormula(chunk.table, family)
-        resampled = None if features.values is None else partial(chunk.resampled, features, features.values)
+        resampled = partial(chunk.resampled, features, features.values) if features.values else None
         estimator = Estimator(formula.of_groups, moments, clusters, features.pseudocounts, resampled=resampled)
         of_table, at = formula.of_table(moments), 0
         low, high = estimator.interval(scales, request, of_table)
@@ -553,11 +517,8 @@ class _MetricFormula:
 
     def of_groups(self, groups: slice | Integers) -> _MetricFormula:
         """The formula of some groups of the table."""
-        return (
-            self
-            if isinstance(groups, slice) and groups == slice(None)
-            else _MetricFormula(self._table[groups], self._family)
-        )
+        every = isinstance(groups, slice) and groups == slice(None)
+        return self if every else _MetricFormula(self._table[groups], self._family)
 
     def of_table(self, moments: Moments) -> Numbers:
         """The values, as the report has them."""

@@ -160,16 +160,11 @@ def _of_right_rows(rows: Rows) -> Rows:
     assert isinstance(rows.scores, BinaryScores | VectorScores | ManyScores)
     assert rows.row_prior is not None
     n = len(rows.row_prior)
-    even = 1 / n
     if isinstance(rows.scores, ManyScores):
         assert isinstance(rows.prior_vector, pl.Expr)
-        return replace(
-            rows,
-            scores=replace(
-                rows.scores, prior=rows.prior_vector.fill_null(pl.lit([even] * n, dtype=pl.Array(pl.Float64, n)))
-            ),
-        )
-    return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(even) for share in rows.row_prior]))
+        vector = rows.prior_vector.fill_null(pl.lit([1 / n] * n, dtype=pl.Array(pl.Float64, n)))
+        return replace(rows, scores=replace(rows.scores, prior=vector))
+    return replace(rows, scores=replace(rows.scores, prior=[share.fill_null(1 / n) for share in rows.row_prior]))
 
 
 def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores | ManyScores:
@@ -380,22 +375,12 @@ def resampled_columns(
     return {RESAMPLED: cell if in_bucket is None else pl.when(in_bucket.is_null()).then(cell)}
 
 
-def amount_squares(masks: Mapping[str, pl.Expr], weight: pl.Expr) -> dict[str, pl.Expr]:
-    """Sums of w^2 of weighted rows where each mask holds. Without weights they are the counts themselves."""
-    return {f"{name}{TWICE}": pl.when(mask).then(weight * weight).sum() for name, mask in masks.items()}
-
-
 def value_squares(values: Mapping[str, pl.Expr], weight: pl.Expr | None) -> dict[str, pl.Expr]:
     """Sums of squares of values, each times the weight of its row; and with weights sums of w^2 x."""
     sums = {f"{name}{TWICE}": (value * value).sum() for name, value in values.items()}
     if weight is not None:
         sums |= {f"{name}{ONCE}": (value * weight).sum() for name, value in values.items()}
     return sums
-
-
-def unit_list(units: Sequence[str], class_column: str, sums: Sequence[str]) -> pl.Expr:
-    """The sums of each bucket, or cell of rows that are drawn together, and class of a group."""
-    return pl.struct(*units, class_column, *sums).implode(maintain_order=False).alias(UNITS)
 
 
 # The pass over a log of many classes: rows are counted by class and decision, and what is found is listed.
@@ -557,20 +542,16 @@ def sum_per_group(
         for i in range(model.rows.costs.n_classes)
     ]
     columns += [constant(pl.col(name)).alias(name) for name in _row_priors(models)]
-    units = [*([BUCKET] if requirements.clustered else []), *([RESAMPLED] if _has_cells(models, requirements) else [])]
+    has_cells = requirements.resampled and any(_amounts(model.rows, requirements) for model in models)
+    units = [*([BUCKET] if requirements.clustered else []), *([RESAMPLED] if has_cells else [])]
     if units:
         names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, requirements)}
-        columns.append(
-            unit_list(units, CLASS_OF_SUMS, [column for column, name in names.items() if name not in counts])
-        )
+        listed = pl.struct(*units, CLASS_OF_SUMS, *(column for column, name in names.items() if name not in counts))
+        columns.append(listed.implode(maintain_order=False).alias(UNITS))
     if total:
         keys = [TOTAL, *keys]
         cells = with_total(cells, keys)
     return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
-
-
-def _has_cells(models: Sequence[Model], requirements: Requirements) -> bool:
-    return requirements.resampled and any(_amounts(model.rows, requirements) for model in models)
 
 
 def with_total(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:
@@ -585,10 +566,10 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
     And the overall prior of each model, where rows do without.
     """
     priors: dict[str, pl.Expr] = {}
+    in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
     if is_multiclass(models[0]):
         if not (options.prior.overall and models[0].rows.row_prior is None):
             return sums
-        in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
         counted = {f"{m.prefix}counts": (sums_of := report_sums(m, None)).aggregated(sums_of.counts) for m in models}
         return sums.with_columns(**counted).with_columns(
             **{f"{model.prefix}reference": _overall(model, in_group) for model in models}
@@ -597,7 +578,6 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
         of_group = ClassSums(model, None)
         priors |= own_priors(model)
         if options.prior.overall and model.rows.row_prior is None:
-            in_group = ~pl.col(TOTAL) if total else pl.lit(value=True)
             counts = [pl.when(in_group).then(of_group.count(i)).sum() for i in range(of_group.n_classes)]
             size = reduce(add, counts)
             right = (model.column("invalid").sum() == 0) & (size < MOST_WEIGHT)
@@ -781,7 +761,9 @@ def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
     if requirements.interval is not None:
         weight = None if rows.weight is None else pl.col(_WEIGHT)
         sums |= value_squares({name: model.column(name) for name in values}, weight)
-        sums |= {} if weight is None else amount_squares(masks, weight)
+        if weight is not None:
+            # Without weights the sums of w^2 are the counts themselves.
+            sums |= {f"{name}{TWICE}": pl.when(mask).then(weight * weight).sum() for name, mask in masks.items()}
     if requirements.ece:
         posterior = model.column("posterior")
         weighted = posterior if rows.weight is None else posterior * pl.col(_WEIGHT)

@@ -101,11 +101,8 @@ def columns_at(
     table = evaluated([*names, *cells], point.stated)
     small = [] if intervals is None else [_SMALL]
     if moved:
-        other = (
-            evaluated(moved, {**point.stated, "prior": prior})
-            .drop(*sketch.keys, *_OF_GROUP, *small)
-            .rename(_at_prior(moved), strict=False)
-        )
+        at_prior = evaluated(moved, {**point.stated, "prior": prior}).drop(*sketch.keys, *_OF_GROUP, *small)
+        other = at_prior.rename(_at_prior(moved), strict=False)
         check_keys(sketch.keys, other.columns)
         table = pl.concat([table, other], how="horizontal")
     there = {*table.columns} - {*sketch.keys}

@@ -193,9 +193,8 @@ def _cells(
         amounts[_SQUARES] = (pl.col(_WEIGHT) ** 2).sum()
     positions = frame.select(*keys, **columns).with_columns(grid.scale.position(pl.col(_SCORE)).alias(_POSITION))
     names = [key.meta.output_name() for key in keys]
-    codes = CellCodes(grid)
     bin_ = grid.bin(pl.col(_SCORE), pl.col(_POSITION))
-    cell = codes.encoded(pl.col(_INDEX), pl.col(_SCORE), bin_).alias(_CELL)
+    cell = CellCodes(grid).encoded(pl.col(_INDEX), pl.col(_SCORE), bin_).alias(_CELL)
     kept = [*beside, *([_WEIGHT] if rows.weight is not None else [])]
     one = pl.lit(0).alias(_ONE)
     return positions.select(*names, one, cell, *kept).group_by(*names, _ONE, *beside, _CELL).agg(**amounts)

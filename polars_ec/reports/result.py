@@ -15,7 +15,7 @@ from polars_ec.formulas.calibration_error import ECE_BINS, calibration_error, ca
 from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
-from polars_ec.formulas.sums import pack_confusion, pack_prior, ratio, row_weight
+from polars_ec.formulas.sums import Sums, pack_confusion, pack_prior, ratio, row_weight
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
 from polars_ec.reports.intervals import (
     FEWEST,
@@ -24,12 +24,11 @@ from polars_ec.reports.intervals import (
     KINKED,
     LOW,
     CostFeatures,
-    CountFeatures,
     DecisionFeatures,
     Family,
-    LossFeatures,
     OneVsRestFeatures,
     Value,
+    ValueFeatures,
 )
 from polars_ec.reports.models import (
     AGAINST_REST,
@@ -84,9 +83,8 @@ def group_columns(model: Model, names: Sequence[str], layout: ReportLayout) -> C
         return _metric(name, moved, reference, "_at_prior") if is_moved(name, model) else {}
 
     metrics = _with_priors(names, lambda name: _metric(name, model, in_group), at_prior, model, layout)
-    return _laid_out(
-        model, metrics, {"class_prior": pack_prior(in_group.prior)}, _counts(model, in_group), layout, model.prefix
-    )
+    prior = {"class_prior": pack_prior(in_group.prior)}
+    return _laid_out(model, metrics, prior, _counts(model, in_group), layout, model.prefix)
 
 
 def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout) -> Columns:
@@ -103,9 +101,8 @@ def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout
     in_group = report_sums(model, None)
     metrics = _with_priors(names, lambda name: value(name, model, None), at_prior, model, layout)
     counts = value(CONFUSION, model, None) if layout.usual else {}
-    return _laid_out(
-        model, metrics, {"class_prior": in_group.aggregated(in_group.shares)}, counts, layout, model.prefix
-    )
+    prior = {"class_prior": in_group.aggregated(in_group.shares)}
+    return _laid_out(model, metrics, prior, counts, layout, model.prefix)
 
 
 def multiclass_value(name: str, model: Model, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
@@ -121,16 +118,15 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
     """The sums with those of each class against the rest."""
     columns: dict[str, pl.Expr] = {}
     for model in models:
+        moved = model.at_prior
         if is_multiclass(model):
             columns[model.prefix + OWN] = report_sums(model, None).against_rest()
             if options.prior.stated:
-                moved = model.at_prior
-                stated = stated_vector(moved, options)
-                columns[model.prefix + AT_PRIOR] = report_sums(moved, stated).against_rest()
+                reference_sums = report_sums(moved, stated_vector(moved, options))
+                columns[model.prefix + AT_PRIOR] = reference_sums.against_rest()
             continue
         columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
         if options.prior.stated:
-            moved = model.at_prior
             reference = ClassSums(moved, stated_prior(moved, options))
             columns |= one_class_columns(reference, model.prefix + AT_PRIOR, weighed=True)
     return sums.with_columns(**columns)
@@ -233,7 +229,7 @@ def _against_rest(
     return _laid_out(model, metrics, {"class_prior": in_group.prior[1]}, counts, layout, in_group.prefix)
 
 
-def value_against_rest(name: str, sums: OneVsRest) -> pl.Expr:
+def value_against_rest(name: str, sums: Sums) -> pl.Expr:
     """A metric of one class against the rest."""
     return decision_value(name, sums, Arguments(CostMatrix.zero_one(2)))
 
@@ -242,9 +238,7 @@ def is_moved_of_class(name: str, model: Model, reference: OneVsRest) -> bool:
     """Whether a stated prior moves the metric of one class against the rest."""
     if name in (*CELLS, CONFUSION):
         return False
-    return model.moved is not None or reference.is_moved(
-        lambda sums: decision_value(name, sums, Arguments(CostMatrix.zero_one(2)))
-    )
+    return model.moved is not None or reference.is_moved(lambda sums: value_against_rest(name, sums))
 
 
 def is_moved(name: str, model: Model) -> bool:
@@ -378,7 +372,7 @@ def families_of(model: Model, names: Sequence[str], layout: ReportLayout) -> Ite
     with_limits = [name for name in names if has_limits(name)]
     kinked = f"{model.prefix}{KINKED}" if "nec" in with_limits else None
     values = {name: _value(name, model, None) for name in with_limits}
-    yield Family(CountFeatures(model), [], fewest=f"{model.prefix}{FEWEST}")
+    yield Family(ValueFeatures(model), [], fewest=f"{model.prefix}{FEWEST}")
     yield from _families(model, values, "", kinked)
     if layout.options.prior.stated:
         of = model.at_prior
@@ -397,10 +391,13 @@ def _value(name: str, model: Model, stated: Options | None) -> pl.Expr:
 def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: str | None = None) -> Iterator[Family]:
     """By what the metrics are made of."""
     layers = [] if is_multiclass(model) else [own_priors(model)]
-    estimates = {name: _estimate(model, name, suffix, value) for name, value in values.items()}
+    costs, estimates = model.rows.costs, dict[str, Value]()
+    for name, value in values.items():
+        width = costs.n_classes if name.startswith("class_") else None
+        estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs)
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
-        yield Family(LossFeatures(model, loss), of_loss, layers)
+        yield Family(ValueFeatures(model, [loss]), of_loss, layers)
     by_cost = BY_COST if model.rows.row_costs is not None else ()
     decisions = [name for name in values if name not in (*by_cost, *SCORING_RULES)]
     for features, decided in (
@@ -411,12 +408,6 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
         if decided:
             of_these = [estimates[name] for name in decided]
             yield Family(features, of_these, layers, kinked if "nec" in decided else None)
-
-
-def _estimate(model: Model, name: str, suffix: str, value: pl.Expr) -> Value:
-    costs = model.rows.costs
-    width = costs.n_classes if name.startswith("class_") else None
-    return Value(f"{model.prefix}{name}{suffix}", name, value, width, costs)
 
 
 def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout) -> Iterator[Family]:

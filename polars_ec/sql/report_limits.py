@@ -84,7 +84,7 @@ class ReportLimits:
             return
         yield "ec_metrics", self._table_of_metrics
         # Keys of groups rather than aggregates: to DataFusion the largest of -inf is a number.
-        taken = {name: name for name in self._taken}
+        taken = {name: name for name in (*self.shown, "ec_small")}
         groups = keys | {"ec_metric": "ec_metric"} | taken
         grouped = ", ".join(groups)
         priors = {f"ec_q{i}": f"ec_q{i}" for i in (0, 1)} if self.stated else {}
@@ -104,10 +104,6 @@ class ReportLimits:
             yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
         by_group = f" GROUP BY {', '.join(keys | taken)}"
         yield "ec_limits", select(keys | taken | self._taken_together, "{source}") + by_group
-
-    @property
-    def _taken(self) -> list[str]:
-        return [*self.shown, "ec_small"]
 
     def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
         return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
@@ -230,7 +226,7 @@ class ReportLimits:
         (_, fp), (fn, _) = self.costs.values
         if name == KINK:
             e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
-            return portable(MacroFormulas({}).of("_constants_apart", {"e": e}), self.writer)
+            return self._of("_constants_apart", e=e)
         cells = {cell: f"ec_{cell}" for cell in ("n0", "n1", "p0", "p1", *CELLS)}
         losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
@@ -559,7 +555,8 @@ class ReportQuery:
             "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
             "small": f"ec_n < {self.min_rows}",
         }
-        return {name: plain.get(name) or self._metric(name) for name in self.columns if not _is_of_limits(name)}
+        of_limits = ("nec_kinked", _LOW, _HIGH)
+        return {name: plain.get(name) or self._metric(name) for name in self.columns if not name.endswith(of_limits)}
 
     def _metric(self, name: str) -> str:
         prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
@@ -600,7 +597,3 @@ class ReportQuery:
             name = metric.name + (AT_PRIOR if metric.at_prior else "")
             columns[f"{name}{_LOW}"], columns[f"{name}{_HIGH}"] = f"ec_low_{i}", f"ec_high_{i}"
         return {quoted(name): columns[name] for name in self.columns}
-
-
-def _is_of_limits(name: str) -> bool:
-    return name == "nec_kinked" or name.endswith((_LOW, _HIGH))
