@@ -178,4 +178,11 @@ __all__ = [
 
 def __dir__() -> list[str]:
     """What users take from here, for completion: not the modules, whose names are near those of the functions."""
-    return sorted([*__all__, "__version__"])
+    return sorted([*__all__, "__version__", "plot", "spark"])
+
+
+def __getattr__(name: str) -> object:
+    # Imported here, for the names of a package are those of its users.
+    from polars_ec.arguments.keywords import did_you_mean
+
+    raise AttributeError(f"polars_ec has no {name!r}: {did_you_mean(name, __all__)}".rstrip(": "), name=name)

@@ -31,6 +31,7 @@ AT_THE_CALL = [
     ({"cost_fp": float("nan")}, "cost_fp=nan"),
     ({"threshold": float("nan")}, "threshold=nan"),
     ({"threshold": "0.5"}, "threshold='0.5'"),
+    ({"threshold": "best"}, "min_expected_cost"),
     ({"prior": 1.5}, "1.5"),
     ({"prior": -0.1}, "-0.1"),
     ({"prior": True}, "True"),
@@ -340,3 +341,28 @@ def test_many_classes_are_named_in_short() -> None:
         log.ec.validate("q", "y", classes=["a", *(f"c{i}" for i in range(99))])
     with pytest.raises(ValueError, match=r"^classes=\['c0', .*'c5', \.\.\.\] lists 99 classes, and there are 100$"):
         log.select(ec.nec("q", "y", classes=[f"c{i}" for i in range(99)]))
+
+
+@pytest.mark.parametrize(
+    ("theirs", "ours"),
+    [
+        ("log_loss", "cross_entropy"),
+        ("roc_auc", "auc_roc"),
+        ("brier_score", "brier"),
+        ("confusion_matrix", "confusion"),
+        ("tpr", "recall"),
+    ],
+)
+def test_names_of_scikit_learn_lead_to_ours(theirs: str, ours: str) -> None:
+    with pytest.raises(AttributeError, match=f"did you mean {ours}"):
+        getattr(ec, theirs)
+    for asked in (LOG.ec.report, LOG.ec.compare):
+        with pytest.raises(ValueError, match=f"did you mean {ours}"):
+            asked("p", "y", metrics=[theirs])
+    with pytest.raises(ec.SketchError, match=f"did you mean {ours}"):
+        LOG.ec.sketch("p", "y").evaluate(theirs)
+
+
+def test_names_that_are_nobodys_are_errors() -> None:
+    with pytest.raises(AttributeError, match="no 'xyz'"):
+        getattr(ec, "xyz")

@@ -56,6 +56,10 @@ def test_each_export_stands_on_one_api_page() -> None:
     assert classes == set(INNER)
     wanted = [*exports(), *(f"{name}.{member}" for name in classes for member in members(name))]
     assert sorted(described()) == sorted(wanted)
+    # Also those that no page shows, for `help`.
+    for name in classes:
+        for member in members(name) | INNER[name]:
+            assert inspect.getdoc(getattr(getattr(ec, name), member)), f"{name}.{member}"
 
 
 def test_exports_are_those_of_the_package_and_the_charts() -> None:

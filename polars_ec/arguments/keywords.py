@@ -82,12 +82,42 @@ def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) ->
             )
 
 
+# What scikit-learn and others call the metrics.
+_OTHER_NAMES = {
+    "accuracy_score": "accuracy",
+    "auc": "auc_roc",
+    "average_precision_score": "average_precision",
+    "balanced_accuracy_score": "balanced_accuracy",
+    "brier_score": "brier",
+    "brier_score_loss": "brier",
+    "calibration_error": "ece",
+    "confusion_matrix": "confusion",
+    "expected_calibration_error": "ece",
+    "f1_score": "f1",
+    "fbeta_score": "fbeta",
+    "log_loss": "cross_entropy",
+    "logloss": "cross_entropy",
+    "matthews_corrcoef": "mcc",
+    "ppv": "precision",
+    "precision_score": "precision",
+    "recall_score": "recall",
+    "roc_auc": "auc_roc",
+    "roc_auc_score": "auc_roc",
+    "sensitivity": "recall",
+    "tnr": "specificity",
+    "tpr": "recall",
+    "youden": "informedness",
+}
+
+
 def did_you_mean(name: str, known: Iterable[str]) -> str:
     """The one of the known names that may be meant, as a question; nothing where none is near."""
     # Imported here, for only errors need it.
     import difflib
 
     names = list(known)
+    if _OTHER_NAMES.get(name) in names:
+        return f"did you mean {_OTHER_NAMES[name]}? "
     turned = [other for other in names if sorted(other.split("_")) == sorted(name.split("_"))]
     near = turned or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean {near[0]}? " if near else ""
@@ -157,6 +187,11 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, r
     constant = {name: cost for name, cost in costs.items() if not isinstance(cost, pl.Expr)}
     CostMatrix.binary(**constant)
     threshold = numbers["threshold"]
+    if isinstance(keywords["threshold"], str) and keywords["threshold"] == "best":
+        raise ValueError(
+            "threshold='best' would be a column: leave threshold= out for the decisions that cost least given the posteriors, or see "
+            "min_expected_cost for the best threshold in hindsight; for a column of this name pass pl.col('best')"
+        )
     return Options(
         scale=scale,
         prior=EMPIRICAL if keywords["prior"] is None else parse_prior(keywords["prior"]),

@@ -241,7 +241,10 @@ def calibration_loss(
     options = cast("CalibrationLossOptions", read_options)
     check_loss(rule, training, score_type_of(options), options.get("prior"))
     if (training == "cv") != (folds is not None):
-        raise ValueError("training='cv' and folds= go together: folds=5, fold_by=key")
+        raise ValueError(
+            "training='cv' needs folds=, and no other training has them: pass folds=5 and fold_by='user_id', the column that keeps "
+            "related rows in one fold, or training='test' to fit and judge on the same rows"
+        )
     lazy = as_lazy(frame)
     options = _with_counted_prior(lazy, score, label, options)
     lazy, checked = with_prior_column(lazy, parse_options(options))

@@ -207,7 +207,9 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
 def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
     """The column `fold` that the keywords ask for; with strata, even within each."""
     if folds is None or key is None:
-        raise ValueError("folds= and fold_by= go together: how many folds, and the key of the rows that they are by")
+        raise ValueError(
+            "pass both folds=5 and fold_by='user_id', the column that keeps related rows in one fold (a row number if rows are independent)"
+        )
     return stratified_fold(key, strata, folds) if strata else fold(key, folds)
 
 

@@ -57,6 +57,7 @@ class Cells:
 
     @property
     def keys(self) -> list[str]:
+        """The group columns."""
         return [name for name in self.frame.columns if name not in self.grid.columns]
 
     @property

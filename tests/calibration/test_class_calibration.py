@@ -310,7 +310,7 @@ def test_errors() -> None:
     log = simulated(30, 3, 7)
     with pytest.raises(ValueError, match="calibrator='pav' is of one score a row"):
         log.ec.calibrate("q", "y", "pav")
-    with pytest.raises(ValueError, match="'cv' and folds= go together"):
+    with pytest.raises(ValueError, match="training='cv' needs folds="):
         log.ec.calibration_loss("q", "y")
     with pytest.raises(ValueError, match="training='train' is neither"):
         log.ec.calibration_loss("q", "y", training="train")
@@ -318,7 +318,7 @@ def test_errors() -> None:
         log.ec.calibration_loss("q", "y", "accuracy", training="test")
     with pytest.raises(SketchError, match="calibration by 'g', which is not a group column"):
         log.ec.calibration_loss("q", "y", training=log.ec.calibrate("q", "y", by="g"))
-    with pytest.raises(ValueError, match="folds= and fold_by= go together"):
+    with pytest.raises(ValueError, match="pass both folds=5 and fold_by="):
         log.ec.calibrate("q", "y", folds=3)
 
 

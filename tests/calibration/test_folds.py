@@ -111,7 +111,7 @@ def test_folds_that_cannot_be() -> None:
     for folds in (1, 1001, 2.5, True, None):
         with pytest.raises(ValueError, match="folds="):
             log.ec.sketch("p", "y", folds=folds, fold_by="x")
-    with pytest.raises(ValueError, match="go together"):
+    with pytest.raises(ValueError, match="pass both folds=5"):
         log.ec.sketch("p", "y", folds=5)
     with pytest.raises(ValueError, match="has a column 'fold'"):
         log.ec.sketch("p", "y", by="fold", folds=5, fold_by="g")
