@@ -4,6 +4,8 @@
 a method there, and a DuckDB macro (`ec.register(connection)`), with one spelling.
 """
 
+import typing as _typing
+
 from polars_ec import plot as plot
 from polars_ec import spark as spark
 from polars_ec.api import namespaces as namespaces
@@ -181,8 +183,11 @@ def __dir__() -> list[str]:
     return sorted([*__all__, "__version__", "plot", "spark"])
 
 
-def __getattr__(name: str) -> object:
-    # Imported here, for the names of a package are those of its users.
-    from polars_ec.arguments.keywords import did_you_mean
+# A type checker is to say of such a name that there is none.
+if not _typing.TYPE_CHECKING:
 
-    raise AttributeError(f"polars_ec has no {name!r}: {did_you_mean(name, __all__)}".rstrip(": "), name=name)
+    def __getattr__(name: str) -> object:
+        # Imported here, for the names of a package are those of its users.
+        from polars_ec.arguments.keywords import did_you_mean
+
+        raise AttributeError(f"polars_ec has no {name!r}: {did_you_mean(name, __all__)}".rstrip(": "), name=name)
