@@ -188,12 +188,12 @@ CREATE OR REPLACE MACRO ec._report_groups(merged) AS TABLE
 
 -- Values --------------------------------------------------------------------------------------------------------------
 
--- Lists of one, of which formulas are; none where there are wrong rows, or some have no decision.
-CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
-    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0}];
-CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
+-- Of what formulas are; none where there are wrong rows, or some have no decision.
+CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS {
+    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0};
+CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS {'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0};
 CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
-    SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
+    SELECT *, ec._costs_of_cell(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cell(at_prior, _ec_fn, _ec_fp) AS prior_errors
     FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
                  CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
@@ -218,8 +218,8 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_nec(own_errors) AS nec,
     CASE WHEN ec._low_end(ends, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
     ec._value_of_nec(prior_errors) AS nec_at_prior,
-    ec._mean_over_entropy(log_losses) AS nce, ec._mean_over_entropy(prior_log_losses) AS nce_at_prior,
-    ec._mean_over_spread(briers) AS nbs, ec._mean_over_spread(prior_briers) AS nbs_at_prior,
+    ec._loss_over_entropy(log_losses) AS nce, ec._loss_over_entropy(prior_log_losses) AS nce_at_prior,
+    ec._loss_over_spread(briers) AS nbs, ec._loss_over_spread(prior_briers) AS nbs_at_prior,
     ec._value_of_precision(own) AS precision, ec._value_of_precision(at_prior) AS precision_at_prior,
     ec._value_of_f1(own) AS f1, ec._value_of_f1(at_prior) AS f1_at_prior,
     ec._value_of_recall(own) AS recall,
@@ -238,8 +238,8 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_lr_minus(own) AS lr_minus,
     ec._value_of_precision_gain(own) AS precision_gain, ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
     ec._value_of_recall_gain(own) AS recall_gain, ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
-    ec._mean_loss(log_losses) AS cross_entropy, ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior,
-    ec._mean_loss(briers) AS brier, ec._mean_loss(prior_briers) AS brier_at_prior,
+    ec._loss_of(log_losses) AS cross_entropy, ec._loss_of(prior_log_losses) AS cross_entropy_at_prior,
+    ec._loss_of(briers) AS brier, ec._loss_of(prior_briers) AS brier_at_prior,
     class_prior,
     _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
     _ec_total AS total,
