@@ -118,10 +118,11 @@ CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cos
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
 (type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight);
+CREATE OR REPLACE MACRO ec._costs_of_cell(c, cost_fn, cost_fp) AS {
+    'm1': CAST(cost_fn AS DOUBLE) * ec._r10(c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(c),
+    'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': c['p1'], 'p0': c['p0']};
 CREATE OR REPLACE MACRO ec._costs_of_cells(cells, cost_fn, cost_fp) AS
-    list_transform(cells, lambda _c: {
-        'm1': CAST(cost_fn AS DOUBLE) * ec._r10(_c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(_c),
-        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']});
+    list_transform(cells, lambda _c: ec._costs_of_cell(_c, cost_fn, cost_fp));
 CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._costs_of_cells(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), cost_fn, cost_fp),
 (kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -189,13 +190,12 @@ CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * C
 CREATE OR REPLACE MACRO ec._f_of(hits, misses, alarms, of_misses, of_alarms) AS
     CASE WHEN hits > 0 THEN hits / (hits + of_misses * misses + of_alarms * alarms)
          WHEN misses + alarms > 0 THEN 0e0 END;
-CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
-    list_transform(cells, lambda _c: ec._f_of(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r10(_c)),
-                                              ec._term(_c['p0'], ec._r01(_c)), of_misses, of_alarms))[1];
+CREATE OR REPLACE MACRO ec._fbeta(c, of_misses, of_alarms) AS
+    ec._f_of(ec._term(c['p1'], ec._r11(c)), ec._term(c['p1'], ec._r10(c)), ec._term(c['p0'], ec._r01(c)), of_misses, of_alarms);
 CREATE OR REPLACE MACRO ec.fbeta(cells, beta) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
-         THEN ec._fbeta(cells, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
-CREATE OR REPLACE MACRO ec.f1(cells) AS ec._fbeta(cells, 0.5e0, 0.5e0);
+         THEN list_transform(cells, lambda _c: ec._fbeta(_c, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))))[1] END;
+CREATE OR REPLACE MACRO ec.f1(cells) AS list_transform(cells, lambda _c: ec._fbeta(_c, 0.5e0, 0.5e0))[1];
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;

@@ -97,11 +97,11 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
               WHEN 'lr_minus' THEN ec._value_of_lr_minus(cells)
               WHEN 'precision_gain' THEN ec._value_of_precision_gain(cells)
               WHEN 'recall_gain' THEN ec._value_of_recall_gain(cells)
-              WHEN 'cross_entropy' THEN ec._mean_loss(losses)
-              WHEN 'nce' THEN ec._mean_over_entropy(losses)
-              WHEN 'brier' THEN ec._mean_loss(losses)
-              WHEN 'nbs' THEN ec._mean_over_spread(losses)
-              ELSE list_transform(errors, lambda _e: ec._constants_apart(_e))[1] END;
+              WHEN 'cross_entropy' THEN ec._loss_of(losses)
+              WHEN 'nce' THEN ec._loss_over_entropy(losses)
+              WHEN 'brier' THEN ec._loss_of(losses)
+              WHEN 'nbs' THEN ec._loss_over_spread(losses)
+              ELSE ec._constants_apart(errors) END;
 
 -- Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -119,10 +119,10 @@ CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABL
            ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
            ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
     FROM (
-        SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cells(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
+        SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cell(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
         FROM (
-            SELECT *, [{'n1': n1, 'n0': n0, 'tn': y00, 'fp': y01, 'fn': y10, 'tp': y11, 'p1': p1, 'p0': p0}] AS cells,
-                   [{'m1': ec._ratio(y11, n1), 'm0': ec._ratio(y01, n0), 'p1': p1, 'p0': p0}] AS losses
+            SELECT *, {'n1': n1, 'n0': n0, 'tn': y00, 'fp': y01, 'fn': y10, 'tp': y11, 'p1': p1, 'p0': p0} AS cells,
+                   {'m1': ec._ratio(y11, n1), 'm0': ec._ratio(y01, n0), 'p1': p1, 'p0': p0} AS losses
             FROM (
                 SELECT *, CASE WHEN at_prior THEN _ec_p1 ELSE ec._share(n1, n0) END AS p1,
                        CASE WHEN at_prior THEN _ec_p0 ELSE ec._share(n0, n1) END AS p0

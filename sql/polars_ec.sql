@@ -1230,10 +1230,11 @@ CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cos
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, CAST(score_type AS VARCHAR), weight),
 (type, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._sum_error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, NULL, weight);
+CREATE OR REPLACE MACRO ec._costs_of_cell(c, cost_fn, cost_fp) AS {
+    'm1': CAST(cost_fn AS DOUBLE) * ec._r10(c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(c),
+    'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': c['p1'], 'p0': c['p0']};
 CREATE OR REPLACE MACRO ec._costs_of_cells(cells, cost_fn, cost_fp) AS
-    list_transform(cells, lambda _c: {
-        'm1': CAST(cost_fn AS DOUBLE) * ec._r10(_c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(_c),
-        'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': _c['p1'], 'p0': _c['p0']});
+    list_transform(cells, lambda _c: ec._costs_of_cell(_c, cost_fn, cost_fp));
 CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._costs_of_cells(ec._cells_of_costs(kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), cost_fn, cost_fp),
 (kind, score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1246,8 +1247,8 @@ CREATE OR REPLACE MACRO ec._expected_cost(score, label, costs "NULL", cost_fn, c
     list_transform(ec._error_costs(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
-CREATE OR REPLACE MACRO ec._value_of_expected_cost(errors) AS
-    list_transform(errors, lambda _c: ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']))[1];
+CREATE OR REPLACE MACRO ec._value_of_expected_cost(c) AS
+    ec._term(c['p1'], c['m1']) + ec._term(c['p0'], c['m0']);
 CREATE OR REPLACE MACRO ec.expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._expected_cost(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1260,9 +1261,9 @@ CREATE OR REPLACE MACRO ec._nec(score, label, costs "NULL", cost_fn, cost_fp, pr
                                                 least(ec._term(_c['p1'], _c['a1']), ec._term(_c['p0'], _c['a0']))))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._normalized(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'cost'));
-CREATE OR REPLACE MACRO ec._value_of_nec(errors) AS
-    list_transform(errors, lambda _c: ec._ratio(ec._term(_c['p1'], _c['m1']) + ec._term(_c['p0'], _c['m0']),
-                                                least(ec._term(_c['p1'], _c['a1']), ec._term(_c['p0'], _c['a0']))))[1];
+CREATE OR REPLACE MACRO ec._value_of_nec(c) AS
+    ec._ratio(ec._term(c['p1'], c['m1']) + ec._term(c['p0'], c['m0']),
+                                                least(ec._term(c['p1'], c['a1']), ec._term(c['p0'], c['a0'])));
 CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._nec(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1274,8 +1275,8 @@ CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
-CREATE OR REPLACE MACRO ec._value_of_error_rate(cells) AS
-    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_error_rate(c) AS
+    ec._term(c['p1'], ec._r10(c)) + ec._term(c['p0'], ec._r01(c));
 CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1287,8 +1288,8 @@ CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_f
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
-CREATE OR REPLACE MACRO ec._value_of_accuracy(cells) AS
-    list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_accuracy(c) AS
+    ec._term(c['p1'], ec._r11(c)) + ec._term(c['p0'], ec._r00(c));
 CREATE OR REPLACE MACRO ec.accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1300,8 +1301,8 @@ CREATE OR REPLACE MACRO ec._balanced_error_rate(score, label, costs "NULL", cost
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'error'));
-CREATE OR REPLACE MACRO ec._value_of_balanced_error_rate(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, (ec._r10(_c) + ec._r01(_c)) / 2))[1];
+CREATE OR REPLACE MACRO ec._value_of_balanced_error_rate(c) AS
+    ec._with_prior(c, (ec._r10(c) + ec._r01(c)) / 2);
 CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_error_rate(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1313,8 +1314,8 @@ CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_f
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._balanced(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, 'hit'));
-CREATE OR REPLACE MACRO ec._value_of_balanced_accuracy(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1];
+CREATE OR REPLACE MACRO ec._value_of_balanced_accuracy(c) AS
+    ec._with_prior(c, (ec._r11(c) + ec._r00(c)) / 2);
 CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1354,8 +1355,8 @@ COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the s
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
-CREATE OR REPLACE MACRO ec._value_of_precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._value_of_precision(c) AS
+    ec._ratio(ec._term(c['p1'], ec._r11(c)), ec._term(c['p1'], ec._r11(c)) + ec._term(c['p0'], ec._r01(c)));
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1363,8 +1364,8 @@ CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
 COMMENT ON MACRO ec.precision IS 'Share of the positive decisions that are right; with `prior`, the calibrated precision. Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).';
-CREATE OR REPLACE MACRO ec._value_of_recall(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_recall(c) AS
+    ec._with_prior(c, ec._r11(c));
 CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1372,8 +1373,8 @@ CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn :=
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
 COMMENT ON MACRO ec.recall IS 'Share of the positive class that is decided positive (sensitivity); priors do not move it. Higher is better; in [0, 1]. R_11 = TP / N_1.';
-CREATE OR REPLACE MACRO ec._value_of_specificity(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_specificity(c) AS
+    ec._with_prior(c, ec._r00(c));
 CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1381,8 +1382,8 @@ CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
 COMMENT ON MACRO ec.specificity IS 'Share of the negative class that is decided negative; priors do not move it. Higher is better; in [0, 1]. R_00 = TN / N_0.';
-CREATE OR REPLACE MACRO ec._value_of_fpr(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_fpr(c) AS
+    ec._with_prior(c, ec._r01(c));
 CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1390,8 +1391,8 @@ CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];
 COMMENT ON MACRO ec.fpr IS 'False positive rate: share of the negative class that is decided positive. Lower is better; in [0, 1]. R_01 = FP / N_0.';
-CREATE OR REPLACE MACRO ec._value_of_fnr(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._r10(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_fnr(c) AS
+    ec._with_prior(c, ec._r10(c));
 CREATE OR REPLACE MACRO ec.fnr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r10(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1405,33 +1406,32 @@ CREATE OR REPLACE MACRO ec._odds_share(x) AS 1 / (1 + 1 / (CAST(x AS DOUBLE) * C
 CREATE OR REPLACE MACRO ec._f_of(hits, misses, alarms, of_misses, of_alarms) AS
     CASE WHEN hits > 0 THEN hits / (hits + of_misses * misses + of_alarms * alarms)
          WHEN misses + alarms > 0 THEN 0e0 END;
-CREATE OR REPLACE MACRO ec._fbeta(cells, of_misses, of_alarms) AS
-    list_transform(cells, lambda _c: ec._f_of(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r10(_c)),
-                                              ec._term(_c['p0'], ec._r01(_c)), of_misses, of_alarms))[1];
+CREATE OR REPLACE MACRO ec._fbeta(c, of_misses, of_alarms) AS
+    ec._f_of(ec._term(c['p1'], ec._r11(c)), ec._term(c['p1'], ec._r10(c)), ec._term(c['p0'], ec._r01(c)), of_misses, of_alarms);
 CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
-         THEN ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END,
+         THEN list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))))[1] END,
 (score DOUBLE[], label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
-         THEN ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END,
+         THEN list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))))[1] END,
 (score BOOLEAN, label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
-         THEN ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))) END;
+         THEN list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))))[1] END;
 COMMENT ON MACRO ec.fbeta IS 'F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
-CREATE OR REPLACE MACRO ec._value_of_f1(cells) AS
-    ec._fbeta(cells, 0.5e0, 0.5e0);
+CREATE OR REPLACE MACRO ec._value_of_f1(c) AS
+    ec._fbeta(c, 0.5e0, 0.5e0);
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, 0.5e0, 0.5e0))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0),
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, 0.5e0, 0.5e0))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    ec._fbeta(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), 0.5e0, 0.5e0);
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, 0.5e0, 0.5e0))[1];
 COMMENT ON MACRO ec.f1 IS 'Harmonic mean of precision and recall; with `prior`, the calibrated one. Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).';
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
-CREATE OR REPLACE MACRO ec._value_of_informedness(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
+CREATE OR REPLACE MACRO ec._value_of_informedness(c) AS
+    ec._with_prior(c, ec._rate_difference(c));
 CREATE OR REPLACE MACRO ec.informedness(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1442,8 +1442,8 @@ COMMENT ON MACRO ec.informedness IS 'How much more often positives than negative
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
-CREATE OR REPLACE MACRO ec._value_of_lr_plus(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
+CREATE OR REPLACE MACRO ec._value_of_lr_plus(c) AS
+    ec._with_prior(c, ec._ratio_or_inf(ec._r11(c), ec._r01(c)));
 CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1451,8 +1451,8 @@ CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn :
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
 COMMENT ON MACRO ec.lr_plus IS 'Likelihood ratio of a positive decision; priors do not move it. Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.';
-CREATE OR REPLACE MACRO ec._value_of_lr_minus(cells) AS
-    list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
+CREATE OR REPLACE MACRO ec._value_of_lr_minus(c) AS
+    ec._with_prior(c, ec._ratio_or_inf(ec._r10(c), ec._r00(c)));
 CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1460,8 +1460,8 @@ CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn 
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 COMMENT ON MACRO ec.lr_minus IS 'Likelihood ratio of a negative decision; priors do not move it. Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.';
-CREATE OR REPLACE MACRO ec._value_of_precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+CREATE OR REPLACE MACRO ec._value_of_precision_gain(c) AS
+    CASE WHEN c['p1'] > 0 AND c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(c), ec._r11(c)) END;
 CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1469,9 +1469,9 @@ CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, co
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
 COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
-CREATE OR REPLACE MACRO ec._value_of_recall_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
-        THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
+CREATE OR REPLACE MACRO ec._value_of_recall_gain(c) AS
+    CASE WHEN c['p0'] > 0 AND c['n0'] > 0 AND (c['p1'] > 0 OR ec._r11(c) > 0)
+        THEN 1 - c['p1'] / c['p0'] * ec._ratio_or_inf(ec._r10(c), ec._r11(c)) END;
 CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
         THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1],
@@ -1689,8 +1689,8 @@ CREATE OR REPLACE MACRO ec._square(t) AS
     CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc is for as many decisions as classes: filter the rows that are decided for a class, '
                                              || 'or take nec, which takes any number') IS NULL
          ELSE true END;
-CREATE OR REPLACE MACRO ec._value_of_mcc(cells) AS
-    list_transform(cells, lambda _c: ec._phi(_c))[1];
+CREATE OR REPLACE MACRO ec._value_of_mcc(c) AS
+    ec._phi(c);
 CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._phi(_c))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1761,18 +1761,18 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type
         lambda _g: invoke(lambda _p: {'e': ec._expect(_p, ec._each_mean(_g['n'], _g['s'])), 'p': _p},
                           ec._class_priors(_g['n'], _g['low'], _g['high'])));
 
-CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
+-- Of losses l of one group, and of a list of one.
+CREATE OR REPLACE MACRO ec._loss_of(l) AS ec._term(l['p1'], l['m1']) + ec._term(l['p0'], l['m0']);
+CREATE OR REPLACE MACRO ec._mean_loss(losses) AS list_transform(losses, lambda _l: ec._loss_of(_l))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
 -- priors, for p has lost their digits.
 CREATE OR REPLACE MACRO ec._nats(p, others) AS
     CASE WHEN p = 0 THEN 0e0 WHEN p > 0.5 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
-CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
-                                               ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];
-CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
+CREATE OR REPLACE MACRO ec._loss_over_entropy(l) AS ec._ratio(ec._loss_of(l), ec._nats(l['p1'], l['p0']) + ec._nats(l['p0'], l['p1']));
+CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS list_transform(losses, lambda _l: ec._loss_over_entropy(_l))[1];
+CREATE OR REPLACE MACRO ec._loss_over_spread(l) AS ec._ratio(ec._loss_of(l), l['p1'] * l['p0']);
+CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS list_transform(losses, lambda _l: ec._loss_over_spread(_l))[1];
 -- 1 - P_i without loss of digits.
 CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
 CREATE OR REPLACE MACRO ec._expected_loss(losses) AS list_transform(losses, lambda _l: _l['e'])[1];
@@ -3217,11 +3217,11 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
               WHEN 'lr_minus' THEN ec._value_of_lr_minus(cells)
               WHEN 'precision_gain' THEN ec._value_of_precision_gain(cells)
               WHEN 'recall_gain' THEN ec._value_of_recall_gain(cells)
-              WHEN 'cross_entropy' THEN ec._mean_loss(losses)
-              WHEN 'nce' THEN ec._mean_over_entropy(losses)
-              WHEN 'brier' THEN ec._mean_loss(losses)
-              WHEN 'nbs' THEN ec._mean_over_spread(losses)
-              ELSE list_transform(errors, lambda _e: ec._constants_apart(_e))[1] END;
+              WHEN 'cross_entropy' THEN ec._loss_of(losses)
+              WHEN 'nce' THEN ec._loss_over_entropy(losses)
+              WHEN 'brier' THEN ec._loss_of(losses)
+              WHEN 'nbs' THEN ec._loss_over_spread(losses)
+              ELSE ec._constants_apart(errors) END;
 
 -- Gradients -----------------------------------------------------------------------------------------------------------
 
@@ -3239,10 +3239,10 @@ CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABL
            ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
            ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11
     FROM (
-        SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cells(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
+        SELECT *, coalesce(ec._value_of(name, cells, ec._costs_of_cell(cells, _ec_fn, _ec_fp), losses), CAST('nan' AS DOUBLE)) AS value
         FROM (
-            SELECT *, [{'n1': n1, 'n0': n0, 'tn': y00, 'fp': y01, 'fn': y10, 'tp': y11, 'p1': p1, 'p0': p0}] AS cells,
-                   [{'m1': ec._ratio(y11, n1), 'm0': ec._ratio(y01, n0), 'p1': p1, 'p0': p0}] AS losses
+            SELECT *, {'n1': n1, 'n0': n0, 'tn': y00, 'fp': y01, 'fn': y10, 'tp': y11, 'p1': p1, 'p0': p0} AS cells,
+                   {'m1': ec._ratio(y11, n1), 'm0': ec._ratio(y01, n0), 'p1': p1, 'p0': p0} AS losses
             FROM (
                 SELECT *, CASE WHEN at_prior THEN _ec_p1 ELSE ec._share(n1, n0) END AS p1,
                        CASE WHEN at_prior THEN _ec_p0 ELSE ec._share(n0, n1) END AS p0
@@ -3522,11 +3522,14 @@ CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) A
 (kind, cost, cost_fn, cost_fp) AS
     ec._fail('cost_fn and cost_fp of a report are numbers: costs of each row are for SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
 
--- [P0, P1] as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row.
-CREATE OR REPLACE MACRO ec._least_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
-(kind, prior) AS [min(ec._p0(prior)), min(ec._p1(prior))];
-CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
-(kind, prior) AS [max(ec._prior0(prior)), max(ec._prior1(prior))];
+-- P0 and P1 as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row. Numbers, for
+-- the least of many lists takes as long as all the sums.
+CREATE OR REPLACE MACRO ec._least_prior(kind "NULL", checked, unchecked) AS CASE WHEN kind IS NULL THEN checked END,
+(kind, checked, unchecked) AS min(unchecked);
+CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", checked) AS CASE WHEN kind IS NULL THEN checked END,
+(kind, checked) AS max(checked);
+CREATE OR REPLACE MACRO ec._one_pair(least0, greatest0, least1, greatest1) AS
+    least0 = greatest0 AND least1 = greatest1 AND least0 >= 0 AND least1 >= 0 AND abs(least0 + least1 - 1) <= 1e-6;
 
 CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
     CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
@@ -3596,8 +3599,10 @@ CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cos
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
            count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
-           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
-           ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
+           ec._least_prior(ec._column_type(prior, NULL), ec._prior0(prior), ec._p0(prior)) AS "ec: least0",
+           ec._greatest_prior(ec._column_type(prior, NULL), ec._prior0(prior)) AS "ec: greatest0",
+           ec._least_prior(ec._column_type(prior, NULL), ec._prior1(prior), ec._p1(prior)) AS "ec: least1",
+           ec._greatest_prior(ec._column_type(prior, NULL), ec._prior1(prior)) AS "ec: greatest1",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fn, cost_fp) AS "ec: fn",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fp, cost_fn, cost_fp) AS "ec: fp",
            ec._amount_of_all("ec: weight", weight) AS "ec: x all",
@@ -3628,8 +3633,8 @@ CREATE OR REPLACE MACRO ec._report_sums(cells, groups, total) AS TABLE
     SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
            sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
            sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
-           min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
-           any_value("ec: fp") AS _ec_fp,
+           min(COLUMNS('^ec: (least.)$')) AS '_ec_\1', max(COLUMNS('^ec: (greatest.)$')) AS '_ec_\1',
+           any_value("ec: fn") AS _ec_fn, any_value("ec: fp") AS _ec_fp,
            sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
            sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
     FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
@@ -3643,25 +3648,25 @@ CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
     SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM ec._report_sums(cells, groups, total);
 -- Without clusters a unit is a group.
 CREATE OR REPLACE MACRO ec._report_merged(units) AS TABLE
-    SELECT _ec_id, _ec_total, _ec_key, min(_ec_least) AS _ec_least, max(_ec_greatest) AS _ec_greatest,
+    SELECT _ec_id, _ec_total, _ec_key, min(COLUMNS('^_ec_least.$')), max(COLUMNS('^_ec_greatest.$')),
            any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
            sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
            sum(COLUMNS('_[01]$'))
     FROM query_table(units) GROUP BY ALL;
 CREATE OR REPLACE MACRO ec._report_groups(merged) AS TABLE
     SELECT *, _ec_invalid = 0 AND ec._addable(all_0 + all_1) AS _ec_right, _ec_undecided = 0 AS _ec_decided,
-           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_0(_ec_least) END AS _ec_p0,
-           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_1(_ec_least) END AS _ec_p1
-    FROM query_table(merged);
+           CASE WHEN stated THEN _ec_least0 END AS _ec_p0, CASE WHEN stated THEN _ec_least1 END AS _ec_p1
+    FROM (SELECT *, all_0 + all_1 > 0 AND ec._one_pair(_ec_least0, _ec_greatest0, _ec_least1, _ec_greatest1) AS stated
+          FROM query_table(merged));
 
 -- Values --------------------------------------------------------------------------------------------------------------
 
--- Lists of one, of which formulas are; none where there are wrong rows, or some have no decision.
-CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
-    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0}];
-CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
+-- Of what formulas are; none where there are wrong rows, or some have no decision.
+CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS {
+    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0};
+CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS {'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0};
 CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
-    SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
+    SELECT *, ec._costs_of_cell(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cell(at_prior, _ec_fn, _ec_fp) AS prior_errors
     FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
                  CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
@@ -3690,14 +3695,14 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_nec(prior_errors) AS nec_at_prior,
         ec._low_end(ends, 'nec_at_prior') AS nec_at_prior_ci_low,
         ec._high_end(ends, 'nec_at_prior') AS nec_at_prior_ci_high,
-    ec._mean_over_entropy(log_losses) AS nce,
+    ec._loss_over_entropy(log_losses) AS nce,
         ec._low_end(ends, 'nce') AS nce_ci_low,
-        ec._high_end(ends, 'nce') AS nce_ci_high, ec._mean_over_entropy(prior_log_losses) AS nce_at_prior,
+        ec._high_end(ends, 'nce') AS nce_ci_high, ec._loss_over_entropy(prior_log_losses) AS nce_at_prior,
         ec._low_end(ends, 'nce_at_prior') AS nce_at_prior_ci_low,
         ec._high_end(ends, 'nce_at_prior') AS nce_at_prior_ci_high,
-    ec._mean_over_spread(briers) AS nbs,
+    ec._loss_over_spread(briers) AS nbs,
         ec._low_end(ends, 'nbs') AS nbs_ci_low,
-        ec._high_end(ends, 'nbs') AS nbs_ci_high, ec._mean_over_spread(prior_briers) AS nbs_at_prior,
+        ec._high_end(ends, 'nbs') AS nbs_ci_high, ec._loss_over_spread(prior_briers) AS nbs_at_prior,
         ec._low_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_low,
         ec._high_end(ends, 'nbs_at_prior') AS nbs_at_prior_ci_high,
     ec._value_of_precision(own) AS precision,
@@ -3772,14 +3777,14 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
         ec._high_end(ends, 'recall_gain') AS recall_gain_ci_high, ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
         ec._low_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_low,
         ec._high_end(ends, 'recall_gain_at_prior') AS recall_gain_at_prior_ci_high,
-    ec._mean_loss(log_losses) AS cross_entropy,
+    ec._loss_of(log_losses) AS cross_entropy,
         ec._low_end(ends, 'cross_entropy') AS cross_entropy_ci_low,
-        ec._high_end(ends, 'cross_entropy') AS cross_entropy_ci_high, ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior,
+        ec._high_end(ends, 'cross_entropy') AS cross_entropy_ci_high, ec._loss_of(prior_log_losses) AS cross_entropy_at_prior,
         ec._low_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_low,
         ec._high_end(ends, 'cross_entropy_at_prior') AS cross_entropy_at_prior_ci_high,
-    ec._mean_loss(briers) AS brier,
+    ec._loss_of(briers) AS brier,
         ec._low_end(ends, 'brier') AS brier_ci_low,
-        ec._high_end(ends, 'brier') AS brier_ci_high, ec._mean_loss(prior_briers) AS brier_at_prior,
+        ec._high_end(ends, 'brier') AS brier_ci_high, ec._loss_of(prior_briers) AS brier_at_prior,
         ec._low_end(ends, 'brier_at_prior') AS brier_at_prior_ci_low,
         ec._high_end(ends, 'brier_at_prior') AS brier_at_prior_ci_high,
     class_prior,
@@ -3887,7 +3892,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'a6fb116e9cf0df4d12dfa0f7d0da15c633e5b9ed908ae3ba62c37e14fd7f21bb', count(*),
+    SELECT concat_ws('-', '907ec8b6984802f539127a7f2bd6d2a792c44611bf7116ea82a47a255bf5d1fb', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

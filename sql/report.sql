@@ -54,11 +54,14 @@ CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) A
 (kind, cost, cost_fn, cost_fp) AS
     ec._fail('cost_fn and cost_fp of a report are numbers: costs of each row are for SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
 
--- [P0, P1] as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row.
-CREATE OR REPLACE MACRO ec._least_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
-(kind, prior) AS [min(ec._p0(prior)), min(ec._p1(prior))];
-CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", prior) AS CASE WHEN kind IS NULL THEN ec._prior_pair(prior) END,
-(kind, prior) AS [max(ec._prior0(prior)), max(ec._prior1(prior))];
+-- P0 and P1 as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row. Numbers, for
+-- the least of many lists takes as long as all the sums.
+CREATE OR REPLACE MACRO ec._least_prior(kind "NULL", checked, unchecked) AS CASE WHEN kind IS NULL THEN checked END,
+(kind, checked, unchecked) AS min(unchecked);
+CREATE OR REPLACE MACRO ec._greatest_prior(kind "NULL", checked) AS CASE WHEN kind IS NULL THEN checked END,
+(kind, checked) AS max(checked);
+CREATE OR REPLACE MACRO ec._one_pair(least0, greatest0, least1, greatest1) AS
+    least0 = greatest0 AND least1 = greatest1 AND least0 >= 0 AND least1 >= 0 AND abs(least0 + least1 - 1) <= 1e-6;
 
 CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
     CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
@@ -128,8 +131,10 @@ CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cos
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
            count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
-           ec._least_prior(ec._column_type(prior, NULL), prior) AS "ec: least",
-           ec._greatest_prior(ec._column_type(prior, NULL), prior) AS "ec: greatest",
+           ec._least_prior(ec._column_type(prior, NULL), ec._prior0(prior), ec._p0(prior)) AS "ec: least0",
+           ec._greatest_prior(ec._column_type(prior, NULL), ec._prior0(prior)) AS "ec: greatest0",
+           ec._least_prior(ec._column_type(prior, NULL), ec._prior1(prior), ec._p1(prior)) AS "ec: least1",
+           ec._greatest_prior(ec._column_type(prior, NULL), ec._prior1(prior)) AS "ec: greatest1",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fn, cost_fp) AS "ec: fn",
            ec._constant_cost(ec._column_type(cost_fn, cost_fp), cost_fp, cost_fn, cost_fp) AS "ec: fp",
            ec._amount_of_all("ec: weight", weight) AS "ec: x all",
@@ -160,8 +165,8 @@ CREATE OR REPLACE MACRO ec._report_sums(cells, groups, total) AS TABLE
     SELECT _ec_total, CASE WHEN NOT _ec_total THEN _ec_key END AS _ec_key, "ec: bucket" AS _ec_bucket,
            sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
            sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
-           min("ec: least") AS _ec_least, max("ec: greatest") AS _ec_greatest, any_value("ec: fn") AS _ec_fn,
-           any_value("ec: fp") AS _ec_fp,
+           min(COLUMNS('^ec: (least.)$')) AS '_ec_\1', max(COLUMNS('^ec: (greatest.)$')) AS '_ec_\1',
+           any_value("ec: fn") AS _ec_fn, any_value("ec: fp") AS _ec_fp,
            sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
            sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
     FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
@@ -175,25 +180,25 @@ CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
     SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM ec._report_sums(cells, groups, total);
 -- Without clusters a unit is a group.
 CREATE OR REPLACE MACRO ec._report_merged(units) AS TABLE
-    SELECT _ec_id, _ec_total, _ec_key, min(_ec_least) AS _ec_least, max(_ec_greatest) AS _ec_greatest,
+    SELECT _ec_id, _ec_total, _ec_key, min(COLUMNS('^_ec_least.$')), max(COLUMNS('^_ec_greatest.$')),
            any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
            sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
            sum(COLUMNS('_[01]$'))
     FROM query_table(units) GROUP BY ALL;
 CREATE OR REPLACE MACRO ec._report_groups(merged) AS TABLE
     SELECT *, _ec_invalid = 0 AND ec._addable(all_0 + all_1) AS _ec_right, _ec_undecided = 0 AS _ec_decided,
-           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_0(_ec_least) END AS _ec_p0,
-           CASE WHEN all_0 + all_1 > 0 AND _ec_least = _ec_greatest THEN ec._stated_1(_ec_least) END AS _ec_p1
-    FROM query_table(merged);
+           CASE WHEN stated THEN _ec_least0 END AS _ec_p0, CASE WHEN stated THEN _ec_least1 END AS _ec_p1
+    FROM (SELECT *, all_0 + all_1 > 0 AND ec._one_pair(_ec_least0, _ec_greatest0, _ec_least1, _ec_greatest1) AS stated
+          FROM query_table(merged));
 
 -- Values --------------------------------------------------------------------------------------------------------------
 
--- Lists of one, of which formulas are; none where there are wrong rows, or some have no decision.
-CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS [{
-    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0}];
-CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS [{'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0}];
+-- Of what formulas are; none where there are wrong rows, or some have no decision.
+CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS {
+    'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0};
+CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS {'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0};
 CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
-    SELECT *, ec._costs_of_cells(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cells(at_prior, _ec_fn, _ec_fp) AS prior_errors
+    SELECT *, ec._costs_of_cell(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cell(at_prior, _ec_fn, _ec_fp) AS prior_errors
     FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
                  CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,
@@ -218,8 +223,8 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_nec(own_errors) AS nec,
     CASE WHEN ec._low_end(ends, 'nec') IS NOT NULL THEN coalesce(_ec_kinked, false) END AS nec_kinked,
     ec._value_of_nec(prior_errors) AS nec_at_prior,
-    ec._mean_over_entropy(log_losses) AS nce, ec._mean_over_entropy(prior_log_losses) AS nce_at_prior,
-    ec._mean_over_spread(briers) AS nbs, ec._mean_over_spread(prior_briers) AS nbs_at_prior,
+    ec._loss_over_entropy(log_losses) AS nce, ec._loss_over_entropy(prior_log_losses) AS nce_at_prior,
+    ec._loss_over_spread(briers) AS nbs, ec._loss_over_spread(prior_briers) AS nbs_at_prior,
     ec._value_of_precision(own) AS precision, ec._value_of_precision(at_prior) AS precision_at_prior,
     ec._value_of_f1(own) AS f1, ec._value_of_f1(at_prior) AS f1_at_prior,
     ec._value_of_recall(own) AS recall,
@@ -238,8 +243,8 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_lr_minus(own) AS lr_minus,
     ec._value_of_precision_gain(own) AS precision_gain, ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
     ec._value_of_recall_gain(own) AS recall_gain, ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
-    ec._mean_loss(log_losses) AS cross_entropy, ec._mean_loss(prior_log_losses) AS cross_entropy_at_prior,
-    ec._mean_loss(briers) AS brier, ec._mean_loss(prior_briers) AS brier_at_prior,
+    ec._loss_of(log_losses) AS cross_entropy, ec._loss_of(prior_log_losses) AS cross_entropy_at_prior,
+    ec._loss_of(briers) AS brier, ec._loss_of(prior_briers) AS brier_at_prior,
     class_prior,
     _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
     _ec_total AS total,

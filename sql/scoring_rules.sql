@@ -37,18 +37,18 @@ CREATE OR REPLACE MACRO ec._losses_vector(score, label, prior "NULL", score_type
         lambda _g: invoke(lambda _p: {'e': ec._expect(_p, ec._each_mean(_g['n'], _g['s'])), 'p': _p},
                           ec._class_priors(_g['n'], _g['low'], _g['high'])));
 
-CREATE OR REPLACE MACRO ec._mean_loss(losses) AS
-    list_transform(losses, lambda _l: ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']))[1];
+-- Of losses l of one group, and of a list of one.
+CREATE OR REPLACE MACRO ec._loss_of(l) AS ec._term(l['p1'], l['m1']) + ec._term(l['p0'], l['m0']);
+CREATE OR REPLACE MACRO ec._mean_loss(losses) AS list_transform(losses, lambda _l: ec._loss_of(_l))[1];
 
 -- What the prior itself scores: entropy, and the Brier score of the prior as a posterior. -ln(p) near 1 is made of the other
 -- priors, for p has lost their digits.
 CREATE OR REPLACE MACRO ec._nats(p, others) AS
     CASE WHEN p = 0 THEN 0e0 WHEN p > 0.5 THEN p * ec._minus_log1m(others) ELSE -p * ln(p) END;
-CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']),
-                                               ec._nats(_l['p1'], _l['p0']) + ec._nats(_l['p0'], _l['p1'])))[1];
-CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS
-    list_transform(losses, lambda _l: ec._ratio(ec._term(_l['p1'], _l['m1']) + ec._term(_l['p0'], _l['m0']), _l['p1'] * _l['p0']))[1];
+CREATE OR REPLACE MACRO ec._loss_over_entropy(l) AS ec._ratio(ec._loss_of(l), ec._nats(l['p1'], l['p0']) + ec._nats(l['p0'], l['p1']));
+CREATE OR REPLACE MACRO ec._mean_over_entropy(losses) AS list_transform(losses, lambda _l: ec._loss_over_entropy(_l))[1];
+CREATE OR REPLACE MACRO ec._loss_over_spread(l) AS ec._ratio(ec._loss_of(l), l['p1'] * l['p0']);
+CREATE OR REPLACE MACRO ec._mean_over_spread(losses) AS list_transform(losses, lambda _l: ec._loss_over_spread(_l))[1];
 -- 1 - P_i without loss of digits.
 CREATE OR REPLACE MACRO ec._others(p, i) AS list_sum(list_transform(p, lambda _y, _j: CASE WHEN _j = i THEN 0 ELSE _y END));
 CREATE OR REPLACE MACRO ec._expected_loss(losses) AS list_transform(losses, lambda _l: _l['e'])[1];

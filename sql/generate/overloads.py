@@ -4,7 +4,7 @@ By hand a public macro has its formulas and the names of its parameters. From th
 the parameters, an overload for a BOOLEAN score where that may be a decision, and its comment where the file has none.
 
 A metric of decisions is one formula of `cells`, as `ec.recall(cells)` in decisions.sql, or of what `errors` cost, as `ec.nec(errors)`:
-all overloads follow, and `ec._value_of_recall(cells)`, the formula itself, for cells that no row has made. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
+all overloads follow, and `ec._value_of_recall(c)`, the formula itself, for the cells of one group, not in a list. One for costs of any shape has a second formula, of the classes' mean `cost`, `error` or `hit`, as
 `ec.accuracy(cells)` with `(hit)`. One of the counts and priors of any number of classes is of their `table`, as `ec.macro_f1(table)` in
 averages.sql; where it has a formula of `cells` too, that is for single scores.
 
@@ -46,7 +46,8 @@ _COUNTS = ("n_rows", "n_missing", "n_invalid", "class_prior")
 _MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.([a-z]\w*)(\(.*?);$", re.MULTILINE | re.DOTALL)
 _OVERLOAD = re.compile(r"^\((.*?)\) AS\s+(.*?)(?:,\n(?=\()|\Z)", re.MULTILINE | re.DOTALL)
 _REPORT_TABLE = re.compile(r"^CREATE OR REPLACE MACRO ec\._report_table\(.*?;$", re.MULTILINE | re.DOTALL)
-_VALUE = re.compile(r"ec\._(?:value_of|mean)_\w+\(\w+\) AS (\w+)")
+_VALUE = re.compile(r"ec\._(?:value_of_|loss_)\w+\(\w+\) AS (\w+)")
+_OF_ONE = re.compile(r"list_transform\((?:cells|errors), lambda _c: (.*)\)\[1\]", re.DOTALL)
 _ARGUMENTS = "score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight"
 _MATRIX = "ec._vector_costs(costs, cost_fn, cost_fp)"
 
@@ -95,13 +96,21 @@ def _statements(name: str, by_hand: Sequence[tuple[str, str]], function: Callabl
         names = ", ".join(p for p in parameters if p not in ("score", "pos_label", "classes"))
         private, of_number, of_list = _of_scores(name, by_hand)
         if by_hand[0][0] in ("cells", "errors"):
-            private.append(_create(f"_value_of_{name}", dict(by_hand[:1])))
+            private.append(_create(f"_value_of_{name}", {"c": _of_one(by_hand[0][1])}))
         overloads = {f"score DOUBLE, {names}": of_number, f"score DOUBLE[], {names}": of_list}
     if "label" in parameters and ("threshold" in parameters or name in _COUNTS):
         head, formula = next(iter(overloads.items()))
         decided = _put("score", "ec._boolean_decision(score, score_type)", formula)
         overloads[_put("DOUBLE", "BOOLEAN", head)] = decided
     return [*private, _create(name, {_with_defaults(head, parameters): body for head, body in overloads.items()})]
+
+
+def _of_one(formula: str) -> str:
+    """A formula of cells, or of what errors cost, without the list of one: within a lambda each CASE copies the cells for its branches."""
+    of_list = _OF_ONE.fullmatch(formula)
+    if of_list is None:
+        raise ValueError(f"not a formula of one group's cells: {formula}")
+    return _put("_c", "c", of_list[1])
 
 
 def _of_scores(name: str, by_hand: Sequence[tuple[str, str]]) -> tuple[list[str], str, str]:

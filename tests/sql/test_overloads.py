@@ -18,15 +18,16 @@ def expanded(by_hand: str) -> list[str]:
 
 
 def test_a_formula_of_cells() -> None:
-    assert expanded("CREATE OR REPLACE MACRO ec.recall(cells) AS ec._of(cells, '_cells');\n") == [
-        "CREATE OR REPLACE MACRO ec._value_of_recall(cells) AS",
-        "    ec._of(cells, '_cells');",
+    of_list = "lambda _c: ec._of(_c, '_cells'))[1]"
+    assert expanded(f"CREATE OR REPLACE MACRO ec.recall(cells) AS list_transform(cells, {of_list};\n") == [
+        "CREATE OR REPLACE MACRO ec._value_of_recall(c) AS",
+        "    ec._of(c, '_cells');",
         f"CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, {DEFAULTS}) AS",
-        f"    ec._of(ec._binary_cells(score, {GIVEN}), '_cells'),",
+        f"    list_transform(ec._binary_cells(score, {GIVEN}), {of_list},",
         f"(score DOUBLE[], label, {DEFAULTS}) AS",
-        f"    ec._of(ec._binary_cells_vector(score, {GIVEN}), '_cells'),",
+        f"    list_transform(ec._binary_cells_vector(score, {GIVEN}), {of_list},",
         f"(score BOOLEAN, label, {DEFAULTS}) AS",
-        f"    ec._of(ec._binary_cells({DECISION}, {GIVEN}), '_cells');",
+        f"    list_transform(ec._binary_cells({DECISION}, {GIVEN}), {of_list};",
     ]
 
 
