@@ -23,7 +23,7 @@ PACKAGE = "polars_ec"
 
 GOALS: dict[str, float] = {
     # 40,500 once the house was built; and what intervals that cover and warnings that say why took since.
-    "lines": 40_750,
+    "lines": 40_700,
     "files": 175,
     "most code lines in a file": 700,
     "floors": 12,
