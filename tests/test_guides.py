@@ -13,7 +13,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from tests.support.cli import invoke
+from tests.support.cli import invoke, run_script
 
 ROOT = Path(__file__).parent.parent
 GUIDES = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "guides").glob("*.md"))}
@@ -32,7 +32,7 @@ class Runner:
         self.connection, self.macros = duckdb.connect(), macros
 
     def __call__(self, language: str, code: str) -> str:
-        return {"python": self.python, "sql": self.sql, "sh": self.commands}[language](code)
+        return {"python": self.python, "sql": self.sql, "sh": self.commands, "bash": self.script}[language](code)
 
     def python(self, code: str) -> str:
         printed = io.StringIO()
@@ -56,10 +56,18 @@ class Runner:
     def commands(self, code: str) -> str:
         printed = ""
         for line in code.replace("\\\n", "").splitlines():
+            if line.startswith("bash "):
+                printed += run_script(line, bin_folder=Path("bin").absolute()).stdout
+                continue
             name, *arguments = shlex.split(line)
             assert name == "polars-ec"
             printed += invoke(*arguments).output
         return printed
+
+    def script(self, code: str) -> str:
+        """Save it under the name that the guide uses."""
+        Path("nightly.sh").write_text(code, "utf-8")
+        return ""
 
 
 @pytest.mark.quick("cho*.md", "com*.md", "med*.md", "sql.md")

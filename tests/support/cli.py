@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 import tempfile
@@ -36,6 +37,24 @@ def process(*args, **keywords):
 def python(code, *args, **keywords):
     options = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": ROOT, **keywords}
     return subprocess.run([sys.executable, "-c", code, *map(str, args)], check=False, **options)
+
+
+def write_program(path, code):
+    """An executable file, for scripts that find it by PATH."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!{sys.executable}\n{code}", "utf-8")
+    path.chmod(0o755)
+
+
+def run_script(script, *args, bin_folder, **variables):
+    """Run a script of bash that finds `polars-ec` in a folder; the variables are those of its environment."""
+    write_program(
+        bin_folder / "polars-ec",
+        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom polars_ec_command import main\nmain()\n",
+    )
+    environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", **variables}
+    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment}
+    return subprocess.run(["bash", "-c", script, "bash", *args], check=False, **options)
 
 
 def report(*args):
