@@ -159,11 +159,11 @@ def test_what_has_no_limits_is_shown_without():
     table = pl.DataFrame({"k": ["a", "b", "c"], "x": [0.25, 10.5, None]}).with_columns(
         x_ci_low=pl.Series([0.125, None, None], dtype=pl.Float64), x_ci_high=pl.Series([0.5, None, None]), y_ci_low=1.0
     )
-    assert as_text(table, 2, names=1).splitlines() == [
-        "k                   x  y_ci_low",
-        "a   0.25 [0.12, 0.50]      1.00",
-        "b  10.50 [-, -]            1.00",
-        "c      -                   1.00",
+    assert as_text(table, names=1).splitlines() == [
+        "k                         x  y_ci_low",
+        "a   0.2500 [0.1250, 0.5000]    1.0000",
+        "b  10.5000 [-, -]              1.0000",
+        "c        -                     1.0000",
     ]
 
 
