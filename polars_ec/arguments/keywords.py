@@ -187,11 +187,6 @@ def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, r
     constant = {name: cost for name, cost in costs.items() if not isinstance(cost, pl.Expr)}
     CostMatrix.binary(**constant)
     threshold = numbers["threshold"]
-    if isinstance(keywords["threshold"], str) and keywords["threshold"] == "best":
-        raise ValueError(
-            "threshold='best' would be a column: leave threshold= out for the decisions that cost least given the posteriors, or see "
-            "min_expected_cost for the best threshold in hindsight; for a column of this name pass pl.col('best')"
-        )
     return Options(
         scale=scale,
         prior=EMPIRICAL if keywords["prior"] is None else parse_prior(keywords["prior"]),
@@ -222,6 +217,11 @@ def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
         raise ValueError(
             f"{what}={shown} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
             f"row, such as ec.nec(score, label, {what}=...), or the report"
+        )
+    if isinstance(value, str) and (what, value) == ("threshold", "best"):
+        raise ValueError(
+            "threshold='best' would be a column: leave threshold= out for the decisions that cost least given the posteriors, or see "
+            "min_expected_cost for the best threshold in hindsight; for a column of this name pass pl.col('best')"
         )
     return as_expr(value, what)
 

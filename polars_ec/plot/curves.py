@@ -587,10 +587,8 @@ def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.Lay
     left, right = (sigmoid((pl.col("bin") + i) / resolution) for i in (0, 1))
     base = alt.Chart(table.select("group", "n", low=end - pl.col("n"), high=end, x=left, right=right))
     most = table.group_by("bin").agg(pl.col("n").sum())["n"].max()
-    x, y = (
-        Axis("Posterior"),
-        Axis("Rows", 0, most if isinstance(most, int) and most else 1, {"format": "~s", "tickCount": 3}),
-    )
+    x = Axis("Posterior")
+    y = Axis("Rows", 0, most if isinstance(most, int) and most else 1, {"format": "~s", "tickCount": 3})
     up = {"y": y.y("low:Q"), "y2": alt.Y2("high:Q"), "color": colour(shown.names, shown.rest, shown.title)}
     numbers = {"Rows": "n", "Posterior from": "x", "to": "right"}
     bars = base.mark_bar(binSpacing=0).encode(x.x(), x2=alt.X2("right:Q"), tooltip=tooltip(shown, numbers), **up)

@@ -376,8 +376,8 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
 def _one_row_per_class(rows: pl.LazyFrame, n_classes: int, models: Sequence[int]) -> pl.LazyFrame:
     targets = pl.concat_list(pl.lit(k, dtype=pl.Int16) for k in range(n_classes))
     tall = rows.with_columns(targets.alias(TARGET)).explode(TARGET, *(_column(_SCORE, m) for m in models))
-    in_target = (_of(m, _INDEX) == pl.col(TARGET) for m in models)
+    indices = {_column(_INDEX, m): _of(m, _INDEX) for m in models}
+    in_target = {name: (index == pl.col(TARGET)).cast(pl.Int16) for name, index in indices.items()}
     return tall.with_columns(
-        pl.when(_of(m, _INDEX) >= 0).then(is_target.cast(pl.Int16)).otherwise(_of(m, _INDEX)).alias(_column(_INDEX, m))
-        for m, is_target in enumerate(in_target)
+        pl.when(index >= 0).then(in_target[name]).otherwise(index).alias(name) for name, index in indices.items()
     )

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from tests.benchmarks.case import THRESHOLD, Query
 from tests.benchmarks.queries import HAND_WRITTEN, REPORT
-from tests.benchmarks.sketch_folder import command_line
+from tests.benchmarks.sketch_folder import command_line, write_files
 
 if TYPE_CHECKING:
     import polars as pl
 
-N_FILES, N_DAYS = 40, 90
+N_FILES = 40
 
 
 def _log(n_groups: int, rows_per_group: int, n_classes: int = 2) -> pl.DataFrame:
@@ -35,7 +35,6 @@ def _log(n_groups: int, rows_per_group: int, n_classes: int = 2) -> pl.DataFrame
 
 def over(paths: list[str], n_classes: int) -> Query:
     """NEC of vectors over each of four groups, beside every row."""
-
     import polars_ec as ec
 
     log = _log(4, 2_500, n_classes)
@@ -70,7 +69,6 @@ def vectors(paths: list[str], as_list: bool) -> Query:
 
 def abstain(paths: list[str], *, decided: bool) -> Query:
     """Three metrics of vectors with a decision to abstain, in one select; or of decisions that are made first."""
-
     import polars_ec as ec
 
     costs = ec.CostMatrix.zero_one(3, abstain=0.2)
@@ -194,12 +192,7 @@ def main() -> None:
         )
         log.ec.sketch("score", "label", by=["segment", "day"]).write_parquet(Path(folder) / "days.parquet")
         return
-    logs = Path(folder) / "logs"
-    logs.mkdir()
-    n_rows = pl.scan_parquet(paths).select(pl.len()).collect().item()
-    for i in range(N_FILES):
-        start, stop = n_rows * i // N_FILES, n_rows * (i + 1) // N_FILES
-        pl.scan_parquet(paths).slice(start, stop - start).sink_parquet(logs / f"log-{i}.parquet")
+    write_files(paths, Path(folder) / "logs", N_FILES)
 
 
 if __name__ == "__main__":

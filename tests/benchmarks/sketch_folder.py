@@ -21,20 +21,25 @@ def command_line(*arguments: str) -> None:
             raise
 
 
-def main() -> None:
+def write_files(paths: list[str], folder: Path, number: int) -> None:
+    """The rows of a log in so many files of equal length."""
     import polars as pl
 
+    log = pl.scan_parquet(paths)
+    n_rows = log.select(pl.len()).collect().item()
+    folder.mkdir()
+    for i in range(number):
+        start, stop = n_rows * i // number, n_rows * (i + 1) // number
+        log.slice(start, stop - start).sink_parquet(folder / f"log-{i}.parquet")
+
+
+def main() -> None:
     parser = argparse.ArgumentParser(description="Make the folder.")
     parser.add_argument("folder", type=Path)
     parser.add_argument("paths", nargs="+")
     arguments = parser.parse_args()
-    log = pl.scan_parquet(arguments.paths)
-    n_rows = log.select(pl.len()).collect().item()
     logs = arguments.folder / "logs"
-    logs.mkdir()
-    for i in range(N_SKETCHES):
-        start, stop = n_rows * i // N_SKETCHES, n_rows * (i + 1) // N_SKETCHES
-        log.slice(start, stop - start).sink_parquet(logs / f"log-{i}.parquet")
+    write_files(arguments.paths, logs, N_SKETCHES)
     columns = ("--score", "score", "--label", "label", "--by", "segment", "--time", "ts", "--every", "1h")
     command_line("sketch", str(logs), "--out", str(arguments.folder / "sketches"), *columns, "--quiet")
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 import subprocess
-import sys
 from datetime import date, datetime, timedelta
 
 import numpy as np
@@ -17,7 +15,7 @@ import polars_ec as ec  # noqa: F401  (registers the namespace)
 from polars_ec.sketches import cells as cells_module
 from polars_ec.sketches import windows
 from polars_ec.sketches.cells import in_blocks
-from tests.support.cli import ROOT, fails, invoke, sketch, typed
+from tests.support.cli import ROOT, fails, invoke, run_script, sketch, typed, write_program
 
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
 DAYS = ("--every", "1d", "--window", "7")
@@ -295,21 +293,11 @@ def script_of_the_page():
     return script
 
 
-def program(path, code):
-    path.write_text(f"#!{sys.executable}\n{code}")
-    path.chmod(0o755)
-
-
 @pytest.mark.slow
 def test_the_daily_job_reads_one_day_and_judges_the_last_28(tmp_path):
     rng = np.random.default_rng(3)
     (tmp_path / "logs").mkdir()
-    (tmp_path / "bin").mkdir()
-    program(
-        tmp_path / "bin" / "polars-ec",
-        f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom polars_ec_command import main\nmain()\n",
-    )
-    program(
+    write_program(
         tmp_path / "bin" / "date",
         "import datetime as dt, os, sys\n"
         "today, ago = dt.date.fromisoformat(os.environ['TODAY']), int(sys.argv[2].split()[0])\n"
@@ -326,13 +314,10 @@ def test_the_daily_job_reads_one_day_and_judges_the_last_28(tmp_path):
         score = 1 / (1 + np.exp(1 - 2 * sign * late - rng.normal(size=n)))
         days[day] = pl.DataFrame(columns).with_columns(p=score, ts=datetime(day.year, day.month, day.day, 9))
         days[day].write_parquet(tmp_path / "logs" / f"{day}.parquet")
-    path = f"{tmp_path / 'bin'}:{os.environ['PATH']}"
 
     def run(today):
-        environment = {**os.environ, "PATH": path, "LOGS": str(tmp_path), "TODAY": today}
-        return subprocess.run(
-            ["bash", "-c", script_of_the_page()], env=environment, capture_output=True, text=True, check=False
-        )
+        variables = {"LOGS": str(tmp_path), "TODAY": today}
+        return run_script(script_of_the_page(), bin_folder=tmp_path / "bin", stderr=subprocess.PIPE, **variables)
 
     def made():
         return {file.name: file.stat().st_mtime_ns for file in (tmp_path / "sketches").glob("*.parquet")}

@@ -46,15 +46,15 @@ def write_program(path, code):
     path.chmod(0o755)
 
 
-def run_script(script, *args, bin_folder, **variables):
+def run_script(script, *, bin_folder, stderr=subprocess.STDOUT, **variables):
     """Run a script of bash that finds `polars-ec` in a folder; the variables are those of its environment."""
     write_program(
         bin_folder / "polars-ec",
         f"import sys\nsys.path.insert(0, {str(ROOT)!r})\nfrom polars_ec_command import main\nmain()\n",
     )
     environment = {**os.environ, "PATH": f"{bin_folder}:{os.environ['PATH']}", **variables}
-    options = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True, "env": environment}
-    return subprocess.run(["bash", "-c", script, "bash", *args], check=False, **options)
+    options = {"stdout": subprocess.PIPE, "stderr": stderr, "text": True, "env": environment}
+    return subprocess.run(["bash", "-c", script], check=False, **options)
 
 
 def report(*args):
