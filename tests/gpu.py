@@ -1,6 +1,6 @@
 """Which reports and metrics Polars' GPU engine takes, and whether its values are those of the CPU: `python -m tests.gpu`.
 
-By hand, where there is a GPU; docs/gpu.md says what is known without. Exit code 1: a query failed or differs; 2: no GPU engine.
+By hand, where there is a GPU; docs/integrations/gpu.md says what is known without. Exit code 1: a query failed or differs; 2: no GPU engine.
 """
 
 from __future__ import annotations

@@ -26,8 +26,15 @@ PAGES = {
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 }
 # Those whose code is run here; tests/test_guides.py runs the guides and tutorials, tests/test_gallery.py the gallery.
-# tests/dbt/test_page.py runs docs/dbt.md.
-ELSEWHERE = ("README.md", "docs/dbt.md", "docs/gallery.md", "docs/index.md", "docs/tutorial.md", "docs/tutorial-sql.md")
+# tests/dbt/test_page.py runs docs/integrations/dbt.md.
+ELSEWHERE = (
+    "README.md",
+    "docs/integrations/dbt.md",
+    "docs/gallery.md",
+    "docs/index.md",
+    "docs/tutorial/python.md",
+    "docs/tutorial/sql.md",
+)
 RUN = [page for page in PAGES if page not in ELSEWHERE and "/guides/" not in page]
 README = PAGES["README.md"]
 METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES) | set(WITHOUT_MACRO)
@@ -90,7 +97,7 @@ def test_first_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of
     assert Path("report.html").exists()
 
 
-@pytest.mark.quick("docs/[dg]*.md", "docs/intervals.md", "docs/lakes.md", "docs/metrics.md", "docs/s[kp]*.md")
+@pytest.mark.quick("docs/explanation/*.md", "docs/integrations/*.md", "docs/reference/[dgms]*.md")
 @pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")])
 def test_python_blocks(page: str, example_log, macros_at_hand) -> None:
     text = "\n".join(blocks(page, "python"))
@@ -98,7 +105,7 @@ def test_python_blocks(page: str, example_log, macros_at_hand) -> None:
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test)
     assert result.attempted > 2
     assert result.failed == 0
-    assert "log" not in text or "[example log](index.md#the-example-log)" in PAGES[page]
+    assert "log" not in text or "[example log](../index.md#the-example-log)" in PAGES[page]
 
 
 def test_no_python_is_left_out() -> None:
@@ -137,7 +144,9 @@ def test_the_query_for_the_macros(name: str, file_of_macros: Path) -> None:
         assert file_of_macros.name == name
         connection = duckdb.connect(file_of_macros, read_only=True)
     (query,) = (
-        block for block in blocks("docs/sql.md", "sql") if block.startswith("SELECT DISTINCT ON (function_name)")
+        block
+        for block in blocks("docs/reference/sql.md", "sql")
+        if block.startswith("SELECT DISTINCT ON (function_name)")
     )
     rows = connection.execute(query).fetchall()
     names = [name for name, _, _ in rows]
@@ -192,7 +201,7 @@ def test_options_exist() -> None:
     help_texts = "".join(
         invoke(*command, "--help").output for command in ([], ["report"], ["compare"], ["drift"], ["sketch"])
     )
-    named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/command-line.md"] + PAGES["docs/gates.md"]))
+    named = set(re.findall(r"`(--[a-z-]+)", PAGES["docs/reference/command-line.md"] + PAGES["docs/reference/gates.md"]))
     assert len(named) > 8
     assert {option for option in named if not re.search(rf"{option}\b", help_texts)} == set()
 
@@ -243,7 +252,7 @@ def test_paths_exist() -> None:
 
 
 def test_the_tables_name_every_metric() -> None:
-    tables = "".join(re.findall(r"^\| .*\n", PAGES["docs/metrics.md"].split("## Formulas")[1], re.MULTILINE))
+    tables = "".join(re.findall(r"^\| .*\n", PAGES["docs/reference/metrics.md"].split("## Formulas")[1], re.MULTILINE))
     assert set(re.findall(r"`([a-z_0-9]+)(?:\(|`)", tables)) >= METRICS
 
 
@@ -252,7 +261,9 @@ def test_the_readme_stays_short() -> None:
 
 
 def test_the_ranking_metrics_without_a_prior() -> None:
-    (sentence,) = re.findall(r"^(.*) do not depend on the class prior", PAGES["docs/metrics.md"], re.MULTILINE)
+    (sentence,) = re.findall(
+        r"^(.*) do not depend on the class prior", PAGES["docs/reference/metrics.md"], re.MULTILINE
+    )
     assert set(re.findall(r"`(\w+)`", sentence)) == {
         name for name, options in RANKING.items() if "prior" not in options
     }

@@ -1,4 +1,4 @@
-"""`python -m tests.gpu`, with functions that stand in for the GPU engine; and docs/gpu.md has each metric once."""
+"""`python -m tests.gpu`, with functions that stand in for the GPU engine; and docs/integrations/gpu.md has each metric once."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import polars_ec as ec
 from tests import gpu
 from tests.support.cases import METRICS, ROW_FUNCTIONS
 
-PAGE = (Path(__file__).parent.parent / "docs" / "gpu.md").read_text("utf-8")
+PAGE = (Path(__file__).parent.parent / "docs/integrations/gpu.md").read_text("utf-8")
 # What Polars 1.44.2 raised, word for word, of a plan that cudf-polars 26.10.2 does not take, and where there is no driver.
 UNSUPPORTED = (
     "'cuda' conversion failed: NotImplementedError: (\"Query execution with GPU not possible: unsupported operations.\\n"

@@ -16,8 +16,11 @@ import pytest
 from tests.support.cli import invoke, run_script
 
 ROOT = Path(__file__).parent.parent
-GUIDES = {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "guides").glob("*.md"))}
-GUIDES |= {path.name: path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("tutorial*.md"))}
+DOCS = ROOT / "docs"
+GUIDES = {
+    path.relative_to(DOCS).as_posix(): path.read_text("utf-8")
+    for path in [*sorted(DOCS.glob("guides/*.md")), *sorted(DOCS.glob("tutorial/*.md"))]
+}
 # A block of code, and what it prints, if it prints something.
 BLOCK = re.compile(
     r"^```(?P<language>\w+)\n(?P<code>.*?)^```\n(?:\n```text\n(?P<printed>.*?)^```\n)?", re.DOTALL | re.MULTILINE
@@ -70,16 +73,16 @@ class Runner:
         return ""
 
 
-@pytest.mark.quick("cho*.md", "com*.md", "med*.md", "sql.md")
+@pytest.mark.quick("guides/cho*.md", "guides/com*.md", "guides/med*.md", "*sql.md")
 @pytest.mark.parametrize("guide", GUIDES)
 def test_what_is_printed(
     guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of_macros: Path, macros_at_hand: None
 ) -> None:
     monkeypatch.chdir(tmp_path)
     run = Runner(file_of_macros)
-    if guide == "tutorial-sql.md":
+    if guide == "tutorial/sql.md":
         # Its table is the one that the first step of the other tutorial writes.
-        run.python(next(BLOCK.finditer(GUIDES["tutorial.md"]))["code"])
+        run.python(next(BLOCK.finditer(GUIDES["tutorial/python.md"]))["code"])
     blocks = list(BLOCK.finditer(GUIDES[guide]))
     assert sum(block["printed"] is not None for block in blocks) >= 3
     for block in blocks:
@@ -95,7 +98,7 @@ def ends_in_a_picture(guide: str, run: Runner) -> None:
         run.names["chart"].save("loans.svg")
     drawn, shown = (
         [float(value) for value in re.findall(r"; y: ([\d.]+);", file.read_text("utf-8"))]
-        for file in (Path("loans.svg"), ROOT / "docs" / picture)
+        for file in (Path("loans.svg"), DOCS / Path(guide).parent / picture)
     )
     assert len(drawn) >= 18
     assert drawn == pytest.approx(shown, rel=1e-6)

@@ -24,7 +24,7 @@ finally:
     sys.path.remove(str(WEBSITE))
 
 CONFIGURATION = tomllib.loads((WEBSITE / "zensical.toml").read_text("utf-8"))["project"]
-API = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "docs" / "api").glob("*.md"))}
+API = {path.stem: path.read_text("utf-8") for path in sorted((ROOT / "docs/reference/api").glob("*.md"))}
 # Public within the package, for its other parts, and of no use to those who call it.
 INNER = {
     "CostMatrix": {"for_classes", "margins", "names_classes", "names_decision"},
@@ -105,14 +105,14 @@ def test_pages_link_to_places_on_the_site() -> None:
 
     assert moved("../../README.md") == "../index.md"
     assert moved("../index.md#guides") == "../overview.md#guides"
-    assert moved("../metrics.md#options") == "../metrics.md#options"
+    assert moved("../reference/metrics.md#options") == "../reference/metrics.md#options"
     assert moved("../../examples") == "../examples.md"
     assert moved("../../examples/rain.py") == "../examples/rain.md"
     assert moved("../../CONTRIBUTING.md") == "../contributing.md"
-    assert moved("docs/sql.md", "README.md") == "sql.md"
+    assert moved("docs/reference/sql.md", "README.md") == "reference/sql.md"
     assert moved("#here") == "#here"
     assert moved("https://example.org/a.md") == "https://example.org/a.md"
-    assert as_page("[`a`](sql.md) `[b](nowhere.md)`", "docs/x.md", ROOT) == "[`a`](sql.md) `[b](nowhere.md)`"
+    assert as_page("[`a`](gallery.md) `[b](nowhere.md)`", "docs/x.md", ROOT) == "[`a`](gallery.md) `[b](nowhere.md)`"
     assert as_page("```text\n[b](nowhere.md)\n```\n", "docs/x.md", ROOT) == "```text\n[b](nowhere.md)\n```\n"
     assert as_page("```python\n>>> 1\n```\n", "docs/x.md", ROOT) == "```pycon\n>>> 1\n```\n"
 
@@ -206,7 +206,7 @@ def test_places_are_unlike() -> None:
 
 
 def test_each_word_of_the_glossary_leads_to_a_page() -> None:
-    text = (ROOT / "docs/glossary.md").read_text("utf-8")
+    text = (ROOT / "docs/reference/glossary.md").read_text("utf-8")
     entries = re.findall(r"^\*\*(.+?)\.\*\* (.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
     assert len(entries) > 50
     assert [word for word, said in entries if "](" not in said] == []

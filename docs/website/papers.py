@@ -28,7 +28,7 @@ def page(paper: Paper, results: Sequence[Result]) -> str:
     parts = [
         f"# {markdown(title)}",
         f"What this paper has, computed by `polars_ec`: {outcome_text(results)}.",
-        "[How to read this page](../papers.md#how-to-read-them); on the command line it is "
+        "[How to read this page](../explanation/papers.md#how-to-read-them); on the command line it is "
         f"`python -m examples.papers {paper.name}`, and `make pictures` writes it.",
         *_points(paper.notes),
         "\n".join(

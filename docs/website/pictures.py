@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 GALLERY = Path(__file__).parents[1] / "gallery.md"
-TUTORIAL, TUTORIAL_IN_SQL = (GALLERY.with_name(name) for name in ("tutorial.md", "tutorial-sql.md"))
+TUTORIAL, TUTORIAL_IN_SQL = (GALLERY.parent / "tutorial" / name for name in ("python.md", "sql.md"))
 _STEP = re.compile(r"^```python\n(.*?)^```|^!\[[^\]]*\]\(([^)]+)\)$", re.DOTALL | re.MULTILINE)
 
 
@@ -43,7 +43,7 @@ def main() -> None:
 
 
 def _save(chart: Any, picture: str) -> None:
-    path = GALLERY.parent / picture
+    path = GALLERY.parent / "pictures" / Path(picture).name
     path.parent.mkdir(exist_ok=True)
     chart.save(path)
     print(f"{path.stat().st_size // 1000:4d} kB  {picture}")

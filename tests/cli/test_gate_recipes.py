@@ -1,4 +1,4 @@
-"""The recipes of docs/gates.md: each is run as it stands there, with a command that ends as the test says."""
+"""The recipes of docs/reference/gates.md: each is run as it stands there, with a command that ends as the test says."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 from tests.support.cli import ROOT, invoke
 
-PAGE = (ROOT / "docs" / "gates.md").read_text("utf-8")
+PAGE = (ROOT / "docs/reference/gates.md").read_text("utf-8")
 LINE = "polars-ec: carrier=UA: nec_at_prior_ci_low is 1.04318 (--fail-if 'nec_at_prior_ci_low > 1')"
 
 

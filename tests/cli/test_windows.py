@@ -288,7 +288,7 @@ def test_wrong_rows_are_told_of_without_a_number(tmp_path):
 
 
 def script_of_the_page():
-    page = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    page = (ROOT / "docs/reference/command-line.md").read_text("utf-8")
     (script,) = re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
     return script
 

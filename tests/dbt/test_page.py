@@ -1,4 +1,4 @@
-"""What docs/dbt.md has to be pasted makes a project that dbt runs. Run by `make test-dbt`."""
+"""What docs/integrations/dbt.md has to be pasted makes a project that dbt runs. Run by `make test-dbt`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.support.dbt_project import run_dbt
 pytestmark = pytest.mark.dbt
 
 ROOT = Path(__file__).parents[2]
-PAGE = (ROOT / "docs" / "dbt.md").read_text("utf-8")
+PAGE = (ROOT / "docs/integrations/dbt.md").read_text("utf-8")
 SKETCH = re.search(r"^```python\n(.*?from_arrow.*?)^```", PAGE, re.DOTALL | re.MULTILINE)[1]
 FILES = dict(re.findall(r"^```(?:yaml|jinja)\n(?:#|--) (\S+)\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE))
 

@@ -1,4 +1,4 @@
-"""The commands of docs/lakes.md do what stands there. Run by `make test-lake`."""
+"""The commands of docs/integrations/lakes.md do what stands there. Run by `make test-lake`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.support.iceberg_tables import make_catalog, properties_in
 
 pytestmark = pytest.mark.lake
 
-PAGE = (ROOT / "docs" / "lakes.md").read_text("utf-8")
+PAGE = (ROOT / "docs/integrations/lakes.md").read_text("utf-8")
 COMMANDS = [
     line
     for block in re.findall(r"^```bash\n(.*?)^```", PAGE, re.DOTALL | re.MULTILINE)

@@ -103,7 +103,7 @@ def test_true_and_false_are_names_of_classes_that_are() -> None:
 
 
 def test_what_to_write_in_sql(connection) -> None:
-    """As docs/sql.md has it: a name that is none is a wrong row there too, and null a missing one."""
+    """As docs/reference/sql.md has it: a name that is none is a wrong row there too, and null a missing one."""
     index = "CASE WHEN {} IS NOT NULL THEN [coalesce(list_position(['ok', 'late', 'lost'], {}), 0) - 1] END"
     label, decision = f"({index.format('label', 'label')})[1]", index.format("decision", "decision")
     zero_one = "[[0, 1, 1], [1, 0, 1], [1, 1, 0]]"

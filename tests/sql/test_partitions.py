@@ -1,4 +1,4 @@
-"""The recipes of docs/spark.md for Ray and Daft: each runs as it stands there, and gives the sketch of the whole log. Run by `make test-partitions`.
+"""The recipes of docs/integrations/spark.md for Ray and Daft: each runs as it stands there, and gives the sketch of the whole log. Run by `make test-partitions`.
 
 What such engines need of a sketch, that it pickles and that thousands of them merge, is run with all other tests.
 """
@@ -19,7 +19,7 @@ from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/integrations/spark.md").read_text("utf-8")
 HEAD, *BLOCKS = re.findall(
     r"^```py\n(.*?)^```", PAGE.split("The recipes below start with")[1], re.DOTALL | re.MULTILINE
 )

@@ -1,4 +1,4 @@
-"""The code of docs/spark.md that is for Spark runs as it stands there, and gives what Polars gives. Run by `make test-spark`."""
+"""The code of docs/integrations/spark.md that is for Spark runs as it stands there, and gives what Polars gives. Run by `make test-spark`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.support.spark import assert_same, start
 
 pytestmark = [pytest.mark.spark, pytest.mark.filterwarnings("ignore")]
 
-PAGE = (Path(__file__).parents[2] / "docs" / "spark.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs/integrations/spark.md").read_text("utf-8")
 BLOCKS = re.findall(r"^```py\n(.*?)^```", PAGE.split("## Any other engine")[0], re.DOTALL | re.MULTILINE)
 
 

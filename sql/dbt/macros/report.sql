@@ -1,5 +1,5 @@
 {# polars_ec.report: one SELECT that makes the report of a log of two classes, a row for each group, as text that can be a model or
-   stand in parentheses after FROM. docs/dbt.md has the arguments. #}
+   stand in parentheses after FROM. docs/integrations/dbt.md has the arguments. #}
 {% macro report(
     relation, score, label, by=[], metrics=none, cost_fn=1, cost_fp=1, threshold=none, prior=none, score_type='posterior', weight=none,
     pos_label=none, classes=none, total=false, min_rows=none, interval=none, cluster=none, buckets=100

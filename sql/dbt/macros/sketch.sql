@@ -1,5 +1,5 @@
 {# The log reduced to counts and sums per group, class and bin of the score: a SELECT whose rows `ec.Sketch.from_arrow` reads.
-   docs/dbt.md has the arguments. #}
+   docs/integrations/dbt.md has the arguments. #}
 {% macro sketch(
     relation, score, label, by=[], score_type='posterior', resolution=64, thresholds=[], weight=none, pos_label=none, classes=none,
     cluster=none, buckets=100
