@@ -144,7 +144,7 @@ class MadePage:
     """What a page says, and where it goes."""
 
     file: Path
-    contents: Contents
+    contents: list[Contents]
 
     def rendered(self) -> SideFile:
         from polars_ec.page.layout import render  # which needs an extra

@@ -1,4 +1,4 @@
-"""The contents of a page: its tables, what is significant in them, and its verdict in plain sentences."""
+"""The contents of a page: its tables, what is significant in them, and its findings in plain sentences."""
 
 from __future__ import annotations
 
@@ -30,30 +30,33 @@ class Contents:
     Attributes
     ----------
     title, keys, period
-        What the page is called; the group columns, of which there may be none; the column of periods, if there is one.
+        The title; the names of the group columns, if any; the name of the period column, if there is one.
     metrics, prior, interval
-        The metrics, the main one first; the reference prior of the columns that end in `_at_prior`, where it is one number; the level of all
-        limits.
+        The metrics, the main one first; the reference prior of the columns that end in `_at_prior`, where it is one number; the level of the
+        confidence intervals.
     groups, total
         A row per group, the largest first, and the row of all groups together, without the keys: `n`, each metric with `NAME_ci_low` and
-        `NAME_ci_high`, and at the reference prior where that moves it; `class_prior`, `rcl` with limits where it is known, `small`,
-        `n_missing`, `n_invalid`.
+        `NAME_ci_high`, and at the reference prior if the metric depends on it; `class_prior`, `rcl` with its interval where it is known,
+        `small`, `n_missing`, `n_invalid`.
     trend, trend_total
         The same without `rcl` by group and period, sorted, and by period. None without periods.
-    rest
-        `compare` of each group with all others, for the main metric, of groups without invalid rows. None for one group.
+    rest, periods
+        `compare` of each group, and of each of three or more periods, with all others, by the judged metric. Groups and periods with invalid
+        rows are left out. None for one group, and for fewer periods.
     costly
-        The rows of `groups` whose NEC is above 1 beyond noise, among as many groups as there are.
+        The rows of `groups` whose NEC is significantly above 1, adjusted for the number of groups.
     changes
-        `drift` of the main metric of each group: of its last period against the reference; `p_adjusted` is of these.
+        `drift` of the judged metric for each group, from the reference to its last period; `p_adjusted` is for these.
     history
-        `drift` of the main metric of all groups together: each period against the reference, with groups as strata.
+        `drift` of the main metric for all groups together: each period against the reference, with groups as strata.
     reference
-        The period that changes are told from.
+        The period that changes are compared with.
     curves
-        A sketch by group, without periods; None where scores are vectors or costs are by row.
+        A sketch by group, without periods; None for vectors of scores and for costs per row.
     notes, options
-        What was left out or is approximate; and how all was made, in words.
+        What was left out or approximated; and how the page was made, in words.
+    model, versus
+        On a page with several models, the name of this one; and `compare` of it with the first by the judged metric, on the same rows.
     """
 
     title: str
@@ -67,6 +70,7 @@ class Contents:
     trend: pl.DataFrame | None = None
     trend_total: pl.DataFrame | None = None
     rest: pl.DataFrame | None = None
+    periods: pl.DataFrame | None = None
     costly: list[int] = field(default_factory=list)
     changes: pl.DataFrame | None = None
     history: pl.DataFrame | None = None
@@ -74,6 +78,18 @@ class Contents:
     curves: DecidingCells | None = None
     notes: list[str] = field(default_factory=list)
     options: Mapping[str, str] = field(default_factory=dict)
+    model: str = ""
+    versus: pl.DataFrame | None = None
+
+    @property
+    def judged_metric(self) -> str:
+        """The column that groups and periods are judged by: the main metric at the reference prior, if it depends on it."""
+        return judged_column(self.groups, self.metrics[0])
+
+    @property
+    def cost_metric(self) -> str:
+        """The column that says which groups cost more than the naive system."""
+        return judged_column(self.groups, NEC)
 
     @cached_property
     def has_positives(self) -> bool:
@@ -97,48 +113,19 @@ class Contents:
         return self.groups.select(self.keys).with_row_index(ROW)
 
 
-MOST, _LONGEST = 5, 60
+AT_PRIOR = "_at_prior"
+MOST, _LONGEST = 3, 60
 
 
-def number_in_sentence(value: float, apart_from: float | None = None, *, sign: bool = False) -> str:
-    """Three digits, and as many more as it takes not to look like the number that it is apart from."""
-    before = 1 if value == 0 else math.floor(math.log10(abs(value))) + 1
-    return _shown([value], 3 - before, apart_from, sign=sign)[0]
-
-
-def with_limits(row: Mapping[str, Any], name: str, apart_from: float | None = None, *, sign: bool = False) -> str:
-    """A value and, where they are known, its limits, to two digits of how far these are apart: "0.47 [0.45, 0.49]"."""
-    value, low, high = (row.get(f"{name}{end}") for end in ("", "_ci_low", "_ci_high"))
-    if value is None:
-        return "not known"
-    if low is None or high is None:
-        return number_in_sentence(value, apart_from, sign=sign)
-    places = 2 if high <= low else 1 - math.floor(math.log10(high - low))
-    shown = _shown([value, low, high], places, apart_from, sign=sign)
-    return f"{shown[0]} [{shown[1]}, {shown[2]}]"
-
-
-def percent_with_limits(row: Mapping[str, Any], name: str) -> str:
-    """A value in percent with its limits: "3.9% [3.6%, 4.3%]"."""
-    first, *limits = with_limits(row, name, 0.0).split(" ")
-    return " ".join([f"{first}%", *(part.replace(",", "%,").replace("]", "%]") for part in limits)])
+def judged_column(table: pl.DataFrame, metric: str) -> str:
+    """The column of a metric at the reference prior, or at the group's own prior if there is no such column."""
+    return metric + AT_PRIOR * (metric + AT_PRIOR in table.columns)
 
 
 def share(part: int, of: int) -> str:
     """A share of a number of rows, in percent."""
     value = 100 * part / of
     return "less than 0.1%" if value < 0.1 else f"{value:.1f}%"
-
-
-def _shown(values: Sequence[float], places: int, apart_from: float | None, *, sign: bool) -> list[str]:
-    """With as many places after the point, or more where one would look like the number that it is apart from."""
-    texts = list[str]()
-    for more in range(7):
-        texts = [f"{value:{'+' if sign else ''},.{max(places + more, 0)}f}" for value in values]
-        numbers = zip(values, texts, strict=True)
-        if not any(value != apart_from and float(text.replace(",", "")) == apart_from for value, text in numbers):
-            break
-    return texts
 
 
 def listed(texts: Sequence[str], most: int = MOST) -> str:
@@ -159,7 +146,7 @@ def isolated(name: str) -> str:
 
 
 def text(value: Any) -> str:
-    """A value of a key as one writes it, with nothing in it that moves a terminal."""
+    """A value of a key as text, without control characters."""
     if value is None:
         return MISSING
     if isinstance(value, datetime) and value.time() == datetime.min.time():
@@ -194,7 +181,7 @@ def count(number: int, one: str, many: str | None = None) -> str:
     return f"{number:,} {one if number == 1 else many or one + 's'}"
 
 
-# Numbers as a table shows them: as many places in all rows, so that they can be compared.
+# Numbers in tables, cards and sentences: the same number of decimals everywhere, so that they can be compared.
 
 NONE = "–"
 _LEAST = 0.0005
@@ -224,7 +211,7 @@ def without_minus_zero(shown: str) -> str:
 
 
 def signed(value: float | None) -> str:
-    """A difference: three decimals, so that it can be compared with its limits; two digits of one that is smaller."""
+    """A difference: three decimals, or two digits of a very small one."""
     if value is not None and _LEAST <= abs(value) < 10:
         return f"{value:+.3f}".replace("-", "−")
     shown = number_in_table(value)
@@ -250,10 +237,10 @@ def p_value(value: float | None) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def limits_in_table(
+def interval_in_table(
     low: float | None, high: float | None, show: Callable[[float | None], str] = number_in_table
 ) -> str:
-    """Confidence limits, or nothing where they are not known."""
+    """The bounds of a confidence interval, or nothing where they are not known."""
     return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
@@ -289,7 +276,7 @@ def significantly_above(
     return []
 
 
-def costly_groups(groups: pl.DataFrame, lower_bounds: LowerBounds, level: float, metric: str = "nec") -> list[int]:
+def costly_groups(groups: pl.DataFrame, lower_bounds: LowerBounds, level: float, metric: str) -> list[int]:
     """The rows of groups whose NEC, or other metric, is significantly above 1; small groups are not looked at."""
     if f"{metric}_ci_low" not in groups.columns:
         return []
@@ -344,15 +331,18 @@ def _wider(level: float, other: float) -> float:
 
 Kind: TypeAlias = Literal["bad", "good", "neutral"]
 NEC = "nec"
-KINK = " Two constant decisions cost about the same here, so that these limits may be too close."
+NAIVE = "making the same decision for every case"
+KINK = " Two constant decisions cost about the same here, so the interval may be too narrow."
 
 
 @dataclass(frozen=True)
 class Sentence:
-    """A finding, as plain text; whether it is bad or good news, or none."""
+    """A finding in plain text; whether it is good or bad news; the section of the page and the rows of groups that it is about."""
 
     text: str
     kind: Kind = "neutral"
+    section: str = "groups"
+    rows: Sequence[int] = ()
 
 
 def names_in(table: pl.DataFrame, keys: Sequence[str], period: str | None) -> list[str]:
@@ -375,8 +365,8 @@ def _isolated(names: Sequence[str]) -> list[str]:
 
 
 def judged(number: int, of: int, what: str) -> str:
-    """Count the groups with confidence intervals: "200 groups", or "68 groups that can be judged" where there are more."""
-    return counted(number, what) + " that can be judged" * (number < of)
+    """Count the groups with confidence intervals: "200 groups", or "68 groups with enough rows" where there are more."""
+    return counted(number, what) + " with enough rows" * (number < of)
 
 
 def counted(number: int, what: str) -> str:
@@ -384,15 +374,12 @@ def counted(number: int, what: str) -> str:
     return count(number, what, "groups and periods" if what == "group and period" else None)
 
 
-# What a verdict says of groups that differ and of what changed, where it is more than chance.
+# Sentences about groups and periods that differ, and about what changed.
 
 _COMPONENTS = {
-    "prior": ("another share of positives", "other shares of the classes"),
-    "likelihood": (
-        "other scores or decisions of positives and negatives",
-        "other scores or decisions within the classes",
-    ),
-    "mix": ("another mix of groups", "another mix of groups"),
+    "prior": ("the base rate", "the base rates of the classes"),
+    "likelihood": ("the model", "the model"),
+    "mix": ("the mix of groups", "the mix of groups"),
 }
 
 
@@ -402,17 +389,24 @@ def component_words(contents: Contents) -> dict[str, str]:
 
 
 def differing_groups(contents: Contents, rest: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The rows of groups that differ from all others together beyond noise, and of how many groups these are."""
+    """The rows of groups that differ significantly from all others, and the number of groups with enough rows."""
     return _significant(contents, rest, _beside_kink(rest, contents.groups, contents.keys))
 
 
 def changed_groups(contents: Contents, changes: pl.DataFrame) -> tuple[pl.DataFrame, int]:
-    """The rows of groups that have changed beyond noise, and of how many groups these are."""
+    """The rows of groups that changed significantly, and the number of groups with enough rows."""
     return _significant(contents, changes, kinked(changes))
 
 
+def differing_periods(contents: Contents, periods: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The rows of periods that differ significantly from all others, and the number of periods with enough rows."""
+    assert contents.trend_total is not None
+    assert contents.period is not None
+    return _significant(contents, periods, _beside_kink(periods, contents.trend_total, [contents.period]))
+
+
 def named_groups(contents: Contents) -> list[int]:
-    """The rows of the groups that the verdict names because they differ or have changed."""
+    """The rows of the groups that the findings name because they differ or have changed."""
     tables = []
     if contents.rest is not None:
         tables.append(differing_groups(contents, contents.rest)[0])
@@ -427,13 +421,14 @@ def named_groups(contents: Contents) -> list[int]:
 
 
 def rest_sentences(contents: Contents) -> Iterator[Sentence]:
-    """Say which groups differ from all others together."""
-    if contents.rest is None:
-        return
-    real, n_judged = differing_groups(contents, contents.rest)
-    names = shown_names(contents, real)
-    verbs = ("differs", "differ")
-    yield from _difference_sentences(contents, real, names, n_judged, verbs, "from all others together beyond noise")
+    """Say which groups differ from all others."""
+    if contents.rest is not None:
+        real, n_judged = differing_groups(contents, contents.rest)
+        predicates = ("differs significantly from all others", "differ significantly from all others")
+        names = shown_names(contents, real)
+        yield from _difference_sentences(
+            contents, real, names, judged(n_judged, contents.groups.height, "group"), predicates
+        )
 
 
 def change_sentences(contents: Contents) -> Iterator[Sentence]:
@@ -447,30 +442,53 @@ def change_sentences(contents: Contents) -> Iterator[Sentence]:
         name if last == end else f"{name} (last in {_period_in_sentence(contents, last)})"
         for name, last in zip(shown_names(contents, real), real[contents.period].to_list(), strict=True)
     ]
-    predicate = f"changed beyond noise since {_period_in_sentence(contents, contents.reference)}"
-    yield from _difference_sentences(contents, real, names, n_judged, ("has", "have"), predicate)
+    since = f"changed significantly since {_period_in_sentence(contents, contents.reference)}"
+    groups = judged(n_judged, contents.groups.height, "group")
+    yield from _difference_sentences(contents, real, names, groups, (f"has {since}", f"have {since}"))
+
+
+def period_sentences(contents: Contents) -> Iterator[Sentence]:
+    """Say which periods are worse than all others. One that is much worse makes the others look better, so these are not named."""
+    periods = contents.periods
+    if periods is None or contents.period is None:
+        return
+    real, n_judged = differing_periods(contents, periods)
+    difference = pl.col("difference")
+    worse = real.filter(difference > 0 if lower_is_better(contents.metrics[0]) else difference < 0)
+    of, measure = judged(n_judged, periods.height, "period"), short(contents.judged_metric)
+    if worse.height:
+        names = [_period_in_sentence(contents, value) for value in worse[contents.period].to_list()]
+        shown = listed(
+            [f"{name} ({signed(by)})" for name, by in zip(names, worse["difference"].to_list(), strict=True)]
+        )
+        verb = "is" if worse.height == 1 else "are"
+        said = f"{worse.height:,} of {of} {verb} significantly worse than all others ({measure}): {shown}."
+        yield Sentence(said, "bad", "periods")
+    elif n_judged:
+        yield Sentence(f"None of {of} is significantly worse than all others ({measure}).", "good", "periods")
 
 
 def _difference_sentences(
-    contents: Contents, real: pl.DataFrame, names: Sequence[str], n_judged: int, verbs: tuple[str, str], predicate: str
+    contents: Contents, real: pl.DataFrame, names: Sequence[str], of: str, predicates: tuple[str, str]
 ) -> Iterator[Sentence]:
-    """Say which of the groups that can be judged differ significantly, the worse and the better ones; `real` are their rows."""
-    main = contents.metrics[0]
-    of_all = f"of {judged(n_judged, contents.groups.height, 'group')}"
-    if n_judged and not real.height:
-        yield Sentence(f"None {of_all} {verbs[0]} {predicate} ({short(main)}).")
-    elif n_judged:
-        worse, better = list[str](), list[str]()
-        for name, row in zip(names, real.to_dicts(), strict=True):
-            is_worse = (row["difference"] > 0) == lower_is_better(main)
-            (worse if is_worse else better).append(f"{name} ({with_limits(row, 'difference', 0.0, sign=True)})")
-        groups = "".join(f"; {side}: {listed(some)}" for side, some in (("worse", worse), ("better", better)) if some)
-        sentence = f"{real.height:,} {of_all} {verbs[real.height > 1]} {predicate}, by {short(main)}{groups}."
-        yield Sentence(sentence, "bad" if worse else "good")
+    """Say which of those with enough rows differ significantly, the worse and the better ones; `real` are their rows."""
+    main, measure = contents.metrics[0], short(contents.judged_metric)
+    if of.startswith("0 "):
+        return
+    if not real.height:
+        yield Sentence(f"None of {of} {predicates[0]} ({measure}).", "good")
+        return
+    worse, better = list[str](), list[str]()
+    for name, difference in zip(names, real["difference"].to_list(), strict=True):
+        is_worse = (difference > 0) == lower_is_better(main)
+        (worse if is_worse else better).append(f"{name} ({signed(difference)})")
+    groups = "".join(f" {side}: {listed(some)}." for side, some in (("Worse", worse), ("Better", better)) if some)
+    sentence = f"{real.height:,} of {of} {predicates[real.height > 1]} ({measure}).{groups}"
+    yield Sentence(sentence, "bad" if worse else "good", rows=contents.rows_of(real))
 
 
 def history_sentences(contents: Contents) -> Iterator[Sentence]:
-    """Say how all rows together have changed, and which components the change has."""
+    """Say how all rows together have changed, and which components of the change are significant."""
     history, total, main = contents.history, contents.trend_total, contents.metrics[0]
     if history is None or total is None or contents.period is None or not history.height:
         return
@@ -478,7 +496,7 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     is_after = pl.col(contents.period) > pl.lit(contents.reference).cast(history.schema[contents.period])
     if history.filter(is_after).is_empty():
         since = _period_in_sentence(contents, contents.reference)
-        yield Sentence(f"Nothing comes after {since}, since which changes would be told.")
+        yield Sentence(f"There is no period after {since}, so there is no change to judge.", section="periods")
         return
     if row["difference"] is None:
         return
@@ -489,31 +507,34 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     kink = KINK if kinked(ends, main).any() else ""
     is_worse = (row["difference"] > 0) == lower_is_better(main)
     kind: Kind = "neutral" if not is_real or kink else "bad" if is_worse else "good"
-    unsure = "which may be noise" if low is not None else "and nobody knows how sure that is"
-    surely = "which is more than noise" if is_real else unsure
+    significance = "significant" if is_real else "its uncertainty is not known" if low is None else "not significant"
+    verb = "rose" if row["difference"] > 0 else "fell"
     yield Sentence(
-        f"From {begin} to {end} {short(main)} of all rows together went from {number_in_sentence(row['value_reference'])} to "
-        f"{number_in_sentence(row['value'])}, by {with_limits(row, 'difference', 0.0, sign=True)}, {surely}.{kink}",
+        f"From {begin} to {end} {short(main)} {verb} from {number_in_table(row['value_reference'])} to "
+        f"{number_in_table(row['value'])} ({significance}).{kink}",
         kind,
+        "periods",
     )
     words = component_words(contents)
     components = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not components:
-        yield Sentence(
-            f"What changed {short(main)} from {begin} to {end} these rows do not tell: groups are too small, or in one of the two alone."
-        )
-        return
-    shown = "; ".join(f"{with_limits(row, name, 0.0, sign=True)} by {words[name]}" for name in components)
-    real = [components[i] for i in _significant_components(row, components, contents.interval)]
-    surely = f"more than noise: {', '.join(words[name] for name in real)}" if real else "each may be noise"
-    yield Sentence(f"The change of {short(main)} from {begin} to {end} is made up of {shown}; {surely}.")
+        few = "the groups are too small, or have rows in only one of the two periods"
+        yield Sentence(f"What explains this change is not known: {few}.", section="charts")
+    else:
+        real = _significant_components(row, components, contents.interval)
+        said = [f"{words[name]} explains {signed(row[name])}" for name in real]
+        rest = "no part of it is significant on its own" if not real else f"{' and '.join(said)} (significant)"
+        others = [words[name] for name in components if name not in real]
+        also = f"; {' and '.join(others)}: not significant" if real and others else ""
+        yield Sentence(f"Of this change, {rest}{also}.", section="charts")
 
 
-def _significant_components(row: dict[str, Any], components: Sequence[str], level: float) -> list[int]:
-    """The components of a change that are significant, however many there are; their limits are about as far to either side."""
+def _significant_components(row: dict[str, Any], components: Sequence[str], level: float) -> list[str]:
+    """The components of a change that are significant, however many there are; their bounds are about as far to either side."""
     value, low, high = (np.array([row[f"{name}{end}"] for name in components]) for end in ("", "_ci_low", "_ci_high"))
     every = np.ones(len(components), dtype=bool)
-    return significantly_above(0.0, _lower_bounds_of_size(value, low, high, level), every, ~every, level)
+    rows = significantly_above(0.0, _lower_bounds_of_size(value, low, high, level), every, ~every, level)
+    return [components[row] for row in rows]
 
 
 def _lower_bounds_of_size(value: Floats, low: Floats, high: Floats, level: float) -> LowerBounds:
@@ -528,14 +549,14 @@ def _beside_kink(rows: pl.DataFrame, groups: pl.DataFrame, keys: Sequence[str]) 
 
 
 def _significant(contents: Contents, table: pl.DataFrame, near_kink: Bools) -> tuple[pl.DataFrame, int]:
-    """The rows that are no chance, the largest difference first, and of how many these are. By the kink only half may be wrong.
+    """The significant rows, the largest difference first, and the number of rows with enough data. Beside the kink only half may be wrong.
 
-    Of many groups the one that is furthest off has few errors by chance, and then too small a standard error: p-values that small are not
-    to be trusted, so its limits of the level that it takes must leave out 0 too, as for groups above 1.
+    The most extreme of many groups often has few errors because of sampling noise, and then its standard error is too small. Such small
+    p-values cannot be trusted, so its t interval at the adjusted level must exclude 0 as well, as for groups above 1.
     """
     level = contents.interval
-    # Other metrics have no kink where that of NEC is.
-    near_kink = near_kink & (contents.metrics[0] == NEC)
+    # Only NEC at its own prior has a kink: at a reference prior the naive system is fixed.
+    near_kink = near_kink & (contents.judged_metric == NEC)
     p = floats(table["p_adjusted"]) * np.where(near_kink, 2.0, 1.0)
     looked_at = ~np.isnan(p) & ~table["small"].fill_null(value=True).to_numpy()
     value, low, high = (floats(table[f"difference{end}"]) for end in ("", "_ci_low", "_ci_high"))
@@ -546,20 +567,20 @@ def _significant(contents: Contents, table: pl.DataFrame, near_kink: Bools) -> t
 
 
 def _period_in_sentence(contents: Contents, value: object) -> str:
-    """A period in a sentence: a number says of what it is, "month 4"."""
+    """A period in a sentence; a number comes with the name of its column, "month 4"."""
     assert contents.period is not None
     assert contents.trend_total is not None
     period = period_text(value, contents.trend_total[contents.period])
     return f"{isolated(cut(text(contents.period)))} {period}" if isinstance(value, int | float) else period
 
 
-# What a verdict says of the scores and rows that it is made of: calibration, and what is missing or wrong.
+# Sentences about calibration and the quality of the data.
 
 MOST_TO_CALIBRATE = 3
 
 
 def groups_to_calibrate(contents: Contents) -> list[int]:
-    """The rows of the groups in which calibration by itself would gain more than noise, those first in which it would most."""
+    """The rows of the groups in which recalibration would reduce the loss significantly, the largest gain first."""
     groups = contents.groups
     if groups.height < 2 or "rcl_ci_low" not in groups.columns:
         return []
@@ -570,35 +591,30 @@ def groups_to_calibrate(contents: Contents) -> list[int]:
 
 
 def calibration_sentences(contents: Contents) -> Iterator[Sentence]:
-    """Say what calibration would gain, in the whole log and in groups."""
+    """Say what recalibration would gain, in the whole log and in groups."""
     row = contents.total.row(0, named=True) if contents.total.height else {}
-    gain, low = percent_with_limits(row, "rcl"), row.get("rcl_ci_low")
+    gain, low = f"{tenths(row.get('rcl'))}%", row.get("rcl_ci_low")
     if low is not None and low > 0:
-        yield Sentence(f"Calibration would take {gain} off the loss of the scores in the whole log (RCL).")
+        yield Sentence(f"Recalibration would reduce the loss of the scores by {gain} (significant).")
     elif low is not None:
-        yield Sentence(
-            f"Nothing says that calibration would make the scores of the whole log better: it would take {gain} off their loss (RCL).",
-            "good",
-        )
+        yield Sentence(f"Recalibration would not reduce the loss of the scores significantly ({gain}).", "good")
     elif row.get("rcl") is not None:
-        yield Sentence(
-            f"Calibration would take {gain} off the loss of the scores (RCL), of which nobody knows how sure it is."
-        )
-    groups = contents.groups
+        yield Sentence(f"Recalibration would reduce the loss of the scores by {gain}; its uncertainty is not known.")
     most = groups_to_calibrate(contents)
     if most:
-        rows, names = groups.to_dicts(), shown_names(contents)
-        candidates = eligible(groups, "rcl")
-        shown = listed([f"{names[i]} ({percent_with_limits(rows[i], 'rcl')})" for i in most], MOST_TO_CALIBRATE)
+        gains, names = contents.groups["rcl"], shown_names(contents)
+        candidates = judged(int(eligible(contents.groups, "rcl").sum()), contents.groups.height, "group")
+        shown = listed([f"{names[i]} ({tenths(gains[i])}%)" for i in most], MOST_TO_CALIBRATE)
         yield Sentence(
-            f"In {len(most):,} of {judged(int(candidates.sum()), groups.height, 'group')} a calibration of their own would gain more than noise; most in {shown}."
+            f"Recalibrating each group would reduce the loss significantly in {len(most):,} of {candidates}: {shown}.",
+            rows=most,
         )
 
 
 def data_quality(
     groups: pl.DataFrame, total: pl.DataFrame, names: Sequence[str], what: str = "group"
 ) -> Iterator[Sentence]:
-    """Missing and wrong rows, and small groups, which have these names; `what` they are."""
+    """Say how many rows are missing or invalid, and how many groups are small; the groups have these names and are `what`."""
     row = total.row(0, named=True) if total.height else {"n": 0, "n_missing": 0, "n_invalid": 0}
     n, missing, invalid = (int(row[name] or 0) for name in ("n", "n_missing", "n_invalid"))
     every = n + missing + invalid
@@ -608,48 +624,48 @@ def data_quality(
     if missing:
         counts = groups["n_missing"].to_list() if several else []
         most = max(range(len(counts)), key=lambda i: counts[i], default=None)
-        where = "" if most is None else f"; most are in {names[most]} ({counts[most]:,})"
-        lack, out = ("lacks", "is") if missing == 1 else ("lack", "are")
-        yield Sentence(
-            f"{missing:,} of {count(every, 'row')} ({share(missing, every)}) {lack} a score or a label and {out} left out{where}."
-        )
+        where = "" if most is None else f", most of them in {names[most]} ({counts[most]:,})"
+        have = "has no score or no label and is" if missing == 1 else "have no score or no label and are"
+        rows = f"{missing:,} of {count(every, 'row')} ({share(missing, every)})"
+        yield Sentence(f"{rows} {have} left out{where}.", section="quality")
     if invalid:
         places = [i for i, wrong in enumerate(groups["n_invalid"].to_list()) if wrong] if several else []
         where = f": {listed([names[i] for i in places])}" if places else ""
-        wrong = "is" if invalid == 1 else "are"
-        yield Sentence(
-            f"{invalid:,} of {count(every, 'row')} {wrong} wrong, such as a posterior above 1, and what holds one has no values{where}.",
-            "bad",
-        )
+        rows = f"{invalid:,} of {count(every, 'row')} {'is' if invalid == 1 else 'are'} invalid"
+        owner = f"{what}s" if what != "group and period" else "groups and periods"
+        without = f"{owner.capitalize()} with invalid rows have no values{where}"
+        yield Sentence(f"{rows}, for example a posterior above 1. {without}.", "bad", "quality")
     if not missing and not invalid:
         yield Sentence(
-            f"All {count(every, 'row')} have a score and a label, and none is wrong."
-            if every > 1
-            else "The one row is right.",
+            f"All {count(every, 'row')} have a valid score and label." if every > 1 else "The one row is valid.",
             "good",
+            "quality",
         )
     small = int(groups["small"].sum()) if several and "small" in groups.columns else 0
     if small:
-        said, about = ("its limits mean", "it") if small == 1 else ("their limits mean", "them")
-        yield Sentence(
-            f"{small:,} of {counted(groups.height, what)} {'is' if small == 1 else 'are'} small: {said} little, and nothing is said about {about}."
+        it = (
+            "is small: its interval is unreliable, so it is"
+            if small == 1
+            else "are small: their intervals are unreliable, so they are"
         )
+        yield Sentence(f"{small:,} of {counted(groups.height, what)} {it} not judged.", section="quality")
 
 
-# What a page, or a report, says in plain sentences: what is more than noise, and that the rest may be noise.
+# The findings of a page or a report: what is significant, and that the rest may be sampling noise.
 
 
 def sentences(contents: Contents) -> list[Sentence]:
-    """The verdict of a page: each sentence can be understood alone, and none calls noise a finding."""
+    """The findings of a page: each sentence can be read alone, and none calls sampling noise a finding."""
     groups, names = contents.groups, shown_names(contents)
     total = contents.total.row(0, named=True) if contents.total.height else {}
     has_costs = NEC in contents.metrics and groups.height > 1
     return [
         *overall_sentences(total, contents.metrics, contents.interval),
-        *(_sentence_above_one(groups, names, NEC, contents.costly, "group") if has_costs else ()),
+        *history_sentences(contents),
+        *period_sentences(contents),
+        *(_sentence_above_one(groups, names, contents.cost_metric, contents.costly, "group") if has_costs else ()),
         *rest_sentences(contents),
         *change_sentences(contents),
-        *history_sentences(contents),
         *calibration_sentences(contents),
         *data_quality(groups, contents.total, names),
         *_sentences_of_invalid_groups(groups),
@@ -657,39 +673,35 @@ def sentences(contents: Contents) -> list[Sentence]:
 
 
 def _sentences_of_invalid_groups(groups: pl.DataFrame) -> Iterator[Sentence]:
-    """Say what the page lacks because groups have invalid rows; what it has is of the other groups."""
+    """Say what the page leaves out because groups have invalid rows."""
     n = groups.filter(pl.col("n_invalid") > 0).height
     if 0 < n < groups.height:
         have, them = ("has", "it") if n == 1 else ("have", "them")
         yield Sentence(
-            f"{n:,} of {count(groups.height, 'group')} {have} invalid rows: the comparisons with all others, the curves and the prior of "
-            f"the whole log leave {them} out, and values of all rows together are not known."
+            f"{n:,} of {count(groups.height, 'group')} {have} invalid rows. Comparisons, curves and the prior of the whole log leave {them} "
+            "out, and there are no values for all rows together.",
+            section="quality",
         )
 
 
 def report_sentences(
     table: pl.DataFrame, keys: Sequence[str], period: str | None, metric: str = NEC, interval: float | None = None
 ) -> list[Sentence]:
-    """The verdict of a table that `report` gave: which groups, or groups and periods, cost more than treating all cases alike.
+    """The findings of a table that `report` gave: which groups, or groups and periods, cost more than the naive system.
 
-    `interval` is the level of its limits. Without them nobody can say which is more than noise, and the verdict says how to ask. Of
-    metrics but those that are 1 where all cases are treated alike there is no verdict.
+    `interval` is the level of its confidence intervals. Without them nobody can say which groups differ significantly, and the sentence
+    says how to ask. Metrics that are not 1 for the naive system have no findings.
     """
     if naive_value(metric) != 1 or not lower_is_better(metric) or metric not in table.columns:
         return []
     by = [*keys, *([] if period is None else [period])]
     is_total = pl.col("total") if "total" in table.columns else pl.lit(value=not by)
     rows, total = table.filter(~is_total), table.filter(is_total)
-    has_limits = interval is not None and f"{metric}_ci_low" in table.columns
-    verdict = [
-        s
-        for row in total.head(1).to_dicts()
-        for s in overall_sentences(row, [metric], interval if has_limits else None)
-    ]
+    level = interval if interval is not None and f"{metric}_ci_low" in table.columns else None
+    verdict = [s for row in total.head(1).to_dicts() for s in overall_sentences(row, [metric], level)]
     names = names_in(rows, keys, period)
     what = "group" if period is None else "group and period" if keys else "period"
     if rows.height:
-        level = interval if has_limits else None
         verdict += _sentences_above_one(rows, names, metric, level, what)
     if {"n_missing", "n_invalid"} <= {*table.columns}:
         whole = total if total.height else rows.select(pl.col("n", "n_missing", "n_invalid").sum())
@@ -698,7 +710,7 @@ def report_sentences(
 
 
 def overall_sentences(row: dict[str, Any], metrics: Sequence[str], level: float | None) -> Iterator[Sentence]:
-    """Whether all decisions together are worth their while, and the main metric if that is another one."""
+    """Say whether the decisions cost less than the naive system, and give the main metric if that is another one."""
     if not row.get("n") and not row.get("n_invalid"):
         missing = row.get("n_missing") or 0
         yield Sentence(f"There is nothing to judge: {count(missing, 'row')}, none with a score and a label.", "bad")
@@ -708,41 +720,40 @@ def overall_sentences(row: dict[str, Any], metrics: Sequence[str], level: float 
     main = metrics[0]
     if main != NEC and row.get(main) is not None:
         naive = naive_value(main)
-        beside = "" if naive is None else f"; a system that treats all cases alike has {number_in_sentence(naive)}"
-        yield Sentence(f"{in_words(main)} of all rows together is {with_limits(row, main, naive)}{beside}.")
+        beside = "" if naive is None else f"; {NAIVE} has {number_in_table(naive)}"
+        yield Sentence(f"{in_words(main)} of all rows is {number_in_table(row[main])}{beside}.")
 
 
 def _cost_sentence(row: dict[str, Any], level: float | None) -> Sentence:
     value, low, high = (row.get(f"nec{end}") for end in ("", "_ci_low", "_ci_high"))
     if value is None:
         why = (
-            f"{count(row['n_invalid'], 'row')} of the log {'is' if row['n_invalid'] == 1 else 'are'} wrong"
+            f"{count(row['n_invalid'], 'row')} of the log {'is' if row['n_invalid'] == 1 else 'are'} invalid"
             if row.get("n_invalid")
-            else "all rows are of one class, the cost or the threshold of a row is missing, or treating all cases alike costs nothing"
+            else "all rows are of one class, a cost or threshold is missing, or the naive system costs nothing"
         )
-        return Sentence(f"Whether the decisions cost less than treating all cases alike is not known: {why}.")
-    in_brackets = "" if level is None or low is None else f"; in brackets {100 * level:g}% limits"
-    value_and_limits, name = with_limits(row, "nec", 1.0), f"(NEC{in_brackets})"
-    measure = f"{value_and_limits} times as much {name}"
+        return Sentence(f"Whether the decisions cost less than {NAIVE} is not known: {why}.")
+    more = "more" if value > 1 else "less"
+    cost = f"cost {_percent(abs(1 - value))} {more} than {NAIVE}" if value != 1 else f"cost as much as {NAIVE}"
+    if level is None or low is None or high is None:
+        return Sentence(f"The decisions {cost} (NEC {number_in_table(value)}). Its uncertainty is not known.")
     kink = KINK if row.get("nec_kinked") else ""
-    if low is None or high is None:
-        return Sentence(
-            f"In the whole log the decisions cost {value_and_limits} times what treating all cases alike would {name}; how sure that is, "
-            "is not known."
-        )
     if low > 1 or high < 1:
-        more = "more" if low > 1 else "less"
-        sentence = f"In the whole log the decisions cost {more} than treating all cases alike: {measure}.{kink}"
-        return Sentence(sentence, "bad" if low > 1 else "good")
+        return Sentence(f"The decisions {cost} (NEC {number_in_table(value)}).{kink}", "bad" if low > 1 else "good")
     return Sentence(
-        f"These rows do not tell whether the decisions cost less than treating all cases alike: {measure}.{kink}"
+        f"These rows do not show whether the decisions cost less than {NAIVE}: NEC {number_in_table(value)} is not significantly "
+        f"different from 1.{kink}"
     )
+
+
+def _percent(value: float) -> str:
+    return f"{100 * value:.0f}%" if value >= 0.095 else f"{100 * value:.2g}%"
 
 
 def _sentences_above_one(
     table: pl.DataFrame, names: Sequence[str], metric: str, level: float | None, what: str
 ) -> Iterator[Sentence]:
-    """Say which rows of a report are above 1: by their limits, or as far as can be said without."""
+    """Say which rows of a report are above 1: by their intervals, or as far as can be said without."""
     if level is not None:
         lows = lower_bounds_of_loss(table, metric, level)
         yield from _sentence_above_one(table, names, metric, costly_groups(table, lows, level, metric), what)
@@ -751,21 +762,20 @@ def _sentences_above_one(
     known, over = ~np.isnan(value), [int(i) for i in np.flatnonzero(value > 1)]
     of_all = f"of {counted(int(known.sum()), what)}"
     if not over:
-        yield Sentence(
-            f"None {of_all} {_COSTS_MORE[metric == NEC][0]} ({short(metric)} at most 1); how sure that is, --interval 0.95 tells."
-        )
+        verb = _COSTS_MORE[metric == NEC][0].replace(" significantly", "")
+        yield Sentence(f"None {of_all} {verb} ({short(metric)} at most 1). --interval 0.95 adds the uncertainty.")
         return
     worst = sorted(over, key=lambda i: -value[i])
-    shown = listed([f"{names[i]} ({number_in_sentence(value[i], 1.0)})" for i in worst])
-    verb = _COSTS_MORE[metric == NEC][0 if len(over) == 1 else 1]
+    shown = listed([f"{names[i]} ({number_in_table(value[i])})" for i in worst])
+    verb = _COSTS_MORE[metric == NEC][0 if len(over) == 1 else 1].replace(" significantly", "")
     yield Sentence(
-        f"{len(over):,} {of_all} {verb} ({short(metric)} above 1): {shown}. Which of them by more than noise, --interval 0.95 tells."
+        f"{len(over):,} {of_all} {verb} ({short(metric)} above 1): {shown}. --interval 0.95 shows which are significant."
     )
 
 
 _COSTS_MORE = {
-    True: ("costs more than treating all cases alike", "cost more than treating all cases alike"),
-    False: ("is above 1", "are above 1"),
+    True: ("costs significantly more than the naive system", "cost significantly more than the naive system"),
+    False: ("is significantly above 1", "are significantly above 1"),
 }
 
 
@@ -773,19 +783,18 @@ def _sentence_above_one(
     table: pl.DataFrame, names: Sequence[str], metric: str, above_one: Sequence[int], what: str
 ) -> Iterator[Sentence]:
     looked_at = int(eligible(table, metric).sum())
-    singular, plural = _COSTS_MORE[metric == NEC]
+    singular, plural = _COSTS_MORE[metric.removesuffix(AT_PRIOR) == NEC]
     if not looked_at:
-        yield Sentence(f"Of no {what} can be said whether it {singular}: they are small, or have no limits.")
+        yield Sentence(f"Whether any {what} {singular} is not known: all are small or have no interval.")
         return
     of_all = f"of {judged(looked_at, table.height, what)}"
+    measure, values = short(metric), floats(table[metric])
     if above_one:
-        rows = table.select(f"^{metric}(_ci_low|_ci_high)?$").to_dicts()
-        worst = sorted(above_one, key=lambda i: -rows[i][metric])
-        shown = listed([f"{names[i]} ({short(metric)} {with_limits(rows[i], metric, 1.0)})" for i in worst])
-        yield Sentence(
-            f"{len(above_one):,} {of_all} {singular if len(above_one) == 1 else plural}, beyond noise: {shown}.", "bad"
-        )
+        worst = sorted(above_one, key=lambda i: -values[i])
+        shown = listed([f"{names[i]} ({number_in_table(values[i])})" for i in worst])
+        verb = singular if len(above_one) == 1 else plural
+        yield Sentence(f"{len(above_one):,} {of_all} {verb} ({measure}): {shown}.", "bad", rows=worst)
         return
-    over = int(((floats(table[metric]) > 1) & eligible(table, metric)).sum())
-    chance = f"; {over:,} {'has' if over == 1 else 'have'} {short(metric)} above 1, which may be chance" if over else ""
-    yield Sentence(f"None {of_all} {singular} beyond noise{chance}.", "good")
+    over = int(((values > 1) & eligible(table, metric)).sum())
+    noise = f"; {over:,} {'is' if over == 1 else 'are'} above 1, which may be sampling noise" if over else ""
+    yield Sentence(f"None {of_all} {singular} ({measure}){noise}.", "good")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from itertools import chain
 from typing import Any
@@ -21,18 +21,24 @@ from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.metrics.families import function_of
 from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short
 from polars_ec.page.contents import (
+    AT_PRIOR,
+    KINK,
     MOST_TO_CALIBRATE,
+    NEC,
     NONE,
     ROW,
     Contents,
+    Kind,
+    Sentence,
     changed_groups,
     component_words,
     count,
     cut,
     differing_groups,
+    differing_periods,
     groups_to_calibrate,
+    interval_in_table,
     isolated,
-    limits_in_table,
     named_groups,
     number_in_table,
     p_value,
@@ -146,6 +152,18 @@ def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
         f'<svg class="spark" width="96" height="22" viewBox="0 0 96 22" aria-hidden="true">{level}'
         f'<path class="line" d="{area.line(values)}"/></svg>'
     )
+
+
+def interval_bar(value: float, low: float, high: float, naive: float | None) -> Markup:
+    """A bar from the lower to the upper bound, with a dot at the value and a dashed line at the naive system."""
+    scale = Scale.of([value, low, high], naive)
+
+    def x(number: float) -> float:
+        return 4 + 212 * (number - scale.low) / (scale.high - scale.low)
+
+    level = "" if naive is None else f'<path class="naive" d="M{x(naive):.1f} 1v18"/>'
+    bar = f'<path class="bar" d="M{x(low):.1f} 10H{x(high):.1f}"/><circle cx="{x(value):.1f}" cy="10" r="4.5"/>'
+    return Markup(f'<svg class="interval" viewBox="0 0 220 20" aria-hidden="true">{level}{bar}</svg>')
 
 
 def panel(
@@ -278,21 +296,22 @@ TREND = "trend"
 
 @dataclass(frozen=True)
 class Column:
-    """A column of the table: its name, its heading, and the heading in full. Paper has no room for those with `more`."""
+    """A column of the table: its name, its heading, the heading in full, and the value of the naive system. Columns with `more` are not printed."""
 
     name: str
     title: str
     about: str
     more: bool = False
+    naive: float | None = None
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A number as text with its limits; what it is sorted by; why there is none; what is said of it in a word; or a picture."""
+    """A number as text with its interval; the value to sort by; why it is missing; a word about it; or a picture."""
 
     text: str
     raw: float | None = None
-    limits: str = ""
+    interval: str = ""
     why: str = ""
     word: str = ""
     bad: bool = False
@@ -312,32 +331,39 @@ class GroupRow:
     opens: bool = False
 
 
-def columns(contents: Contents) -> list[Column]:
-    """The columns of the table between the name of the group and its sparkline."""
-    shown = [Column("n", "Rows", "rows with a score and a label")]
-    if contents.has_positives:
-        shown.append(Column("class_prior", "Positives", in_words("class_prior")))
+def columns(contents: Contents, *, periods: bool = False) -> list[Column]:
+    """The columns of the table after the name of the group or period: the main metric first, because narrow screens show few."""
     main, *others = contents.metrics
-    shown.append(Column(main, short(main), in_words(main)))
-    if f"{main}_at_prior" in contents.groups.columns:
+    shown = [Column(main, short(main), in_words(main), naive=naive_value(main))]
+    if contents.judged_metric != main:
         prior = "the reference prior" if contents.prior is None else f"prior {percent_in_table(contents.prior)}"
-        shown.append(Column(f"{main}_at_prior", f"{short(main)} at {prior}", in_words(f"{main}_at_prior")))
-    if contents.trend is not None:
+        about = f"{in_words(main)} if every group had this base rate"
+        shown.append(Column(contents.judged_metric, f"{short(main)} at {prior}", about, naive=naive_value(main)))
+    if contents.trend is not None and not periods:
         shown.append(Column(TREND, f"{short(main)} by period", "dashed: the naive system"))
-    if contents.rest is not None:
-        shown.append(Column("rest", "Against the others", f"{short(main)} minus that of all other groups together"))
-    if contents.changes is not None:
-        shown.append(Column("change", "Change", f"{short(main)} of the last period minus that of the reference period"))
-    if "rcl" in contents.groups.columns and "rcl" not in contents.metrics:
-        shown.append(Column("rcl", "RCL, %", in_words("rcl")))
-    shown += [Column(metric, short(metric), in_words(metric), more=True) for metric in others]
+    at_prior = " at the reference prior" * (contents.judged_metric != main)
+    if (contents.periods if periods else contents.rest) is not None:
+        others_of = "periods" if periods else "groups"
+        about = f"{short(main)}{at_prior}, minus that of all other {others_of} together"
+        shown.append(Column("rest", "Against all others", about, naive=0.0))
+    if contents.changes is not None and not periods:
+        about = f"{short(main)}{at_prior} of the last period, minus that of the reference period"
+        shown.append(Column("change", "Change", about, naive=0.0))
+    if "rcl" in contents.groups.columns and "rcl" not in contents.metrics and not periods:
+        shown.append(Column("rcl", "RCL, %", in_words("rcl"), naive=0.0))
+    shown.append(Column("n", "Rows", "rows with a score and a label"))
+    if contents.has_positives:
+        shown.append(Column("class_prior", "Base rate", in_words("class_prior")))
+    shown += [
+        Column(metric, short(metric), in_words(metric), more=True, naive=naive_value(metric)) for metric in others
+    ]
     return shown
 
 
 def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], trends: Trends | None) -> list[GroupRow]:
     """The rows of the groups that are shown."""
     rest, changes = _rows_by_group(contents, contents.rest), _rows_by_group(contents, contents.changes)
-    # Those that the verdict names, and no others.
+    # Only those that the findings name.
     differ, changed = (
         [] if table is None else contents.rows_of(significant(contents, table)[0])
         for table, significant in ((contents.rest, differing_groups), (contents.changes, changed_groups))
@@ -351,7 +377,7 @@ def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], tr
             "change": _difference_cell(change, group, contents, is_real=row in changed),
         }
         picture = None if trends is None else _trend_cell(trends.by_group.get(row), trends)
-        cells = _cells(shown, group, {**differences, TREND: picture}, costly=costly)
+        cells = _cells(shown, group, {**differences, TREND: picture}, costly=contents.cost_metric if costly else "")
         facts = _facts(contents, group, against, change)
         trend = None if trends is None else trends.by_group.get(row)
         opens = bool(facts) or (trend is not None and any_known(trend.value))
@@ -363,22 +389,40 @@ def total_row(contents: Contents, trends: Trends | None) -> GroupRow:
     """All groups together, which nothing is compared with."""
     picture = None if trends is None else _trend_cell(trends.whole, trends)
     known = {"rest": Cell(""), "change": Cell(""), TREND: picture}
-    cells = _cells(columns(contents), contents.total.row(0, named=True), known, costly=False)
+    cells = _cells(columns(contents), contents.total.row(0, named=True), known)
     return GroupRow(-1, ALL_GROUPS, cells, small=False, costly=False, facts=[])
 
 
+def period_rows(contents: Contents) -> list[GroupRow]:
+    """The rows of the table of periods: the latest ones."""
+    if contents.trend_total is None or contents.period is None:
+        return []
+    shown, every = columns(contents, periods=True), contents.trend_total[contents.period]
+    rest, differ = dict[Any, Row](), list[Any]()
+    if contents.periods is not None:
+        rest = {row[contents.period]: row for row in contents.periods.iter_rows(named=True)}
+        differ = differing_periods(contents, contents.periods)[0][contents.period].to_list()
+    rows = []
+    for row in contents.trend_total.tail(MOST_PERIODS).iter_rows(named=True):
+        at = row[contents.period]
+        known = {"rest": _difference_cell(rest.get(at), row, contents, is_real=at in differ)}
+        name = plain(period_texts([at], every)[0])
+        rows.append(GroupRow(-1, name, _cells(shown, row, known), bool(row.get("small")), costly=False, facts=[]))
+    return rows
+
+
 def _cells(
-    shown: Sequence[Column], group: Row, known: Mapping[str, Cell | None], *, costly: bool
+    shown: Sequence[Column], group: Row, known: Mapping[str, Cell | None], *, costly: str = ""
 ) -> list[tuple[Column, Cell]]:
     return [
-        (column, known.get(column.name) or _value_cell(group, column.name, bad=costly and column.name == "nec"))
+        (column, known.get(column.name) or _value_cell(group, column.name, bad=column.name == costly))
         for column in shown
     ]
 
 
 def _trend_cell(trend: Trend | None, trends: Trends) -> Cell:
     if trend is None:
-        return Cell(NONE, None, why="left out: trends are of the largest and the worst groups")
+        return Cell(NONE, None, why="left out: only the largest and the worst groups have a trend")
     known = [value for value in trend.value if value is not None]
     ends = f"from {number_in_table(known[0])} to {number_in_table(known[-1])}" if known else "no value"
     return Cell(ends, picture=sparkline(trend.value, trends.scale, trends.naive))
@@ -391,8 +435,8 @@ def _value_cell(group: Row, name: str, *, bad: bool = False) -> Cell:
         return Cell(f"{value:,}", value)
     if value is None:
         return Cell(NONE, None, why=_why_null(group))
-    between = limits_in_table(group.get(f"{name}_ci_low"), group.get(f"{name}_ci_high"), show)
-    unknown = "no limits: too few rows or clusters" if f"{name}_ci_low" in group and not between else ""
+    between = interval_in_table(group.get(f"{name}_ci_low"), group.get(f"{name}_ci_high"), show)
+    unknown = "no interval: too few rows or clusters" if f"{name}_ci_low" in group and not between else ""
     return Cell(show(value), value, between, why=unknown, word="above 1" if bad else "", bad=bad)
 
 
@@ -411,7 +455,7 @@ def _difference_cell(comparison: Row | None, group: Row, contents: Contents, *, 
         why = "not known: too few rows to compare, or none to compare them with"
         return Cell(NONE, None, why=_why_null(group) if group.get("n_invalid") else why)
     value = comparison["difference"]
-    between = limits_in_table(comparison["difference_ci_low"], comparison["difference_ci_high"], signed)
+    between = interval_in_table(comparison["difference_ci_low"], comparison["difference_ci_high"], signed)
     if not is_real:
         return Cell(signed(value), value, between)
     worse = (value > 0) == lower_is_better(contents.metrics[0])
@@ -424,7 +468,7 @@ def _rows_by_group(contents: Contents, table: pl.DataFrame | None) -> dict[int, 
 
 def _facts(contents: Contents, group: Row, against: Row | None, change: Row | None) -> list[list[str]]:
     """Pairs of a name and a value, shown with the trend of a group."""
-    main = short(contents.metrics[0])
+    main = short(contents.judged_metric)
     facts = []
     if against is not None and against["difference"] is not None:
         facts.append([f"{main} of all other groups", number_in_table(against["value_reference"])])
@@ -435,9 +479,9 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
         first, last = period_texts(ends, contents.trend_total[contents.period])
         facts.append([f"Change from {first} to {last}", _difference_in_words(change, "difference")])
         facts += [
-            [f"by {words}", _difference_in_words(change, part)]
+            [f"explained by {words}", _difference_in_words(change, part)]
             for part, words in component_words(contents).items()
-            if change.get(part) is not None
+            if change.get(part) is not None and contents.judged_metric == contents.metrics[0]
         ]
     if group.get("n_missing") or group.get("n_invalid"):
         facts.append(["Rows missing, invalid", f"{group.get('n_missing') or 0:,}, {group.get('n_invalid') or 0:,}"])
@@ -445,9 +489,9 @@ def _facts(contents: Contents, group: Row, against: Row | None, change: Row | No
 
 
 def _difference_in_words(comparison: Row, name: str) -> str:
-    between = limits_in_table(comparison.get(f"{name}_ci_low"), comparison.get(f"{name}_ci_high"), signed)
+    between = interval_in_table(comparison.get(f"{name}_ci_low"), comparison.get(f"{name}_ci_high"), signed)
     adjusted = f"; adjusted p {p_value(comparison['p_adjusted'])}" if name == "difference" else ""
-    return signed(comparison[name]) + f" [{between}]" * bool(between) + adjusted
+    return signed(comparison[name]) + f" ({between})" * bool(between) + adjusted
 
 
 # The charts of a page: specifications by `plot`, made small enough to be embedded.
@@ -467,15 +511,18 @@ class Figure:
 
 
 _IN_WORDS: Mapping[str, str] = {
-    "roc": "True-positive rate over false-positive rate, for every threshold. The table has the areas below, as AUC.",
+    "trend": "The main metric by period. The table of periods has the values.",
+    "roc": "True-positive rate over false-positive rate, for every threshold. The table has the area under the curve (AUC).",
     "det": "Misses over false alarms, for every threshold.",
     "pr": "Precision over recall, for every threshold.",
-    "reliability": "How frequent positives are, over the posterior: on the diagonal scores are calibrated.",
-    "cost_curve": "What decisions cost, over the threshold. The table has the costs at the threshold that is in use.",
-    "bayes_error": "Detection cost over the prior. The distance between actual and minimum is what calibration would gain.",
-    "forest": "Each group with its limits, as in the table.",
-    "drift": "Where the change of all rows together comes from, by period.",
+    "reliability": "Observed base rate over the posterior. Calibrated scores lie on the diagonal.",
+    "cost_curve": "Cost of the decisions over the threshold. The table has the costs at the threshold in use.",
+    "bayes_error": "Detection cost over the prior. The distance between the actual and the minimum cost is the gain from calibration.",
+    "forest": "Each group with its confidence interval, as in the table.",
+    "drift": "What explains the change of all rows together, by period.",
 }
+# The first of these that a page has stands on its first screen.
+_PICTURES = ("trend", "forest", "cost_curve", "det")
 
 
 def _curves_of(scale: ScoreScale) -> tuple[Callable[..., Any], ...]:
@@ -488,7 +535,16 @@ def figures(contents: Contents) -> list[Figure]:
     """Draw the charts that have something to show."""
     main = contents.metrics[0]
     charts = []
-    cells = contents.curves
+    total, cells = contents.trend_total, contents.curves
+    if total is not None and total.height > 1 and total[main].is_finite().any():
+        assert contents.period is not None
+        lines = [main] if contents.judged_metric == main else [main, contents.judged_metric]
+        every, name = total[contents.period], contents.period
+        latest = total.tail(MOST_PERIODS)
+        if every.dtype.is_temporal():
+            # An axis of times has no labels where Vega runs without building code from text, as a strict policy asks.
+            latest = latest.with_columns(pl.Series(name, period_texts(latest[name].to_list(), every)))
+        charts.append(_figure("trend", plot.trend(latest, lines, x=name), f"{in_words(main)} by {text(name)}"))
     # Of one class alone there is no curve. Groups with invalid rows have no share, and no curve.
     shares = set() if cells is None else {*contents.groups["class_prior"].drop_nulls()}
     if cells is not None and not shares <= {0.0} and not shares <= {1.0}:
@@ -496,7 +552,8 @@ def figures(contents: Contents) -> list[Figure]:
             options = {"interval": contents.interval} if "interval" in inspect.signature(draw).parameters else {}
             charts.append(_figure(draw.__name__, draw(cells, **options)))
     if contents.groups.height > 1 and contents.groups[main].is_finite().any():
-        charts.append(_figure("forest", plot.forest(contents.groups, main), f"{in_words(main)} of the groups"))
+        judged = contents.judged_metric
+        charts.append(_figure("forest", plot.forest(contents.groups, judged), f"{in_words(judged)} by group"))
     history = contents.history
     if history is not None and "likelihood" in history.columns and history["difference"].is_finite().any():
         charts.append(_figure("drift", plot.drift(history)))
@@ -556,10 +613,10 @@ def _packed(rows: list[Mapping[str, Any]]) -> Spec:
 # From contents to what the template takes: all that is shown, in words and numbers that are ready to be printed.
 
 _PANELS_LARGEST, _PANELS_WORST = 8, 4
-_LISTED = 30
+_LISTED, _FINDINGS = 30, 5
 _WIDE = 14
 _LONGEST_TEXT = 300
-_RCL = "How much of a loss calibration would take off: raw minus calibrated, in percent of raw."
+_RCL = "The percentage of the loss that recalibration would remove: (raw - calibrated) / raw."
 
 
 @dataclass(frozen=True)
@@ -584,17 +641,48 @@ class Quality:
 
 
 @dataclass(frozen=True)
-class PageView:
-    """The variables of the template."""
+class Card:
+    """A figure on the first screen: its name, its value, a line about it, its interval as a bar, and its trend."""
 
+    name: str
+    value: str
+    about: str
+    bar: Markup | None = None
+    trend: Markup | None = None
+    kind: Kind = "neutral"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, and the place on the page with its rows."""
+
+    kind: Kind
+    text: str
+    section: str
+    rows: str
+
+
+@dataclass(frozen=True)
+class PageView:
+    """The variables of the template, for one model; the ids of its elements begin with `prefix`."""
+
+    prefix: str
+    model: str
     title: str
     lead: str
-    verdict: list[tuple[str, str]]
+    headline: Finding
+    cards: list[Card]
+    picture: Figure | None
+    findings: list[Finding]
+    more: list[Finding]
     main: str
     keys: str
+    period: str
     columns: list[Column]
+    period_columns: list[Column]
     total: GroupRow | None
     rows: list[GroupRow]
+    periods: list[GroupRow]
     n_groups: int
     wide: bool
     has_nec: bool
@@ -610,7 +698,9 @@ class PageView:
     data: Mapping[str, Any]
 
 
-def page_view(contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0) -> PageView:
+def page_view(
+    contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0, prefix: str = ""
+) -> PageView:
     """The page of at most so many groups, the largest and the worst, and without so many charts."""
     labels = contents.labels
     kept = _shown_groups(contents, most_groups)
@@ -618,30 +708,150 @@ def page_view(contents: Contents, figures: Sequence[Figure], most_groups: int, *
     rows = group_rows(contents, kept, labels, trends)
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
-    panels = [] if trends is None else _panels(contents, labels, kept, trends)
+    panels = [] if trends is None or alone else _panels(contents, labels, kept, trends)
+    by_id = {figure.id: figure for figure in figures}
+    picture = next((by_id[name] for name in _PICTURES if name in by_id), None)
+    others = [figure for figure in figures if figure is not picture]
+    places = {"groups", "quality", *(["periods"] if trends is not None else []), *(["charts"] if others else [])}
+    headline, *findings = [_finding(sentence, places) for sentence in sentences(contents)]
+    caution = [KINK.strip()] * headline.text.endswith(KINK)
+    # Bad news first.
+    findings.sort(key=lambda finding: ["bad", "neutral", "good"].index(finding.kind))
     return PageView(
+        prefix=prefix,
+        model=text(contents.model),
         title=cut(text(contents.title), _LONGEST_TEXT),
         lead=_lead(contents, trends),
-        verdict=[(sentence.kind, sentence.text) for sentence in sentences(contents)],
+        headline=replace(headline, text=headline.text.removesuffix(KINK)),
+        cards=_cards(contents, trends),
+        picture=picture,
+        findings=findings[:_FINDINGS],
+        more=findings[_FINDINGS:],
         main=short(contents.metrics[0]),
         keys=cut(text(", ".join(contents.keys))) or "Group",
+        period=cut(text(contents.period or "")),
         columns=columns(contents),
+        period_columns=columns(contents, periods=True),
         total=None if alone else total_row(contents, trends),
         rows=rows,
+        periods=period_rows(contents),
         n_groups=contents.groups.height,
         has_nec="nec" in contents.metrics,
         wide=any(len(row.name) > _WIDE for row in rows),
         marks=_marks(contents),
         panels=panels,
         beyond=not all(panel.whole for panel in panels),
-        figures=list(figures),
+        figures=others,
         quality=quality,
         n_more=n_more,
         definitions=_definitions(contents),
         options=[(text(name), cut(text(value), _LONGEST_TEXT)) for name, value in contents.options.items()],
-        notes=[*map(text, contents.notes), *_left_out(contents, kept, trends, left_out)],
+        notes=[*caution, *map(text, contents.notes), *_left_out(contents, kept, trends, left_out)],
         data=_data(contents, figures, rows, trends),
     )
+
+
+@dataclass(frozen=True)
+class ModelsView:
+    """The table that compares the models, and the sentence above it."""
+
+    headline: str
+    columns: list[Column]
+    rows: list[GroupRow]
+
+    @classmethod
+    def of(cls, contents: Sequence[Contents]) -> ModelsView:
+        """Compare each model with the first by the judged metric."""
+        first, judged = contents[0], contents[0].judged_metric
+        about = f"{short(judged)}, on the same rows"
+        against = Column("versus", f"Difference from {text(first.model)}", about, naive=0.0)
+        shown = [column for column in columns(first) if column.name not in ("rest", "change", TREND)]
+        shown.insert(1 + (judged != first.metrics[0]), against)
+        rows, real = list[GroupRow](), list[bool]()
+        for of_model in contents:
+            total, versus = (
+                None if table is None or table.is_empty() else table.row(0, named=True)
+                for table in (of_model.total, of_model.versus)
+            )
+            assert total is not None
+            p = None if versus is None else versus["p_adjusted"]
+            real.append(p is not None and p < 1 - first.interval)
+            cell = Cell("") if of_model is first else _difference_cell(versus, total, of_model, is_real=real[-1])
+            cells = _cells(shown, total, {"versus": cell})
+            rows.append(GroupRow(-1, text(of_model.model), cells, small=False, costly=False, facts=[]))
+        values = pl.concat(of_model.total.select(pl.col(judged).cast(pl.Float64)) for of_model in contents)[judged]
+        lower = lower_is_better(first.metrics[0])
+        best = values.arg_min() if lower else values.arg_max()
+        if best is None:
+            return cls("The models cannot be compared, because none has a value for all rows.", shown, rows)
+        most = "lowest" if lower else "highest"
+        headline = f"Model {isolated(rows[best].name)} has the {most} {short(judged)}, {number_in_table(values[best])}."
+        if best and values[0] is not None:
+            of_first = f"Model {isolated(rows[0].name)} has {number_in_table(values[0])}"
+            headline += f" {of_first}; the difference is {'' if real[best] else 'not '}significant."
+        return cls(headline, shown, rows)
+
+
+def _finding(sentence: Sentence, places: set[str]) -> Finding:
+    section = sentence.section if sentence.section in places else "groups"
+    return Finding(sentence.kind, sentence.text, section, " ".join(map(str, sentence.rows)))
+
+
+def _cards(contents: Contents, trends: Trends | None) -> list[Card]:
+    """The cost against the naive system, the latest value at the reference prior, the calibration loss, and the rows."""
+    total, main = contents.total.row(0, named=True), contents.metrics[0]
+    own = trends.whole.value if trends is not None else []
+    names = {NEC: "Cost against the naive system"}
+    cards = [_card(names.get(main, in_words(main)), total, main, contents, own, trends)]
+    if main != NEC and NEC in contents.metrics:
+        cards.append(_card(names[NEC], total, NEC, contents, [], trends))
+    judged = contents.judged_metric
+    if judged != main:
+        prior = "the reference prior" if contents.prior is None else f"base rate {percent_in_table(contents.prior)}"
+        row, when = total, ""
+        # At the prior of the whole log its own value and this one are the same.
+        if trends is not None and contents.trend_total is not None and total.get(judged) == total.get(main):
+            row, when = contents.trend_total.row(-1, named=True), f", {trends.periods[-1]}"
+        at_prior = trends.whole.at_prior if trends is not None else []
+        if when or row.get(judged) != total.get(main):
+            cards.append(_card(f"{short(main)} at {prior}{when}", row, judged, contents, at_prior, trends))
+    if "rcl" in contents.total.columns and "rcl" not in contents.metrics:
+        cards.append(_card("Loss that recalibration would remove", total, "rcl", contents, [], trends))
+    used = f"{total['n']:,}"
+    lost = f"{total['n_missing'] or 0:,} missing, {total['n_invalid'] or 0:,} invalid"
+    shares = (
+        []
+        if contents.trend_total is None or not contents.has_positives
+        else contents.trend_total["class_prior"].to_list()
+    )
+    picture = sparkline(shares[-MOST_PERIODS:], Scale.of(shares, None), None) if len(shares) > 1 else None
+    base = contents.has_positives and total["class_prior"] is not None
+    rate = f"base rate {percent_in_table(total['class_prior'])}; " if base else ""
+    return [*cards, Card("Rows", used, f"{rate}{lost}", trend=picture, kind="bad" if total["n_invalid"] else "neutral")]
+
+
+def _card(title: str, row: Row, name: str, contents: Contents, trend: Values, trends: Trends | None) -> Card:
+    value, low, high = (row.get(f"{name}{end}") for end in ("", "_ci_low", "_ci_high"))
+    naive, show = (0.0, _percent_cell) if name == "rcl" else (naive_value(name), number_in_table)
+    picture = None
+    if trends is not None and len(trend) > 1:
+        picture = sparkline(trend, Scale.of(trend, trends.naive), trends.naive)
+    if value is None or low is None or high is None:
+        why = _why_null(row) if value is None else "no confidence interval"
+        return Card(title, show(value), why, trend=picture)
+    lower = name == "rcl" or lower_is_better(name.removesuffix(AT_PRIOR))
+    kind: Kind = "neutral"
+    if naive is not None and name != "rcl" and (low > naive or high < naive):
+        kind = "bad" if (low > naive) == lower else "good"
+    level = f"{100 * contents.interval:.4g}% CI {interval_in_table(low, high, show)}"
+    beside = "" if naive is None or name == "rcl" else f"; naive system {naive:g}"
+    return Card(title, show(value), f"{level}{beside}", interval_bar(value, low, high, naive), picture, kind)
+
+
+def _percent_cell(value: float | None) -> str:
+    if value is None or math.isnan(value):
+        return NONE
+    return without_minus_zero(f"{value:.1f}%" if abs(value) >= 0.095 else f"{value:.2g}%")
 
 
 def _shown_groups(contents: Contents, most: int) -> list[int]:
@@ -686,21 +896,22 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
         span = f"to {last}" if trends.n_left_out else f"from {first} to {last}"
         facts.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
     if contents.has_positives and total["class_prior"] is not None:
-        facts.append(f"{percent_in_table(total['class_prior'])} positives")
+        facts.append(f"base rate {percent_in_table(total['class_prior'])}")
     return " · ".join(facts)
 
 
 def _marks(contents: Contents) -> list[str]:
     level = f"{100 * contents.interval:.4g}%"
     legend = [
-        f"Small type: {level} limits. –: not known, point at it to see why. Grey: small groups, in which limits mean little."
+        f"Bars: {level} confidence intervals; point at a bar for its bounds. Dashed: the naive system. –: not known, point at it for the "
+        "reason. Grey: small groups, whose intervals are unreliable."
     ]
     if contents.costly:
         legend.append(
-            "“above 1”: NEC is above 1 beyond noise, with all groups in mind: decisions that cost more than treating all cases alike."
+            "“above 1”: NEC is significantly above 1, adjusted for the number of groups. The naive system would cost less."
         )
     if contents.rest is not None or contents.changes is not None:
-        legend.append("“worse”, “better”: a difference beyond noise, with all groups in mind.")
+        legend.append("“worse”, “better”: a significant difference, adjusted for the number of groups.")
     return legend
 
 
@@ -769,14 +980,14 @@ def _left_out(contents: Contents, kept: Sequence[int], trends: Trends | None, n_
     notes = []
     if len(kept) < contents.groups.height:
         notes.append(
-            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those that the verdict names, and the worst of the others."
+            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those in the findings, and the worst of the others."
         )
     if trends is not None and trends.n_left_out:
         notes.append(
-            f"Trends are of the last {len(trends.periods):,} periods; {trends.n_left_out:,} earlier ones are left out."
+            f"Trends show the last {len(trends.periods):,} periods. {trends.n_left_out:,} earlier ones are left out."
         )
     if n_charts:
-        notes.append(f"{count(n_charts, 'chart')} left out, for the page would be too large with them.")
+        notes.append(f"{count(n_charts, 'chart')} left out, because the page would be too large.")
     return notes
 
 
@@ -794,7 +1005,7 @@ def _data(
         "metric": in_words(contents.metrics[0]),
         "naive": None if trends is None else trends.naive,
         "prior": "at the reference prior" if contents.prior is None else f"at prior {percent_in_table(contents.prior)}",
-        "limits": f"{100 * contents.interval:.4g}% limits",
+        "interval": f"{100 * contents.interval:.4g}% confidence interval",
         "colours": [MAIN, OTHER, REST],
     }
 
@@ -806,25 +1017,35 @@ MOST_BYTES = 2_000_000
 _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
 
 
-def render(contents: Contents) -> str:
-    """The page, of at most 2 MB: where the log has too many groups, the largest and the worst of them."""
-    charts, (template, assets) = figures(contents), _template()
-    most, n_charts = min(contents.groups.height, _MOST_GROUPS), len(charts)
+def render(contents: Sequence[Contents]) -> str:
+    """The page of one or several models, of at most 2 MB: of too many groups the largest and the worst."""
+    charts, (template, assets) = [figures(of_model) for of_model in contents], _template()
+    most, n_charts = min(max(of_model.groups.height for of_model in contents), _MOST_GROUPS), max(map(len, charts))
+    several = len(contents) > 1
+    models = ModelsView.of(contents) if several else None
     while True:
-        page = page_view(contents, charts[:n_charts], most, left_out=len(charts) - n_charts)
-        html = template.render(**assets, page=page, data=Markup(script_json(page.data)))
+        pages = [
+            page_view(
+                of_model, drawn[:n_charts], most, left_out=len(drawn[n_charts:]), prefix=f"m{at}-" if several else ""
+            )
+            for at, (of_model, drawn) in enumerate(zip(contents, charts, strict=True))
+        ]
+        data = Markup(script_json([page.data for page in pages]))
+        html = template.render(**assets, pages=pages, models=models, data=data)
         size = len(html.encode())
         if size <= MOST_BYTES:
             return html
         if most > _LEAST_GROUPS:
-            # What the groups take up is about proportional to how many they are.
-            fixed = len(assets["vega"]) + sum(len(script_json(chart.spec)) for chart in charts[:n_charts])
+            # The size grows about in proportion to the number of groups.
+            fixed = len(assets["vega"]) + sum(
+                len(script_json(chart.spec)) for drawn in charts for chart in drawn[:n_charts]
+            )
             share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
             most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
         elif n_charts:
             n_charts -= 1
         else:
-            raise AssertionError("a page of a few groups without charts is small")
+            raise AssertionError("a page with few groups and no charts is small")
 
 
 @cache

@@ -21,7 +21,7 @@ _SUFFIXES = (".html", ".htm")
 def report_page(
     path: str | Path,
     log: FrameLike | Sketch,
-    score: IntoExpr | None = None,
+    score: IntoExpr | Sequence[IntoExpr] | None = None,
     label: IntoExpr | None = None,
     *,
     by: IntoExpr | Sequence[IntoExpr] = (),

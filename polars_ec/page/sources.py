@@ -36,11 +36,14 @@ from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.words import costs_in_words, number
 from polars_ec.page.contents import (
+    AT_PRIOR,
+    NEC,
     ROW,
     Contents,
     costly_groups,
     count,
     group_names,
+    judged_column,
     listed,
     lower_bounds_of_loss,
     with_kinks,
@@ -59,12 +62,12 @@ from polars_ec.version import __version__
 TwoTables: TypeAlias = tuple[pl.DataFrame | None, pl.DataFrame | None]
 """A table by group and another one of all groups together, or neither."""
 
-_AT_BAYES = "where they cost least if the scores are right"
+_AT_BAYES = "Bayes decisions (the least expected cost by the score)"
 _INDEPENDENT = (
-    "Limits and p-values are as of independent rows, for no clusters were stated: where rows are alike, as those of one user or one "
-    "day, limits are too close."
+    "Intervals and p-values assume independent rows, because no cluster column was passed. If rows are correlated, such as those of one "
+    "user or one day, the intervals are too narrow."
 )
-_WITHIN_BOUNDS = "known within bounds only at these costs or this threshold, for the sketch was made without: name them in its thresholds="
+_WITHIN_BOUNDS = "known only within bounds at these costs or this threshold, which the sketch was made without: name them in its thresholds="
 
 _KEPT = "__ec_kept"
 # Beyond so many groups and periods, or groups, it takes too long: the page shows some of them, and says which.
@@ -72,6 +75,7 @@ _MOST_IN_TRENDS, _MOST_CALIBRATED = 5_000, 500
 _CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
 # The bins per nat and the folds of the sketch of rows; and the number of classes beyond which sums are collected.
 _RESOLUTION, _FOLDS, _MANY_CLASSES = 16, 5, 2
+_FEWEST_PERIODS = 3
 
 
 @dataclass(frozen=True)
@@ -137,19 +141,23 @@ class PageSource(ABC):
     @property
     @abstractmethod
     def rest(self) -> pl.DataFrame | None:
-        """The comparison of each group with all others, by the main metric; None for one group."""
+        """The comparison of each group with all others, by the judged metric; None for one group."""
 
     @abstractmethod
     def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
         """The changes of the main metric of all groups together, with groups as strata if `mix`."""
 
     @abstractmethod
+    def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
+        """The comparison of each of these periods with all others, by the judged metric."""
+
+    @abstractmethod
     def last_changes(self, period: str) -> pl.DataFrame:
-        """The change of the main metric of each group, from the reference to its last period."""
+        """The change of the judged metric for each group, from the reference to its last period."""
 
     @abstractmethod
     def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
-        """The lower bounds of the NEC of groups at any level."""
+        """The lower bounds of the NEC that groups are judged by, at any level."""
 
     @abstractmethod
     def notes(self) -> Iterator[str]:
@@ -213,6 +221,20 @@ class PageSource(ABC):
         return (None, None) if history.is_empty() else (self.last_changes(period), history)
 
     @property
+    def judged_metric(self) -> str:
+        """The main metric, at the reference prior if it depends on it."""
+        return judged_column(self.group_tables[0], self.metrics[0])
+
+    @property
+    def periods_compared(self) -> pl.DataFrame | None:
+        """Each period against all others, for three or more; of two periods the change says it."""
+        period, total = self.request.period, self.trends[1]
+        if period is None or total is None or not self.has_changes:
+            return None
+        valid = total.filter(pl.col("n") > 0, n_invalid=0)[period]
+        return None if len(valid) < _FEWEST_PERIODS else self.compared_periods(valid)
+
+    @property
     def rows_without_period(self) -> int:
         """The number of rows that are in no period."""
         counts = ["n", "n_missing", "n_invalid"]
@@ -223,8 +245,10 @@ class PageSource(ABC):
     def period_notes(self) -> tuple[list[str], list[str]]:
         """Say how many rows have no period, and that changes are not told."""
         lost, period = self.rows_without_period, self.request.period
-        without = f"{lost:,} rows have no {period}: they are in what is said of groups and of the whole log, and in no period."
-        ranks = f"Changes are not told: {self.metrics[0]} is made of the order of scores and not of sums."
+        without = (
+            f"{lost:,} rows have no {period}. They count for their group and for the whole log, but for no period."
+        )
+        ranks = f"Changes are not shown, because {self.metrics[0]} depends on the order of all scores."
         return [without] * (lost > 0), [ranks] * (period is not None and not self.is_of_sums)
 
     @property
@@ -234,7 +258,7 @@ class PageSource(ABC):
         return {
             **request.options,
             **self.options,
-            "Limits": f"{100 * request.level:.4g}%",
+            "Confidence level": f"{100 * request.level:.4g}%",
             "Clusters": "none" if cluster is None else f"{cluster}, in {buckets} buckets",
             **({} if request.min_rows is None else {"Small": f"fewer than {request.min_rows} rows"}),
             "polars_ec": __version__,
@@ -369,9 +393,15 @@ class RowSource(PageSource):
 
     @property
     def main_keywords(self) -> dict[str, Any]:
-        """The arguments of comparisons and drifts, which are of the main metric."""
+        """The arguments of comparisons and drifts of the main metric, at the group's own prior."""
         prior = {"prior": self.reference_prior} if self.has_likelihoods else {}
         return {**self.keywords, "metrics": [self.metrics[0]], **prior}
+
+    @property
+    def judged_keywords(self) -> dict[str, Any]:
+        """The arguments of comparisons and drifts at the reference prior."""
+        prior = {"prior": self.reference_prior} if self.judged_metric.endswith(AT_PRIOR) else {}
+        return {**self.main_keywords, **prior}
 
     def report(self, by: Sequence[pl.Expr], prior: Any, *, total: bool = False) -> pl.DataFrame:
         options = {"metrics": self.metrics, "prior": prior, **self.keywords}
@@ -425,42 +455,55 @@ class RowSource(PageSource):
             judged = judged.filter(~self.is_undecided.any().over(rows.keys))
         if judged is not rows.frame and _collected(judged.select(pl.struct(rows.keys).n_unique())).item() < 2:
             return None
-        table = compare(judged, rows.score, rows.label, by=rows.keys, reference="rest", **self.main_keywords)
-        return _collected(table).filter(metric=self.metrics[0])
+        return self.compared(judged, rows.keys)
+
+    def compared(self, frame: pl.LazyFrame, by: Sequence[pl.Expr]) -> pl.DataFrame:
+        rows = self.rows
+        table = compare(frame, rows.score, rows.label, by=by, reference="rest", **self.judged_keywords)
+        return _collected(table).filter(metric=self.judged_metric)
+
+    def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
+        at = self.rows.period
+        assert at is not None
+        frame = self.rows.frame.filter(at.is_in(periods.implode()))
+        if self.metrics[0] in FORMULAS and self.columns.decision_faults:
+            frame = frame.filter(~self.is_undecided.any().over(at))
+        return self.compared(frame, [at])
 
     def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
-        return self._drift(period, mix=self.rows.keys if mix else [])
+        return self._drift(period, self.metrics[0], **self.main_keywords, mix=self.rows.keys if mix else [])
 
-    def _drift(self, period: str, **keys: Sequence[pl.Expr]) -> pl.DataFrame:
-        stated = {**self.main_keywords, "period": self.rows.period, "reference": self.reference, **keys}
+    def _drift(self, period: str, metric: str, **stated: Any) -> pl.DataFrame:
+        stated |= {"period": self.rows.period, "reference": self.reference}
         table = _collected(drift(self.rows.frame, self.rows.score, self.rows.label, **stated))
-        return table.filter(pl.col("metric") == self.metrics[0], pl.col(period).is_not_null())
+        return table.filter(pl.col("metric") == metric, pl.col(period).is_not_null())
 
     def last_changes(self, period: str) -> pl.DataFrame:
         keys = list(self.request.keys)
-        used = self._drift(period, by=self.rows.keys).filter(pl.col("n") > 0)
+        changes = self._drift(period, self.judged_metric, **self.judged_keywords, by=self.rows.keys)
+        used = changes.filter(pl.col("n") > 0)
         reference = pl.lit(self.reference).cast(used.schema[period])
         is_last = pl.col(period) == pl.col(period).max().over(keys or pl.lit(1))
         ends = used.filter(is_last & (pl.col(period) > reference))
         ends = ends.with_columns(pl.Series("p_adjusted", adjusted(floats(ends["p_value"])), nan_to_null=True))
         trend = self.trends[0]
-        if trend is None or self.metrics[0] != "nec" or "nec_kinked" not in trend.columns:
+        if trend is None or self.judged_metric != NEC or "nec_kinked" not in trend.columns:
             return ends
         places = [*keys, period]
         last = join_groups(ends.select(places), trend, places).select(trend.columns)
         return with_kinks(ends, pl.concat([trend.filter(pl.col(period) == reference), last]), keys)
 
     def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
-        return lower_bounds_of_loss(groups, "nec", self.request.level)(level)
+        return lower_bounds_of_loss(groups, judged_column(groups, NEC), self.request.level)(level)
 
     def notes(self) -> Iterator[str]:
-        yield "There are no curves and no calibration loss (RCL): those are of one number a row, and of one threshold for all rows."
+        yield "There are no curves and no calibration loss (RCL). They need one score per row and one threshold for all rows."
         if self.rows.cluster is None:
             yield _INDEPENDENT
         if self.undecided.height:
             names = listed(group_names(self.undecided, self.request.keys))
             rows = count(int(self.undecided[_KEPT].sum()), "row")
-            yield f"{rows} without a valid cost or threshold: no metrics of decisions, nor comparisons with all others, for {names}."
+            yield f"{rows} without a valid cost or threshold. {names}: no metrics of decisions and no comparison with all others."
         without_period, ranks = self.period_notes()
         yield from (*ranks, *without_period)
 
@@ -491,16 +534,7 @@ class SketchSource(PageSource):
 
     @cached_property
     def sketch(self) -> Sketch:
-        """The sketch without the column of the one model that it is of."""
-        for column, what in ((SCORE, "models"), (TARGET, "targets")):
-            if column in self.log.keys:
-                names = self.log.frame[column].unique(maintain_order=True).to_list()
-                if len(names) > 1:
-                    shown = ", ".join(map(str, names[:5]))
-                    raise SketchError(
-                        f"the sketch is of {len(names)} {what}, {shown}, and a page is of one: pass "
-                        f"sketch.filter(pl.col({column!r}) == {names[0]!r})"
-                    )
+        """The sketch without the columns of its model and target."""
         return self.log.group_by(*(key for key in self.log.keys if key not in (SCORE, TARGET)))
 
     @cached_property
@@ -638,12 +672,22 @@ class SketchSource(PageSource):
     def rest(self) -> pl.DataFrame | None:
         if not self.has_p_values or self.judged.frame.select(self.request.keys).n_unique() < 2:
             return None
-        return self.judged.compare(self.metrics[0], reference="rest", **self.stated)
+        return self.judged.compare(self.metrics[0], reference="rest", **self.judged_at)
+
+    def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
+        cells = _of_groups(self.periods.group_by(periods.name), periods.to_frame(), [periods.name])
+        return cells.compare(self.metrics[0], reference="rest", **self.judged_at)
+
+    @property
+    def judged_at(self) -> dict[str, Any]:
+        """The arguments of comparisons at the reference prior."""
+        return {**self.stated, **({"prior": self.priors} if self.judged_metric.endswith(AT_PRIOR) else {})}
 
     def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
-        table = columns_at(self.curves, self.point, None, ["nec"], replace(self.interval, level=level))
+        table = columns_at(self.curves, self.point, self.priors, [NEC], replace(self.interval, level=level))
         keys = self.request.keys
-        return floats((join_groups(groups.select(keys), table, keys) if keys else table)["nec_ci_low"])
+        bounds = join_groups(groups.select(keys), table, keys) if keys else table
+        return floats(bounds[f"{judged_column(groups, NEC)}_ci_low"])
 
     @property
     def has_p_values(self) -> bool:
@@ -661,11 +705,8 @@ class SketchSource(PageSource):
         return self.used.height > 0 and self.has_p_values and super().has_changes
 
     def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
-        return self._drift(self.periods, period, mix=self.request.keys if mix else [])
-
-    def _drift(self, cells: Sketch, period: str, **keys: Sequence[str]) -> pl.DataFrame:
-        stated = {**self.stated, "period": period, "reference": self.reference, **keys}
-        return cells.drift(self.metrics[0], **stated)
+        keys = self.request.keys if mix else []
+        return self.periods.drift(self.metrics[0], period=period, reference=self.reference, mix=keys, **self.stated)
 
     def last_changes(self, period: str) -> pl.DataFrame:
         keys, used, last = self.request.keys, self.used, pl.col(period).max()
@@ -673,10 +714,10 @@ class SketchSource(PageSource):
         reference = pl.lit(self.reference).cast(used.schema[period])
         kept = pl.concat([ends.filter(pl.col(period) > reference), used.filter(pl.col(period) == reference)])
         two_periods = _of_groups(self.periods, kept, [*keys, period])
-        changes = self._drift(two_periods, period)
-        if self.metrics[0] != "nec":
+        changes = two_periods.drift(self.metrics[0], period=period, reference=self.reference, **self.judged_at)
+        if self.judged_metric != NEC:
             return changes
-        return with_kinks(changes, columns_at(two_periods, self.point, None, ["nec"], self.interval), keys)
+        return with_kinks(changes, columns_at(two_periods, self.point, None, [NEC], self.interval), keys)
 
     def notes(self) -> Iterator[str]:
         left_out = [name for name in self.requested_metrics if name not in self.metrics]
@@ -684,24 +725,24 @@ class SketchSource(PageSource):
             yield f"Left out: {', '.join(left_out)}, {_WITHIN_BOUNDS}."
         if self.request.prior is not None and self.priors is None:
             yield (
-                "There is no reference prior: the shares of the classes in the whole log could not be counted, for rows are wrong, all "
-                "are of one class, or there are none."
+                "There is no reference prior. The classes of the whole log could not be counted, because rows are invalid, all rows are of "
+                "one class, or there are no rows."
             )
         if self.sketch.buckets is None:
             yield _INDEPENDENT
         if not self.has_p_values:
-            yield f"Nothing is compared: the sketch has {self.sketch.buckets} buckets of clusters, and p-values need {FEWEST_BUCKETS} or more."
+            yield f"Nothing is compared. The sketch has {self.sketch.buckets} buckets of clusters, and p-values need at least {FEWEST_BUCKETS}."
         groups = self.group_tables[0].height
         if not self.sketch.grid.scale.has_order_only:
             if FOLD not in self.sketch.keys:
-                yield "What calibration gains (RCL) is of calibrators fitted to the very rows, for there are no folds: of small groups it is too much."
+                yield "RCL is too high for small groups. The sketch has no folds, so calibrators are fitted to the rows that they are applied to."
             if groups > _MOST_CALIBRATED:
-                yield f"What calibration gains (RCL) has limits in the {_MOST_CALIBRATED:,} largest groups alone."
+                yield f"Only the {_MOST_CALIBRATED:,} largest groups have confidence intervals for RCL."
         without_period, ranks = self.period_notes()
         yield from without_period
         if self.request.period is not None and self.groups_in_trends is not None:
             shown = self.groups_in_trends.height
-            yield f"Trends are of {shown:,} of {groups:,} groups: of the largest, and of those of the others that are worst."
+            yield f"{shown:,} of {groups:,} groups have a trend: the largest and the worst."
         yield from ranks
 
     @property
@@ -755,8 +796,8 @@ def contents_of(
     min_rows: int | None = None,
     title: str | None = None,
     options: Mapping[str, Any],
-) -> Contents:
-    """Make the contents of a page; the arguments are those of `report_page`."""
+) -> list[Contents]:
+    """Make the contents of a page, one for each model; the arguments are those of `report_page`."""
     if isinstance(log, Sketch):
         of_point = ("costs", "cost_fn", "cost_fp", "threshold")
         of_rows = {name: value for name, value in options.items() if name not in of_point}
@@ -764,7 +805,7 @@ def contents_of(
         for name, value in [*of_rows.items(), ("buckets", None if buckets == BUCKETS else buckets)]:
             if value is not None:
                 raise TypeError(
-                    f"{name}={value!r} is of rows, and the log is a sketch, which has been made of them: leave it out"
+                    f"{name}={value!r} describes rows, and the log is a sketch, which was made from them: leave it out"
                 )
         sketch, keys = _rolled_up(log, by, period)
         stated = {name: value for name, value in options.items() if value is not None}
@@ -773,18 +814,58 @@ def contents_of(
         if threshold is not None and "threshold" not in stated:
             point = OperatingPoint(point.costs, threshold)
         sketch = sketch_of(sketch, point)
+        models: dict[str, Sketch | ModelRows] = {**_models_of(sketch)}
         period_name = None if period is None else as_expr(period, "period").meta.output_name()
         named = PageRequest.title
     else:
         rows = _model_rows(as_lazy(log), score, label, by, period, cluster, buckets, options)
-        keys = [key.meta.output_name() for key in rows.keys]
-        period_name = None if rows.period is None else rows.period.meta.output_name()
+        models = {model.score.meta.output_name(): model for model in rows}
+        keys = [key.meta.output_name() for key in rows[0].keys]
+        period_name = None if rows[0].period is None else rows[0].period.meta.output_name()
         if period_name in keys:
             raise ValueError(f"by= has a column {period_name!r}, which is the period: leave it out there")
-        named = f"{rows.score.meta.output_name()} against {rows.label.meta.output_name()}"
+        named = f"{', '.join(models)} against {rows[0].label.meta.output_name()}"
     level, fewest = parse_level(interval), parse_min_rows(min_rows)
     request = PageRequest(keys, period_name, reference, metrics, prior, level, fewest, title or named)
-    return build_contents(SketchSource(request, sketch) if isinstance(log, Sketch) else rows.source(request))
+    sources = {
+        name: SketchSource(request, model) if isinstance(model, Sketch) else model.source(request)
+        for name, model in models.items()
+    }
+    if len(sources) == 1:
+        return [build_contents(source) for source in sources.values()]
+    contents = [replace(build_contents(source), model=name) for name, source in sources.items()]
+    first, main = contents[0], contents[0].metrics[0]
+    priors: Any = {"prior": prior} if first.judged_metric != main else {}
+    if not isinstance(log, Sketch):
+        asked = {"metrics": [main], "interval": level, "min_rows": fewest, **options, **priors}
+        frame, scores, one = rows[0].frame, [model.score for model in rows], rows[0]
+        clusters = {} if one.cluster is None else {"cluster": one.cluster, "buckets": one.buckets}
+        asked = {name: value for name, value in {**asked, **clusters}.items() if value is not None}
+        table = _collected(compare(frame, scores, one.label, reference=first.model, **asked))
+    elif sketch.buckets is None:
+        note = "The models are not compared. A sketch needs clusters for that, so that it knows which rows belong together."
+        return [replace(of_model, notes=[note, *of_model.notes]) for of_model in contents]
+    else:
+        asked = {"interval": level, "min_rows": fewest, **SketchSource(request, sketch).point.keywords, **priors}
+        table = sketch.group_by(SCORE).compare(main, reference=first.model, **asked)
+    compared = table.filter(pl.col("metric").is_in([first.judged_metric, main])).unique(
+        "model", keep="last", maintain_order=True
+    )
+    return [replace(of_model, versus=compared.filter(model=of_model.model)) for of_model in contents]
+
+
+def _models_of(sketch: Sketch) -> dict[str, Sketch]:
+    """The sketch of each model by its name."""
+    if TARGET in sketch.keys and (targets := sketch.frame[TARGET].unique(maintain_order=True)).len() > 1:
+        shown = ", ".join(map(str, targets[:5]))
+        raise SketchError(
+            f"the sketch has {targets.len()} targets, {shown}, and a page shows one: pass "
+            f"sketch.filter(pl.col({TARGET!r}) == {targets[0]!r})"
+        )
+    if SCORE not in sketch.keys:
+        return {"": sketch}
+    names = sketch.frame[SCORE].unique(maintain_order=True).to_list()
+    return {str(name): sketch.filter(pl.col(SCORE) == name) for name in names}
 
 
 def build_contents(source: PageSource) -> Contents:
@@ -808,7 +889,10 @@ def build_contents(source: PageSource) -> Contents:
         trend=trend if has_trends else None,
         trend_total=trend_total if has_trends else None,
         rest=source.rest,
-        costly=costly_groups(groups, lambda level: source.lower_bounds(groups, level), request.level),
+        periods=source.periods_compared,
+        costly=costly_groups(
+            groups, lambda level: source.lower_bounds(groups, level), request.level, judged_column(groups, NEC)
+        ),
         changes=changes,
         history=history,
         reference=source.reference,
@@ -853,31 +937,23 @@ def _model_rows(
     cluster: IntoExpr | None,
     buckets: int,
     options: Mapping[str, Any],
-) -> ModelRows:
-    """The rows of a frame, checked as far as its schema tells."""
+) -> list[ModelRows]:
+    """The rows of each model, checked as far as the schema allows."""
     if score is None or label is None:
         name = "score" if score is None else "label"
         raise TypeError(f"{name}= is left out, and the log is a frame: name its column")
     models = expand(frame, score, "score")
-    if len(models) != 1:
-        names = [model.meta.output_name() for model in models]
-        raise ValueError(f"score= names {names}, and a page is of one model: make one of each")
     if cluster is None and buckets != BUCKETS:
         raise ValueError(
-            f"buckets={buckets} is how many parts clusters are dealt out to: pass cluster=, or leave it out"
+            f"buckets={buckets} is the number of hash buckets for clusters, and there are none: pass cluster=, or leave it out"
         )
     parse_interval({"interval": 0.95, "cluster": cluster, "buckets": buckets})
     if buckets < FEWEST_BUCKETS:
         raise ValueError(
             f"buckets={buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
         )
-    return ModelRows(
-        frame,
-        models[0],
-        as_expr(label, "label"),
-        expand(frame, by, "by"),
-        None if period is None else check_period(frame, expand(frame, period, "period")),
-        None if cluster is None else as_expr(cluster, "cluster"),
-        buckets,
-        {name: value for name, value in options.items() if value is not None},
-    )
+    keys = expand(frame, by, "by")
+    at = None if period is None else check_period(frame, expand(frame, period, "period"))
+    of_cluster = None if cluster is None else as_expr(cluster, "cluster")
+    stated = {name: value for name, value in options.items() if value is not None}
+    return [ModelRows(frame, model, as_expr(label, "label"), keys, at, of_cluster, buckets, stated) for model in models]
