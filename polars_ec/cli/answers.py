@@ -29,7 +29,7 @@ from polars_ec.cli.options import (
     refusals_as_usage_errors,
     with_time,
 )
-from polars_ec.cli.questions import Answer, Question, RowInput, SketchInput, models_of
+from polars_ec.cli.questions import Answer, Question, RowInput, SketchInput
 from polars_ec.cli.request import RowRequest, model_keys, positive_warnings, values_and_presence
 from polars_ec.cli.sketch_folder import Manifest, SketchFolder, pos_label_note, total
 from polars_ec.cli.terminal import DataError, UsageError, redacted
@@ -260,8 +260,6 @@ def answer_from_sketches(
             raise UsageError(
                 f"{folder} was sketched with {option} {recorded}, and this asks for {requested}: leave it out"
             )
-    if question.page is not None:
-        question.page.check_models(models_of(made_with))
     options = dict(options)
     with refusals_as_usage_errors():
         try:

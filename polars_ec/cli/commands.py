@@ -351,8 +351,7 @@ def report(
                 **({"--per-class": "a page is of all classes together"} if per_class else {}),
                 **({"--score-prior": "a page is of the posteriors as they are"} if score_prior is not None else {}),
                 **({f"--method {method}": "the limits of a page are drawn from nothing"} if method is not None else {}),
-            },
-            models=log.score or (),
+            }
         )
         for option, other in (("--out", output.out), ("--plot", output.plot)):
             if html == other:

@@ -38,7 +38,8 @@ from polars_ec.page.contents import Contents, report_sentences
 from polars_ec.page.sources import contents_of
 from polars_ec.reports.models import METRICS
 from polars_ec.reports.of_cells import Point, columns
-from polars_ec.sketches.cells import SCORE, check_keys
+from polars_ec.scores.folds import FOLD
+from polars_ec.sketches.cells import SCORE, TARGET, check_keys
 from polars_ec.typing import FrameLike
 
 
@@ -99,37 +100,28 @@ class PageFile:
     title: str | None = None
     layout: Mapping[str, Any] = field(default_factory=dict)
 
-    def check(self, refused: Mapping[str, str], *, models: Sequence[str]) -> None:
+    def check(self, refused: Mapping[str, str]) -> None:
         """UsageError for a page that cannot be made; `refused` are options that are there and that it does not have, with the reason."""
         for option, why in refused.items():
             raise UsageError(f"--html with {option}: {why}: leave one of them out")
-        self.check_models(models)
         check_local("--html", self.file, "a page is")
         if importlib.util.find_spec("jinja2") is None or importlib.util.find_spec("altair") is None:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
         check_place(self.file, "--html", (".html", ".htm"), any_pipe=True)
 
-    def check_models(self, models: Sequence[str]) -> None:
-        if len(models) > 1:
-            raise UsageError(
-                f"--html: a page is of one model, and here are {', '.join(models)}: name one, such as --score {models[0]}, or compare "
-                "them with polars-ec compare"
-            )
-
     def from_rows(self, rows: RowInput) -> MadePage:
-        (score,) = rows.scores
         arguments = {"by": rows.by, "period": rows.period, "cluster": rows.cluster, **self.layout}
-        return self._page((rows.frame, score, rows.label), arguments, rows.options)
+        return self._page((rows.frame, rows.scores, rows.label), arguments, rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> MadePage:
         period = sketched.period if sketched.periods else None
-        by = [key for key in sketched.sketch.keys if key != period]
+        by = [key for key in sketched.sketch.keys if key not in (period, SCORE, TARGET, FOLD)]
         layout = {name: value for name, value in self.layout.items() if name != "buckets"}
         return self._page((sketched.sketch, None, None), {"by": by, "period": period, **layout}, sketched.options)
 
     def _page(
         self,
-        log: tuple[FrameLike | Sketch, str | None, str | None],
+        log: tuple[FrameLike | Sketch, Sequence[str] | None, str | None],
         arguments: dict[str, Any],
         options: Mapping[str, Any],
     ) -> MadePage:
@@ -149,7 +141,7 @@ class MadePage:
     def rendered(self) -> SideFile:
         from polars_ec.page.layout import render  # which needs an extra
 
-        return SideFile("page", self.file, "--html", render(self.contents).encode())
+        return SideFile("page", self.file, "--html", render(*self.contents).encode())
 
 
 _OPTION = "--reference"

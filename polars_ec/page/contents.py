@@ -377,7 +377,7 @@ def counted(number: int, what: str) -> str:
 # Sentences about groups and periods that differ, and about what changed.
 
 _COMPONENTS = {
-    "prior": ("the base rate", "the base rates of the classes"),
+    "prior": ("the base rate", "the mix of classes"),
     "likelihood": ("the model", "the model"),
     "mix": ("the mix of groups", "the mix of groups"),
 }

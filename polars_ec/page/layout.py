@@ -1017,7 +1017,7 @@ MOST_BYTES = 2_000_000
 _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
 
 
-def render(contents: Sequence[Contents]) -> str:
+def render(*contents: Contents) -> str:
     """The page of one or several models, of at most 2 MB: of too many groups the largest and the worst."""
     charts, (template, assets) = [figures(of_model) for of_model in contents], _template()
     most, n_charts = min(max(of_model.groups.height for of_model in contents), _MOST_GROUPS), max(map(len, charts))

@@ -131,5 +131,5 @@ def report_page(
         options=options,
     )
     with whole_file(file) as opened:
-        opened.write(render(contents).encode())
+        opened.write(render(*contents).encode())
     return file

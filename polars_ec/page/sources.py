@@ -400,8 +400,12 @@ class RowSource(PageSource):
     @property
     def judged_keywords(self) -> dict[str, Any]:
         """The arguments of comparisons and drifts at the reference prior."""
-        prior = {"prior": self.reference_prior} if self.judged_metric.endswith(AT_PRIOR) else {}
-        return {**self.main_keywords, **prior}
+        if not self.judged_metric.endswith(AT_PRIOR):
+            return self.main_keywords
+        # As numbers: comparisons leave out groups, whose rows count for the prior of the whole log.
+        counted = self.group_tables[1]["class_prior"][0] if is_overall(self.reference_prior) else None
+        prior = counted.to_list() if isinstance(counted, pl.Series) else counted
+        return {**self.main_keywords, "prior": self.reference_prior if prior is None else prior}
 
     def report(self, by: Sequence[pl.Expr], prior: Any, *, total: bool = False) -> pl.DataFrame:
         options = {"metrics": self.metrics, "prior": prior, **self.keywords}

@@ -131,7 +131,7 @@ def test_groups_are_filtered_by_name_and_by_whether_they_are_marked(usual) -> No
     assert usual.names() == [name for name in every if "S00" in name]
     assert usual.page.locator("#shown").text_content() == f"8 of {len(every)}"
     usual.page.get_by_label("Filter").fill("")
-    usual.page.get_by_label("beyond noise only").check()
+    usual.page.get_by_label("significant only").check()
     marked = usual.page.locator("#rows tr:has(td .word)").count()
     assert 0 < marked < len(every)
     assert len(usual.names()) == marked
@@ -146,7 +146,7 @@ def test_a_group_opens_by_keyboard_with_its_trend_and_its_change(usual) -> None:
     usual.page.wait_for_selector("#pane svg .mark-line path")
     assert button.get_attribute("aria-expanded") == "true"
     pane = usual.page.locator("#pane")
-    assert "own class shares" in pane.text_content()
+    assert "own base rate" in pane.text_content()
     assert "Change from 2023-01 to 2023-06" in pane.text_content()
     change = usual.page.locator("#rows tr[data-row]").nth(1).locator("td").nth(5).text_content()
     assert change.split(" ")[0][:6] in pane.text_content()
@@ -234,7 +234,7 @@ def test_names_are_text_and_nothing_else(hostile) -> None:
 
 @pytest.mark.slow
 def test_groups_with_names_of_objects_are_in_the_charts(hostile) -> None:
-    names = hostile.page.evaluate("JSON.parse(document.getElementById('data').textContent).charts.roc")
+    names = hostile.page.evaluate("JSON.parse(document.getElementById('data').textContent)[0].charts.roc")
     texts = [name for data in names["datasets"].values() for name in data["columns"].get("group", {}).get("texts", [])]
     legend = hostile.page.locator("#chart-roc .role-legend-label text").all_text_contents()
     assert len(set(texts)) == len(legend)

@@ -12,8 +12,8 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.page import sources
 from polars_ec.page.contents import Contents, sentences
-from polars_ec.page.layout import figures, group_rows
-from polars_ec.page.sources import contents_of
+from polars_ec.page.layout import ModelsView, figures, group_rows
+from tests.support.pages import one_model as contents_of
 
 COST_FN = 4.0
 SEGMENTS = {"a": 900, "b": 700, "c": 500, "d": 300}
@@ -90,9 +90,7 @@ def test_groups_and_their_total_are_those_of_the_rows(page) -> None:
         assert (made.groups[f"{name}_ci_low"] <= made.groups[name]).all()
         assert (made.groups[f"{name}_ci_high"] >= made.groups[name]).all()
     assert made.metrics[0] == "nec"
-    assert made.notes == [
-        "10 rows have no month: they are in what is said of groups and of the whole log, and in no period."
-    ]
+    assert made.notes == ["10 rows have no month. They count for their group and for the whole log, but for no period."]
 
 
 def test_trends_are_those_of_the_rows_and_leave_out_rows_without_a_period(page) -> None:
@@ -112,8 +110,72 @@ def test_the_rest_of_a_group_are_all_other_rows(page) -> None:
     assert rest is not None
     for row in rest.to_dicts():
         others = LOG.filter(pl.col("segment") != row["segment"])
-        assert row["value"] == pytest.approx(nec(at(segment=row["segment"])), rel=1e-12)
-        assert row["value_reference"] == pytest.approx(nec(others), rel=1e-12)
+        # Both at the prior of the whole log.
+        assert row["value"] == pytest.approx(nec(at(segment=row["segment"]), page.prior), rel=1e-12)
+        assert row["value_reference"] == pytest.approx(nec(others, page.prior), rel=1e-12)
+
+
+def test_periods_are_compared_with_all_others_at_the_reference_prior(page) -> None:
+    periods = page.periods
+    assert periods is not None
+    assert periods["month"].to_list() == sorted(set(LOG["month"]))
+    for row in periods.to_dicts():
+        month, others = (
+            NO_MONTH.filter(rows) for rows in (pl.col("month") == row["month"], pl.col("month") != row["month"])
+        )
+        assert row["value"] == pytest.approx(nec(month, page.prior), rel=1e-12)
+        assert row["value_reference"] == pytest.approx(nec(others, page.prior), rel=1e-12)
+    two = contents(LOG.filter(pl.col("month") < dt.date(2024, 3, 1)), cost_fn=COST_FN, metrics=["nec"])
+    assert two.periods is None
+
+
+@pytest.mark.parametrize("cost_fn", [4, "cost"], ids=["sketch", "rows"])
+def test_a_collapse_in_one_month_is_a_finding(cost_fn: float | str) -> None:
+    in_march = pl.col("month") == dt.date(2024, 3, 1)
+    bad = LOG.with_columns(p=pl.when(in_march).then(1 - pl.col("p")).otherwise("p"))
+    collapse = [s.text for s in sentences(contents(bad, cost_fn=cost_fn, metrics=["nec"])) if "periods" in s.text]
+    assert collapse[0].startswith(
+        "1 of 4 periods is significantly worse than all others (NEC at the reference prior): 2024-03 (+"
+    )
+    calm = [s.text for s in sentences(contents(cost_fn=cost_fn, metrics=["nec"])) if "periods" in s.text]
+    assert calm == ["None of 4 periods is significantly worse than all others (NEC at the reference prior)."]
+
+
+def test_groups_with_other_base_rates_are_not_called_worse() -> None:
+    """The same model in every group: only the base rate differs, which moves NEC and is no fault of the model."""
+    generator = np.random.default_rng(1)
+    n = 30_000
+    segment = generator.integers(0, 3, n)
+    label = generator.random(n) < np.array([0.1, 0.2, 0.4])[segment]
+    p = 1 / (1 + np.exp(-(generator.normal(4 * label - 2, 2) + np.log(0.25))))
+    made = contents(pl.DataFrame({"segment": segment, "p": p, "y": label}), period=None, cost_fn=5, metrics=["nec"])
+    own = made.groups["nec"]
+    assert own.max() - own.min() > 0.2
+    texts = [s.text for s in sentences(made)]
+    assert "None of 3 groups differs significantly from all others (NEC at the reference prior)." in texts
+
+
+def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
+    blunt = LOG.with_columns(other=1 / (1 + (1 / pl.col("p") - 1) ** 0.2), segment=pl.lit("a"))
+    first, second = sources.contents_of(
+        blunt, ["p", "other"], "y", metrics=["nec"], cluster="user", options={"cost_fn": COST_FN}
+    )
+    assert (first.model, second.model) == ("p", "other")
+    other = nec(LOG.with_columns(p=blunt["other"]))
+    assert second.total["nec"].item() == pytest.approx(other, rel=1e-12)
+    assert first.versus.is_empty()
+    assert second.versus["difference"].item() == pytest.approx(other - nec(LOG), rel=1e-9)
+    sketch = blunt.ec.sketch(["p", "other"], "y", cluster="user", cost_fn=COST_FN)
+    of_cells = sources.contents_of(sketch, None, None, metrics=["nec"], options={})
+    by_name = {of_model.model: of_model for of_model in of_cells}
+    assert set(by_name) == {"p", "other"}
+    view = ModelsView.of([first, second])
+    assert view.headline == (f"Model p has the lowest NEC at the reference prior, {nec(LOG):.3f}.")
+    assert [row.name for row in view.rows] == ["p", "other"]
+    without = sources.contents_of(
+        blunt.ec.sketch(["p", "other"], "y", cost_fn=COST_FN), None, None, metrics=["nec"], options={}
+    )
+    assert all(of_model.notes[0].startswith("The models are not compared.") for of_model in without)
 
 
 @pytest.mark.slow
@@ -128,8 +190,8 @@ def test_changes_are_of_the_last_month_with_labels_against_the_reference() -> No
     ends = dict(changes.select("segment", "month").rows())
     assert ends == {s: dt.date(2024, 2 if s in "bc" else 4, 1) for s in SEGMENTS}
     for row in changes.to_dicts():
-        assert row["value"] == pytest.approx(nec(at(segment=row["segment"], month=row["month"])), rel=1e-12)
-        begin = nec(at(segment=row["segment"], month=made.reference))
+        assert row["value"] == pytest.approx(nec(at(segment=row["segment"], month=row["month"]), made.prior), rel=1e-12)
+        begin = nec(at(segment=row["segment"], month=made.reference), made.prior)
         assert row["value_reference"] == pytest.approx(begin, rel=1e-12)
     p, m = changes["p_value"].sort().to_numpy(), changes.height
     stepped = np.minimum.accumulate((p * m / np.arange(1, m + 1))[::-1])[::-1]
@@ -148,8 +210,8 @@ def test_changes_are_of_periods_after_the_reference(given: dict) -> None:
     }
     none = contents(ended, metrics=["nec"], reference=dt.date(2024, 4, 1), **given)
     texts = [s.text for s in sentences(none)]
-    assert "Nothing comes after 2024-04, since which changes would be told." in texts
-    assert not any("changed" in text or "went from" in text for text in texts)
+    assert "There is no period after 2024-04, so there is no change to judge." in texts
+    assert not any("changed" in text or " rose " in text or " fell " in text for text in texts)
 
 
 @pytest.mark.quick("rows")
@@ -158,8 +220,8 @@ def test_one_group_has_no_other_shares_of_groups(given: dict) -> None:
     made = contents(LOG.filter(segment="a"), metrics=["nec"], interval=0.975, **given)
     assert made.history is not None
     assert not any(column.count() for column in made.history if column.name.startswith("mix"))
-    assert not any("shares of the groups" in s.text for s in sentences(made))
-    assert made.options["Limits"] == "97.5%"
+    assert not any("mix of groups" in s.text for s in sentences(made))
+    assert made.options["Confidence level"] == "97.5%"
 
 
 @pytest.mark.quick("rows")
@@ -190,21 +252,23 @@ def test_more_classes_have_tables_of_their_rows() -> None:
     groups = LOG["segment"].to_numpy()
     label = LOG["k"].to_numpy()
 
-    def of(rows: np.ndarray) -> float:
-        shares = np.bincount(label[rows], minlength=3) / rows.sum()
-        return wrong[rows].mean() / (1 - shares.max())
+    def of(rows: np.ndarray, shares: np.ndarray | None = None) -> float:
+        shares = np.bincount(label[rows], minlength=3) / rows.sum() if shares is None else shares
+        errors = sum(share * wrong[rows & (label == k)].mean() for k, share in enumerate(shares))
+        return errors / (1 - shares.max())
 
     assert made.groups["nec"].to_list() == pytest.approx([of(groups == s) for s in SEGMENTS], rel=1e-12)
     assert made.total["nec"].item() == pytest.approx(of(groups != ""), rel=1e-12)
     assert made.curves is None
     assert made.prior is None
     assert made.rest is not None
-    assert made.rest["value_reference"].to_list() == pytest.approx([of(groups != s) for s in SEGMENTS], rel=1e-12)
+    log = np.bincount(label) / label.size
+    assert made.rest["value_reference"].to_list() == pytest.approx([of(groups != s, log) for s in SEGMENTS], rel=1e-9)
     assert made.changes is not None
     assert made.changes["month"].unique().to_list() == [dt.date(2024, 4, 1)]
     month = LOG["month"].to_numpy()
-    ends = [of((groups == s) & (month == np.datetime64("2024-04-01"))) for s in SEGMENTS]
-    assert made.changes["value"].to_list() == pytest.approx(ends, rel=1e-12)
+    ends = [of((groups == s) & (month == np.datetime64("2024-04-01")), log) for s in SEGMENTS]
+    assert made.changes["value"].to_list() == pytest.approx(ends, rel=1e-9)
 
 
 def test_costs_of_each_row_have_tables_of_their_rows() -> None:
@@ -285,13 +349,15 @@ def test_every_log_has_a_page(what: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("given", "main", "note"),
     [
-        pytest.param({"score": "log_odds", "score_type": "llr", "prior": 0.1}, "nec", "Limits", marks=pytest.mark.slow),
-        ({"score": "log_odds", "score_type": "llr", "prior": None}, "cllr", "Limits"),
-        ({"score": "log_odds", "score_type": "raw"}, "auc_roc", "Changes are not told"),
         pytest.param(
-            {"score": "log_odds", "score_type": "raw", "threshold": 0.0}, "nec", "Limits", marks=pytest.mark.slow
+            {"score": "log_odds", "score_type": "llr", "prior": 0.1}, "nec", "Intervals", marks=pytest.mark.slow
         ),
-        ({"score": "p", "metrics": ["f1", "auc_roc"]}, "f1", "What calibration gains"),
+        ({"score": "log_odds", "score_type": "llr", "prior": None}, "cllr", "Intervals"),
+        ({"score": "log_odds", "score_type": "raw"}, "auc_roc", "Changes are not shown"),
+        pytest.param(
+            {"score": "log_odds", "score_type": "raw", "threshold": 0.0}, "nec", "Intervals", marks=pytest.mark.slow
+        ),
+        ({"score": "p", "metrics": ["f1", "auc_roc"]}, "f1", "RCL is too high"),
     ],
 )
 def test_what_scores_do_not_tell_is_left_out_and_said(given: dict, main: str, note: str) -> None:
@@ -327,12 +393,10 @@ def test_days_become_months() -> None:
 
 def test_models_and_targets_are_one_by_one() -> None:
     two = LOG.with_columns(other=1 - pl.col("p")).ec.sketch(["p", "other"], "y", by="segment")
-    with pytest.raises(ec.SketchError, match="of 2 models, other, p, and a page is of one"):
-        contents_of(two, None, None, options={})
     one = contents_of(two.filter(pl.col("score") == "p"), None, None, metrics=["nec"], options={})
     assert one.keys == ["segment"]
     targets = LOG.ec.sketch("q", "k", by="segment")
-    with pytest.raises(ec.SketchError, match=r"of 3 targets.*sketch.filter\(pl.col\('target'\) == 0\)"):
+    with pytest.raises(ec.SketchError, match=r"has 3 targets.*sketch.filter\(pl.col\('target'\) == 0\)"):
         contents_of(targets, None, None, options={})
 
 
@@ -346,8 +410,8 @@ def test_of_many_groups_trends_are_of_the_largest_and_the_worst(monkeypatch) -> 
     assert made.trend["segment"].unique().sort().to_list() == ["a", "d"]
     assert made.groups["rcl_ci_low"].is_null().to_list() == [False, False, True, True]
     assert made.groups["rcl"].null_count() == 0
-    assert any("Trends are of 2 of 4 groups" in note for note in made.notes)
-    assert any("in the 2 largest groups alone" in note for note in made.notes)
+    assert any("2 of 4 groups have a trend" in note for note in made.notes)
+    assert any("Only the 2 largest groups have" in note for note in made.notes)
     assert made.changes is not None
     assert made.changes.height == 4
 
@@ -355,7 +419,6 @@ def test_of_many_groups_trends_are_of_the_largest_and_the_worst(monkeypatch) -> 
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"score": ["p", "log_odds"]}, "a page is of one model"),
         ({"label": None}, "label= is left out"),
         ({"reference": "previous"}, "pass this, by its value"),
         ({"reference": dt.date(2024, 1, 1), "period": None}, "is a period, and the page has none"),
@@ -384,7 +447,7 @@ def test_what_a_sketch_has_is_not_stated_again(name: str) -> None:
     given = {"score": None, "label": None, "options": {"weight": "w"} if name == "weight" else {}}
     if name != "weight":
         given[name] = "x"
-    with pytest.raises(TypeError, match=f"{name}='.' is of rows"):
+    with pytest.raises(TypeError, match=f"{name}='.' describes rows"):
         contents_of(sketch, given.pop("score"), given.pop("label"), **given)
 
 
@@ -420,16 +483,16 @@ def test_invalid_rows_of_a_group_leave_the_others_judged(given: dict) -> None:
     assert made.rest is not None
     assert made.rest["difference"].null_count() == 0
     if isinstance(given.get("cost_fn"), float):
-        others = [nec(RIGHT.filter(pl.col("segment") != s)) for s in "acd"]
+        others = [nec(RIGHT.filter(pl.col("segment") != s), made.prior) for s in "acd"]
         assert made.rest.sort("segment")["value_reference"].to_list() == pytest.approx(others, rel=1e-12)
     assert made.groups.filter(is_b).select("nec", "nec_at_prior").row(0) == (None, None)
     assert made.total["nec"].item() is None
     assert made.prior == alone.prior == pytest.approx(RIGHT["y"].mean(), rel=1e-12)
     texts = [s.text for s in sentences(made)]
-    assert any("of 3 groups that can be judged differ" in text for text in texts)
+    assert any("of 3 groups with enough rows differ" in text for text in texts)
     assert texts[-1] == (
-        "1 of 4 groups has invalid rows: the comparisons with all others, the curves and the prior of the whole log leave it out, and "
-        "values of all rows together are not known."
+        "1 of 4 groups has invalid rows. Comparisons, curves and the prior of the whole log leave it out, and there are no values for all "
+        "rows together."
     )
     if isinstance(given.get("cost_fn"), float):
         assert {figure.id for figure in figures(made)} >= {"roc", "reliability", "cost_curve", "pr"}
@@ -437,11 +500,14 @@ def test_invalid_rows_of_a_group_leave_the_others_judged(given: dict) -> None:
     assert (cell.text, cell.why) == ("–", "not known: 2 invalid rows")
 
 
-def nec_by_row(rows: pl.DataFrame) -> float:
+def nec_by_row(rows: pl.DataFrame, prior: float | None = None) -> float:
     """What the errors of Bayes decisions cost, each its row's cost, over what the cheaper constant decision costs."""
     cost, label = rows["cost"].to_numpy(), rows["y"].to_numpy()
     positive = rows["p"].to_numpy() > 1 / (1 + cost)
-    return (cost[label & ~positive].sum() + (positive & ~label).sum()) / min(cost[label].sum(), (~label).sum())
+    share = label.mean() if prior is None else prior
+    of_positives, of_negatives = share / label.sum(), (1 - share) / (~label).sum()
+    costs = of_positives * cost[label & ~positive].sum() + of_negatives * (positive & ~label).sum()
+    return costs / min(of_positives * cost[label].sum(), of_negatives * (~label).sum())
 
 
 @pytest.mark.parametrize("cost", [None, -1.0])
@@ -450,14 +516,14 @@ def test_rows_without_a_cost_leave_the_other_groups_judged(cost: float | None) -
     made = contents(LOG.with_columns(cost=pl.when(ROWS.is_in([901, 902])).then(cost).otherwise("cost")), **given)
     alone = contents(RIGHT, **given)
     assert made.rest is not None
-    assert_frame_equal(made.rest.sort("segment"), alone.rest.sort("segment"), rel_tol=1e-9)
-    others = [nec_by_row(RIGHT.filter(pl.col("segment") != s)) for s in "acd"]
+    assert made.rest["segment"].sort().to_list() == alone.rest["segment"].sort().to_list()
+    others = [nec_by_row(RIGHT.filter(pl.col("segment") != s), LOG["y"].mean()) for s in "acd"]
     assert made.rest.sort("segment")["value_reference"].to_list() == pytest.approx(others, rel=1e-12)
     assert made.groups.filter(pl.col("segment") == "b")["nec"].to_list() == [None]
     # The classes of these rows are known, and so is the prior of the whole log.
     assert made.prior == pytest.approx(LOG["y"].mean(), rel=1e-12)
     assert made.notes[-1] == (
-        "2 rows without a valid cost or threshold: no metrics of decisions, nor comparisons with all others, for b."
+        "2 rows without a valid cost or threshold. b: no metrics of decisions and no comparison with all others."
     )
     assert not any("without a valid cost" in note for note in alone.notes)
     # Losses need no cost.

@@ -60,7 +60,7 @@ class Table(HTMLParser):
 
 def data_of(html: str) -> dict:
     start = html.index(">", html.index('id="data"')) + 1
-    return json.loads(html[start : html.index("</script>", start)])
+    return json.loads(html[start : html.index("</script>", start)])[0]
 
 
 @pytest.fixture(scope="module")
@@ -87,13 +87,13 @@ def html(contents, plain) -> str:
 def test_each_number_of_the_table_is_that_of_the_contents(contents, html) -> None:
     head, total, *rows = Table(html).rows
     titles = [cell.get("sort") or cell.get("th") for cell in head]
-    assert titles[:2] == ["group", "Rows"]
+    assert titles[:2] == ["group", "NEC"]
     columns = {"NEC": "nec", "NCE": "nce", "AUC": "auc_roc", f"NEC at prior {contents.prior:.1%}": "nec_at_prior"}
     shown = contents.groups.rows(named=True)
     assert len(rows) == len(shown) == 15
     for cells, group in zip([total, *rows], [*contents.total.rows(named=True), *shown], strict=True):
-        assert cells[1]["td"] == f"{group['n']:,}"
-        assert cells[2]["td"] == f"{group['class_prior']:.1%}"
+        assert cells[titles.index("Rows")]["td"] == f"{group['n']:,}"
+        assert cells[titles.index("Base rate")]["td"] == f"{group['class_prior']:.1%}"
         for title, name in columns.items():
             cell = cells[titles.index(title)]
             assert cell["td"] == f"{group[name]:.3f}"
@@ -109,16 +109,17 @@ def test_each_number_of_the_table_is_that_of_the_contents(contents, html) -> Non
 def test_groups_are_marked_that_the_verdict_names_and_no_others(contents, html) -> None:
     head, _, *rows = Table(html).rows
     titles = [cell.get("sort") or cell.get("th") for cell in head]
-    above = {row[0]["bdi"] for row in rows if row[titles.index("NEC")].get("word") == "above 1"}
+    (of_prior,) = [at for at, title in enumerate(titles) if title.startswith("NEC at prior")]
+    above = {row[0]["bdi"] for row in rows if row[of_prior].get("word") == "above 1"}
     assert above == {contents.groups["group"][at] for at in contents.costly} != set()
-    told = next(s.text for s in sentences(contents) if "all others together" in s.text)
+    told = next(s.text for s in sentences(contents) if "from all others" in s.text)
     marked = {word: [] for word in ("worse", "better")}
     for row in rows:
-        word = row[titles.index("Against the others")].get("word")
+        word = row[titles.index("Against all others")].get("word")
         if word:
             marked[word].append(row[0]["bdi"])
     assert told.startswith(f"{len(marked['worse']) + len(marked['better'])} of 14 groups")
-    worst = told.split("worse: ")[1].split(" (")[0]
+    worst = told.split("Worse: ")[1].split(" (")[0]
     assert worst in marked["worse"]
     assert 0 < len(marked["better"]) < 14
 
@@ -146,7 +147,7 @@ def test_a_verdict_calls_groups_as_the_table_does() -> None:
     )
     assert len(set(contents.labels)) == 4
     assert shown_names(contents, contents.groups[::-1]) == contents.labels[::-1]
-    (text,) = [s.text for s in sentences(wrong) if "beyond noise: " in s.text]
+    (text,) = [s.text for s in sentences(wrong) if "cost significantly more" in s.text]
     assert all(label in text for label in wrong.labels)
     # The digits beside a name that is written from right to left stay in their order.
     hebrew = replace(
@@ -172,7 +173,7 @@ def test_of_too_many_groups_those_are_shown_that_the_verdict_names(contents) -> 
         pl.when(other).then(column).otherwise(pl.lit(value)).alias(column) for column, value in sure.items()
     )
     page = layout.page_view(replace(contents, rest=rest), [], 4)
-    assert any(f"{name} (-0.900 [" in text for _, text in page.verdict)
+    assert any(f"{name} (−0.900)" in finding.text for finding in [*page.findings, *page.more])
     assert name in [row.name for row in page.rows]
     assert len(page.rows) < contents.groups.height
 
@@ -194,8 +195,10 @@ def test_trends_are_embedded_with_four_digits(contents, html) -> None:
 def test_the_charts_hold_the_data_of_their_specifications(contents, html, plain) -> None:
     embedded = data_of(html)["charts"]
     assert list(embedded) == [figure.id for figure in plain]
-    assert list(embedded) == ["roc", "reliability", "cost_curve", "pr", "forest", "drift"]
-    (rows,) = [rows for rows in ec.plot.forest(contents.groups, "nec").to_dict()["datasets"].values() if len(rows) > 3]
+    assert list(embedded) == ["trend", "roc", "reliability", "cost_curve", "pr", "forest", "drift"]
+    (rows,) = [
+        rows for rows in ec.plot.forest(contents.groups, "nec_at_prior").to_dict()["datasets"].values() if len(rows) > 3
+    ]
     (packed,) = [data for data in embedded["forest"]["datasets"].values() if data["n"] > 3]
     for name, column in packed["columns"].items():
         texts = isinstance(column, dict)
@@ -311,7 +314,7 @@ def test_there_is_room_for_what_stands_beside_an_axis(low: float, high: float, e
 
 
 def test_what_lies_beyond_a_scale_is_said(contents, html) -> None:
-    told = "What lies beyond the scale is drawn at its edge."
+    told = "Values beyond the scale are drawn at its edge."
     scale = Scale(0, 2)
     assert scale.holds([0.0, 2.0, None, float("nan")])
     assert not scale.holds([2.1])

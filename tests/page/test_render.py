@@ -93,7 +93,7 @@ def test_of_too_many_groups_the_largest_and_the_worst_are_shown(many) -> None:
     assert MOST_BYTES * 0.7 < len(html.encode()) <= MOST_BYTES
     shown = [int(row) for row in re.findall(r'<tr[^>]* data-row="(\d+)"', html)]
     assert (
-        f"This page shows {len(shown):,} of 3,000 groups: the largest, those that the verdict names, and the worst of the others."
+        f"This page shows {len(shown):,} of 3,000 groups: the largest, those in the findings, and the worst of the others."
         in html
     )
     assert shown == sorted(shown)

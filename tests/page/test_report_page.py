@@ -22,7 +22,7 @@ def test_the_page_is_one_file_and_the_same_each_time(tmp_path) -> None:
     assert text.startswith("<!doctype html>")
     assert "Late &lt;flights&gt;" in text
     assert "Late <flights>" not in text
-    assert "of all rows together went from" in text
+    assert "From m 1 to m 2 NEC " in text
     again = ec.report_page(
         str(tmp_path / "again.html"), LOG.lazy(), "p", "y", by="s", period="m", metrics=["nec"], title="Late <flights>"
     )
@@ -62,14 +62,14 @@ def test_a_path_that_no_browser_opens_is_an_error_before_the_log_is_read(tmp_pat
 @pytest.mark.parametrize(
     ("options", "costs", "decisions"),
     [
-        ({"cost_fn": 5}, "a miss 5, a false alarm 1", "where they cost least if the scores are right"),
+        ({"cost_fn": 5}, "a miss 5, a false alarm 1", "Bayes decisions (the least expected cost by the score)"),
         ({"cost_fn": 5, "threshold": 0.5}, "a miss 5, a false alarm 1", "score &gt; 0.5"),
         (
             {"costs": [[0, 1], [4, 1]]},
             "of decisions 0 and 1: class 0 0, 1; class 1 4, 1",
-            "where they cost least if the scores are right",
+            "Bayes decisions (the least expected cost by the score)",
         ),
-        ({"cost_fn": "w"}, "cost_fn=w", "where they cost least if the scores are right"),
+        ({"cost_fn": "w"}, "cost_fn=w", "Bayes decisions (the least expected cost by the score)"),
         ({"cost_fn": "w", "threshold": 0.5}, "cost_fn=w", "score &gt; 0.5"),
     ],
 )

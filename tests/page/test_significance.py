@@ -6,7 +6,7 @@ import pytest
 
 from polars_ec.numerics import floats
 from polars_ec.page.contents import costly_groups, lower_bounds_around, lower_bounds_of_loss, significantly_above
-from polars_ec.page.sources import contents_of
+from tests.support.pages import one_model as contents_of
 
 NORMAL = {0.95: 1.959964, 0.975: 2.241403, 0.9: 1.644854}
 
@@ -28,7 +28,7 @@ def report_of(truth: np.ndarray, seed: int, rows: int = 400, share: float = 0.3)
 
 
 def named(report: pl.DataFrame) -> list[int]:
-    return costly_groups(report, lower_bounds_of_loss(report, "nec", 0.95), 0.95)
+    return costly_groups(report, lower_bounds_of_loss(report, "nec", 0.95), 0.95, "nec")
 
 
 def test_of_200_groups_that_cost_just_as_much_none_is_named_but_in_one_run_of_twenty() -> None:
@@ -60,7 +60,9 @@ def named_of_sketch(n_groups: int, rows: int, seed: int, share: float = 0.3) -> 
     log = pl.DataFrame({"group": np.repeat(np.arange(n_groups), rows), "p": np.where(decided, 0.8, 0.2), "y": label})
     sketch = log.ec.sketch("p", "y", by="group", resolution=16)
     groups = sketch.evaluate("nec", interval=0.95)
-    return costly_groups(groups, lambda level: floats(sketch.evaluate("nec", interval=level)["nec_ci_low"]), 0.95)
+    return costly_groups(
+        groups, lambda level: floats(sketch.evaluate("nec", interval=level)["nec_ci_low"]), 0.95, "nec"
+    )
 
 
 @pytest.mark.slow
@@ -102,7 +104,7 @@ def test_small_groups_and_those_without_limits_are_not_looked_at() -> None:
     )
     assert named(report) == [0]
     assert named(report.clear()) == []
-    assert costly_groups(report.drop("nec_ci_low"), lambda _: np.zeros(4), 0.95) == []
+    assert costly_groups(report.drop("nec_ci_low"), lambda _: np.zeros(4), 0.95, "nec") == []
 
 
 def test_beside_the_kink_half_may_be_wrong() -> None:
@@ -136,5 +138,5 @@ def test_a_sketch_has_the_limits_of_its_cells_at_each_level() -> None:
     assert sorted(groups) == [0, 1, 2, 3]
     level = 1 - 0.05 * 4 / 12
     sketch = log.ec.sketch("p", "y", by="group", resolution=16)
-    lows = sketch.evaluate("nec", interval=level)["nec_ci_low"].to_list()
+    lows = sketch.evaluate("nec", prior=contents.prior, interval=level)["nec_ci_low"].to_list()
     assert [g for g in range(12) if lows[g] > 1] == sorted(groups)

@@ -14,14 +14,11 @@ from polars_ec.page.contents import (
     differing_groups,
     group_names,
     listed,
-    number_in_sentence,
-    percent_with_limits,
     period_text,
     report_sentences,
     sentences,
     share,
     text,
-    with_limits,
 )
 
 RUNS = 80
@@ -61,12 +58,12 @@ def with_total(**values: Any) -> Contents:
 
 def test_a_page_says_all_there_is_to_say() -> None:
     assert said(MADE) == [
-        "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620] times as much "
-        "(NEC; in brackets 95% limits).",
-        "1 of 3 groups costs more than treating all cases alike, beyond noise: b (NEC 1.30 [1.20, 1.41]).",
-        "All 3,000 rows have a score and a label, and none is wrong.",
+        "The decisions cost 40% less than making the same decision for every case (NEC 0.600).",
+        "1 of 3 groups costs significantly more than the naive system (NEC): b (1.300).",
+        "All 3,000 rows have a valid score and label.",
     ]
     assert [s.kind for s in sentences(MADE)] == ["good", "bad", "good"]
+    assert [list(s.rows) for s in sentences(MADE)] == [[], [1], []]
 
 
 @pytest.mark.parametrize(
@@ -77,80 +74,90 @@ def test_a_page_says_all_there_is_to_say() -> None:
             1.1,
             1.31,
             "bad",
-            "In the whole log the decisions cost more than treating all cases alike: 1.20 [1.10, 1.31] times",
+            "The decisions cost 20% more than making the same decision for every case (NEC 1.200).",
         ),
         (
             0.98,
             0.93,
             1.03,
             "neutral",
-            "These rows do not tell whether the decisions cost less than treating all cases alike: 0.98 [0.93, 1.03]",
+            "These rows do not show whether the decisions cost less than making the same decision for every case: NEC 0.980 is not "
+            "significantly different from 1.",
         ),
         (
             1.05,
             1.002,
             1.1,
             "bad",
-            "In the whole log the decisions cost more than treating all cases alike: 1.050 [1.002, 1.100]",
+            "The decisions cost 5% more than making the same decision for every case (NEC 1.050).",
         ),
+        (0.9996, 0.9991, 0.9999, "good", "The decisions cost 0.04% less than making the same decision for every case"),
         (
             0.7,
             None,
             None,
             "neutral",
-            "In the whole log the decisions cost 0.700 times what treating all cases alike would (NEC); how",
+            "The decisions cost 30% less than making the same decision for every case (NEC 0.700). Its uncertainty is not known.",
         ),
         (
             None,
             None,
             None,
             "neutral",
-            "Whether the decisions cost less than treating all cases alike is not known: all rows are of one class",
+            "Whether the decisions cost less than making the same decision for every case is not known: all rows are of one class",
         ),
     ],
 )
-def test_the_whole_log_against_treating_all_alike(value, low, high, kind, begin) -> None:
+def test_the_whole_log_against_the_naive_system(value, low, high, kind, begin) -> None:
     made = with_total(nec=value, nec_ci_low=low, nec_ci_high=high)
     assert kind_of(made, begin) == kind
     kinked = replace(made, total=made.total.with_columns(nec_kinked=pl.lit(value=True)))
-    assert ("may be too close" in said(kinked)[0]) == (low is not None)
+    assert ("may be too narrow" in said(kinked)[0]) == (low is not None)
 
 
 def test_a_log_with_wrong_rows_or_without_rows() -> None:
     wrong = with_total(nec=None, nec_ci_low=None, nec_ci_high=None, n_invalid=2)
-    assert said(wrong)[0].endswith("is not known: 2 rows of the log are wrong.")
+    assert said(wrong)[0].endswith("is not known: 2 rows of the log are invalid.")
     empty = replace(MADE, total=TOTAL.with_columns(n=pl.lit(0), n_missing=pl.lit(7)), groups=GROUPS.clear(), costly=[])
     assert said(empty)[0] == "There is nothing to judge: 7 rows, none with a score and a label."
 
 
-def test_another_metric_is_told_beside_what_a_blind_system_has() -> None:
+def test_another_metric_stands_beside_the_naive_system() -> None:
     of_auc = {"auc_roc": 0.81, "auc_roc_ci_low": 0.79, "auc_roc_ci_high": 0.83}
     made = replace(with_total(**of_auc), metrics=["auc_roc"])
     assert said(made)[0] == (
-        "Area under the ROC curve (AUC) of all rows together is 0.810 [0.790, 0.830]; a system that treats all cases alike has 0.500."
+        "Area under the ROC curve (AUC) of all rows is 0.810; making the same decision for every case has 0.500."
     )
-    assert not [t for t in said(made) if "treating all cases alike" in t]
+    assert not [t for t in said(made) if "naive system" in t]
 
 
 def test_no_group_and_many_groups() -> None:
     none = replace(MADE, costly=[])
-    assert (
-        said(none)[1]
-        == "None of 3 groups costs more than treating all cases alike beyond noise; 2 have NEC above 1, which may be chance."
+    assert said(none)[1] == (
+        "None of 3 groups costs significantly more than the naive system (NEC); 2 are above 1, which may be sampling noise."
     )
     assert kind_of(none, "None of 3") == "good"
     many = table(*(row(f"g{i}", 2 + i / 10, 1.9 + i / 10, 2.1 + i / 10) for i in range(12)))
     made = replace(MADE, groups=many, costly=list(range(12)))
     assert said(made)[1] == (
-        "12 of 12 groups cost more than treating all cases alike, beyond noise: g11 (NEC 3.10 [3.00, 3.20]), g10 (NEC 3.00 [2.90, 3.10]), "
-        "g9 (NEC 2.90 [2.80, 3.00]), g8 (NEC 2.80 [2.70, 2.90]), g7 (NEC 2.70 [2.60, 2.80]), and 7 more."
+        "12 of 12 groups cost significantly more than the naive system (NEC): g11 (3.100), g10 (3.000), g9 (2.900), and 9 more."
     )
     small = replace(MADE, groups=GROUPS.with_columns(small=pl.lit(value=True)), costly=[])
-    assert (
-        said(small)[1]
-        == "Of no group can be said whether it costs more than treating all cases alike: they are small, or have no limits."
+    assert said(small)[1] == (
+        "Whether any group costs significantly more than the naive system is not known: all are small or have no interval."
     )
-    assert said(small)[-1] == "3 of 3 groups are small: their limits mean little, and nothing is said about them."
+    assert said(small)[-1] == "3 of 3 groups are small: their intervals are unreliable, so they are not judged."
+
+
+def test_groups_are_judged_at_the_reference_prior_where_there_is_one() -> None:
+    at_prior = GROUPS.with_columns(
+        nec_at_prior=pl.Series([0.9, 0.8, 1.5]), nec_at_prior_ci_low=0.7, nec_at_prior_ci_high=1.8
+    )
+    made = replace(MADE, groups=at_prior, costly=[2])
+    assert (made.judged_metric, made.cost_metric) == ("nec_at_prior", "nec_at_prior")
+    assert said(made)[1] == (
+        "1 of 3 groups costs significantly more than the naive system (NEC at the reference prior): c (1.500)."
+    )
 
 
 def test_of_one_group_only_the_whole_is_told() -> None:
@@ -166,26 +173,24 @@ def test_groups_that_differ_from_the_rest() -> None:
     rest = table(difference("a", -0.4, 0.001), difference("b", 0.5, 0.01), difference("c", 0.3, 0.06))
     made = replace(MADE, rest=rest)
     assert said(made, "2 of 3") == [
-        "2 of 3 groups differ from all others together beyond noise, by NEC; worse: b (+0.50 [+0.40, +0.60]); better: a "
-        "(-0.40 [-0.50, -0.30])."
+        "2 of 3 groups differ significantly from all others (NEC). Worse: b (+0.500). Better: a (−0.400)."
     ]
     # Of areas more is better.
     auc = replace(made, metrics=["auc_roc"], total=TOTAL.with_columns(auc_roc=0.8))
-    assert "worse: a (-0.40" in said(auc, "2 of 3")[0]
+    assert "Worse: a (−0.400)" in said(auc, "2 of 3")[0]
     # Small groups are not named, and beside the kink of NEC only half may be wrong.
     small = rest.with_columns(small=pl.col("group") == "a")
-    assert said(replace(MADE, rest=small), "1 of 2 groups that can be judged differs")[0].endswith(
-        "by NEC; worse: b (+0.50 [+0.40, +0.60])."
+    assert said(replace(MADE, rest=small), "1 of 2 groups with enough rows differs")[0].endswith(
+        "(NEC). Worse: b (+0.500)."
     )
     close = rest.with_columns(p_adjusted=pl.lit(0.03))
     kinked = GROUPS.with_columns(nec_kinked=pl.lit(value=True))
     assert said(replace(MADE, rest=close), "3 of 3")
-    assert said(replace(MADE, rest=close, groups=kinked), "None of 3 groups differs from all others")
+    assert said(replace(MADE, rest=close, groups=kinked), "None of 3 groups differs significantly from all others")
     # Which is no kink of other metrics.
     assert said(replace(auc, rest=close, groups=kinked), "3 of 3")
     assert said(
-        replace(MADE, rest=rest, interval=0.9999),
-        "None of 3 groups differs from all others together beyond noise (NEC).",
+        replace(MADE, rest=rest, interval=0.9999), "None of 3 groups differs significantly from all others (NEC)."
     )
 
 
@@ -249,24 +254,37 @@ def of_periods() -> Contents:
 
 def test_what_has_changed_since_the_reference() -> None:
     made = of_periods()
-    assert said(made, "2 of 3", "From", "The change") == [
-        "2 of 3 groups have changed beyond noise since 2024-01, by NEC; worse: a (+0.40 [+0.30, +0.50]); better: b (last in 2024-03) "
-        "(-0.30 [-0.40, -0.20]).",
-        "From 2024-01 to 2024-05 NEC of all rows together went from 0.500 to 0.650, by +0.15 [+0.05, +0.25], which is more than noise.",
-        "The change of NEC from 2024-01 to 2024-05 is made up of +0.100 [+0.060, +0.140] by other shares of the classes; +0.08 [-0.02, "
-        "+0.18] by other scores or decisions within the classes; -0.030 [-0.050, -0.010] by another mix of groups; more than "
-        "noise: other shares of the classes, another mix of groups.",
+    assert said(made, "2 of 3", "From", "Of this") == [
+        "From 2024-01 to 2024-05 NEC rose from 0.500 to 0.650 (significant).",
+        "Of this change, the mix of classes explains +0.100 and the mix of groups explains −0.030 (significant); the model: not "
+        "significant.",
+        "2 of 3 groups have changed significantly since 2024-01 (NEC). Worse: a (+0.400). Better: b (last in 2024-03) (−0.300).",
     ]
     two_classes = replace(made, total=TOTAL.with_columns(class_prior=0.2))
-    (told,) = said(two_classes, "The change")
-    assert "+0.100 [+0.060, +0.140] by another share of positives; " in told
-    assert "by other scores or decisions of positives and negatives; " in told
+    (told,) = said(two_classes, "Of this change")
+    assert told.startswith("Of this change, the base rate explains +0.100 and ")
     assert kind_of(made, "From") == "bad"
     assert made.changes is not None
     kinked = replace(made, changes=made.changes.with_columns(nec_kinked=pl.lit(value=True), p_adjusted=pl.lit(0.03)))
-    assert said(kinked, "None of 3 groups has changed beyond noise since 2024-01 (NEC).")
+    assert said(kinked, "None of 3 groups has changed significantly since 2024-01 (NEC).")
     brier = replace(kinked, metrics=["brier", "nec"], total=TOTAL.with_columns(brier=0.1))
-    assert said(brier, "3 of 3 groups have changed beyond noise since 2024-01, by Brier")
+    assert said(brier, "3 of 3 groups have changed significantly since 2024-01 (Brier score).")
+
+
+def test_periods_that_are_worse_than_the_others_are_named_and_no_better_ones() -> None:
+    made = of_periods()
+    others = table(
+        difference("", 0.6, 0.001, month=MARCH),
+        difference("", -0.3, 0.001, month=MAY),
+        difference("", -0.3, 0.001, month=JANUARY),
+    ).drop("group")
+    worse = replace(made, periods=others)
+    assert said(worse, "1 of 3 periods") == [
+        "1 of 3 periods is significantly worse than all others (NEC): 2024-03 (+0.600)."
+    ]
+    assert kind_of(worse, "1 of 3 periods") == "bad"
+    alike = replace(made, periods=others.with_columns(p_adjusted=0.2))
+    assert said(alike, "None of 3 periods") == ["None of 3 periods is significantly worse than all others (NEC)."]
 
 
 def test_periods_that_are_numbers_say_of_what() -> None:
@@ -282,51 +300,49 @@ def test_periods_that_are_numbers_say_of_what() -> None:
         trend_total=made.trend_total.with_columns(numbers),
         reference=1,
     )
-    first, whole = said(of_numbers, "2 of 3", "From")
-    assert "since month 1, by NEC" in first
+    whole, first = said(of_numbers, "2 of 3", "From")
+    assert "since month 1 (NEC)" in first
     assert "b (last in month 3) (" in first
-    assert whole.startswith("From month 1 to month 5 NEC of all rows together went from")
+    assert whole.startswith("From month 1 to month 5 NEC rose from")
 
 
-def test_a_change_that_may_be_noise_and_parts_that_are_not_known() -> None:
+def test_a_change_that_is_not_significant_and_parts_that_are_not_known() -> None:
     made = of_periods()
     assert made.history is not None
     noise = made.history.with_columns(difference=0.02, difference_ci_low=-0.05, difference_ci_high=0.09, value=0.52)
-    assert said(replace(made, history=noise), "From")[0].endswith(
-        "from 0.500 to 0.520, by +0.02 [-0.05, +0.09], which may be noise."
-    )
+    assert said(replace(made, history=noise), "From")[0].endswith("rose from 0.500 to 0.520 (not significant).")
     assert kind_of(replace(made, history=noise), "From") == "neutral"
     unknown = made.history.with_columns(**{f"{name}_ci_low": None for name in ("prior", "likelihood", "mix")})
-    assert said(replace(made, history=unknown), "What changed NEC from 2024-01 to 2024-05 these rows do not tell")
+    assert said(replace(made, history=unknown), "What explains this change is not known:")
     weak = made.history.with_columns(
         mix=0.0, mix_ci_low=-0.1, mix_ci_high=0.1, prior=0.05, prior_ci_low=0.001, prior_ci_high=0.1
     )
-    assert said(replace(made, history=weak), "The change")[0].endswith("each may be noise.")
-    assert not said(replace(made, history=made.history.clear()), "From", "The change", "What changed")
+    assert said(replace(made, history=weak), "Of this change")[0].endswith("no part of it is significant on its own.")
+    assert not said(replace(made, history=made.history.clear()), "From", "Of this", "What explains")
 
 
-def test_what_calibration_would_gain() -> None:
+def test_what_recalibration_would_gain() -> None:
     gain = {"rcl": 4.2, "rcl_ci_low": 3.8, "rcl_ci_high": 4.6}
     groups = GROUPS.with_columns(
         rcl=pl.Series([5.0, 3.0, 1.0]), rcl_ci_low=pl.Series([4.0, -1.0, 0.5]), rcl_ci_high=pl.Series([6.0, 7.0, 1.5])
     )
     made = replace(with_total(**gain), groups=groups)
-    assert said(made, "Calibration", "In 2") == [
-        "Calibration would take 4.20% [3.80%, 4.60%] off the loss of the scores in the whole log (RCL).",
-        "In 2 of 3 groups a calibration of their own would gain more than noise; most in a (5.0% [4.0%, 6.0%]), c (1.0% [0.5%, 1.5%]).",
+    assert said(made, "Recalibra") == [
+        "Recalibration would reduce the loss of the scores by 4.2% (significant).",
+        "Recalibrating each group would reduce the loss significantly in 2 of 3 groups: a (5.0%), c (1.0%).",
     ]
     nothing = {"rcl": 0.1, "rcl_ci_low": -0.2, "rcl_ci_high": 0.4}
-    assert said(replace(with_total(**nothing)), "Nothing says")[0].endswith(
-        "it would take 0.10% [-0.20%, 0.40%] off their loss (RCL)."
-    )
+    assert said(with_total(**nothing), "Recalibra") == [
+        "Recalibration would not reduce the loss of the scores significantly (0.1%)."
+    ]
 
 
 def test_missing_and_wrong_rows() -> None:
     groups = GROUPS.with_columns(n_missing=pl.Series([0, 40, 5]), n_invalid=pl.Series([2, 0, 0]))
     made = replace(MADE, groups=groups, total=TOTAL.with_columns(n_missing=pl.lit(45), n_invalid=pl.lit(2)))
     assert said(made, "45 of", "2 of") == [
-        "45 of 3,047 rows (1.5%) lack a score or a label and are left out; most are in b (40).",
-        "2 of 3,047 rows are wrong, such as a posterior above 1, and what holds one has no values: a.",
+        "45 of 3,047 rows (1.5%) have no score or no label and are left out, most of them in b (40).",
+        "2 of 3,047 rows are invalid, for example a posterior above 1. Groups with invalid rows have no values: a.",
     ]
 
 
@@ -359,7 +375,7 @@ def test_a_report_with_a_group_that_is_truly_bad() -> None:
     (only,) = report_sentences(pl.concat([noise_only(200, 7), bad]), ["group"], None, interval=0.95)
     assert (only.kind, only.text) == (
         "bad",
-        "1 of 201 groups costs more than treating all cases alike, beyond noise: bad (NEC 1.90 [1.60, 2.26]).",
+        "1 of 201 groups costs significantly more than the naive system (NEC): bad (1.900).",
     )
 
 
@@ -368,13 +384,12 @@ def test_a_report_without_limits_says_how_to_get_some() -> None:
     (only,) = report_sentences(plain, ["group"], None)
     assert (only.kind, only.text) == (
         "neutral",
-        "2 of 3 groups cost more than treating all cases alike (NEC above 1): b (1.30), c (1.10). Which of them by more than noise, --interval "
-        "0.95 tells.",
+        "2 of 3 groups cost more than the naive system (NEC above 1): b (1.300), c (1.100). --interval 0.95 shows which are significant.",
     )
     (fine,) = report_sentences(plain[:1], ["group"], None)
     assert (
         fine.text
-        == "None of 1 group costs more than treating all cases alike (NEC at most 1); how sure that is, --interval 0.95 tells."
+        == "None of 1 group costs more than the naive system (NEC at most 1). --interval 0.95 adds the uncertainty."
     )
     # Limits that are of no stated level are no limits.
     assert "--interval" in report_sentences(GROUPS, ["group"], None)[0].text
@@ -384,18 +399,15 @@ def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
     periods = pl.DataFrame({"group": ["a", "a", None], "month": [JANUARY, MARCH, None], "nec": [1.2, None, 1.4]})
     (both,) = report_sentences(periods, ["group"], "month")
     assert both.text.startswith(
-        "2 of 2 groups and periods cost more than treating all cases alike (NEC above 1): (missing), (missing) (1.40), a, 2024-01 (1.20)."
+        "2 of 2 groups and periods cost more than the naive system (NEC above 1): (missing), (missing) (1.400), a, 2024-01 (1.200)."
     )
     (alone,) = report_sentences(periods.drop("group"), [], "month")
     assert alone.text.startswith(
-        "2 of 2 periods cost more than treating all cases alike (NEC above 1): (missing) (1.40), 2024-01 (1.20)."
+        "2 of 2 periods cost more than the naive system (NEC above 1): (missing) (1.400), 2024-01 (1.200)."
     )
     whole = pl.concat([GROUPS.with_columns(total=pl.lit(value=False)), table(row("", 0.6, 0.58, 0.62, total=True))])
     found = [s.text for s in report_sentences(whole, ["group"], None, interval=0.9)]
-    assert found[0].startswith(
-        "In the whole log the decisions cost less than treating all cases alike: 0.600 [0.580, 0.620]"
-    )
-    assert "90% limits" in found[0]
+    assert found[0].startswith("The decisions cost 40% less than making the same decision for every case")
     assert found[1].startswith("1 of 3 groups")
     (one, rows) = report_sentences(TOTAL, [], None, interval=0.95)
     assert one.kind == rows.kind == "good"
@@ -404,25 +416,10 @@ def test_a_report_of_periods_of_nulls_and_with_a_total() -> None:
     assert report_sentences(GROUPS.clear(), ["group"], None, interval=0.95) == []
 
 
-def test_numbers_have_the_digits_that_they_need() -> None:
-    assert [number_in_sentence(x) for x in (0.33367, 1.3, 12.34, 123.4, 5234.2, 0.0, -0.5)] == [
-        "0.334", "1.30", "12.3", "123", "5,234", "0.00", "-0.500",
-    ]  # fmt: skip
-    assert number_in_sentence(1.0004, apart_from=1.0) == "1.0004"
-    assert number_in_sentence(1.0, apart_from=1.0) == "1.00"
-    assert number_in_sentence(0.0004, sign=True) == "+0.000400"
-    limits = {"x": 0.3337, "x_ci_low": 0.3297, "x_ci_high": 0.3377}
-    assert with_limits(limits, "x") == "0.3337 [0.3297, 0.3377]"
-    assert (
-        with_limits({"x": 0.0057, "x_ci_low": -0.0564, "x_ci_high": 0.0678}, "x", 0.0, sign=True)
-        == "+0.01 [-0.06, +0.07]"
-    )
-    assert with_limits({"x": None}, "x") == "not known"
-    assert with_limits({"x": 2.0, "x_ci_low": 2.0, "x_ci_high": 2.0}, "x") == "2.00 [2.00, 2.00]"
-    assert percent_with_limits({"x": 3.96, "x_ci_low": 3.66, "x_ci_high": 4.27}, "x") == "3.96% [3.66%, 4.27%]"
+def test_shares_and_counts() -> None:
     assert [share(*pair) for pair in ((1, 3), (1, 10_000), (5, 5))] == ["33.3%", "less than 0.1%", "100.0%"]
     assert [count(1, "row"), count(1200, "row")] == ["1 row", "1,200 rows"]
-    assert listed([*"abcdefg"]) == "a, b, c, d, e, and 2 more"
+    assert listed([*"abcdefg"]) == "a, b, c, and 4 more"
 
 
 def test_names_are_plain_text() -> None:
@@ -448,4 +445,4 @@ def test_small_rows_of_groups_and_periods_are_called_that() -> None:
         {"group": ["a", "b"], "month": [JANUARY, MARCH], "n": [5, 5], "nec": [0.5, 0.6], "small": [True, False]}
     )
     found = report_sentences(periods.with_columns(n_missing=0, n_invalid=0), ["group"], "month")
-    assert found[-1].text == "1 of 2 groups and periods is small: its limits mean little, and nothing is said about it."
+    assert found[-1].text == "1 of 2 groups and periods is small: its interval is unreliable, so it is not judged."

@@ -5,12 +5,13 @@ from __future__ import annotations
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
 import pytest
 
+from polars_ec.page import sources
 from polars_ec.page.contents import Contents
 from polars_ec.page.sources import PageRequest, SketchSource, build_contents
 
@@ -62,6 +63,12 @@ def contents_of(log: pl.DataFrame, keys: Sequence[str] = ("group",), period: str
     by = [*keys, *([] if period is None else [period])]
     sketch = log.ec.sketch("score", "label", by=by, cost_fn=5, resolution=8, cluster="user")
     return build_contents(SketchSource(PageRequest(keys=list(keys), period=period, **asked), sketch))
+
+
+def one_model(log: Any, score: Any, label: Any, **given: Any) -> Contents:
+    """The contents of a page of one model, as `report_page` makes them."""
+    (contents,) = sources.contents_of(log, score, label, **given)
+    return contents
 
 
 def group_names(n: int) -> list[str]:
