@@ -20,7 +20,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "fn": "False negatives",
         "tp": "True positives",
         "n": "Rows",
-        "class_prior": "Share of positives",
+        "class_prior": "Base rate",
         "expected_cost": "Expected cost",
         "bayes_risk": "Bayes risk",
         "nec": "Normalised expected cost (NEC)",
@@ -54,7 +54,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "weighted_precision": "Weighted precision",
         "weighted_recall": "Weighted recall",
         "weighted_f1": "Weighted F1",
-        "decision_share": "Share of the decision",
+        "decision_share": "Share of decisions",
         "cross_entropy": "Cross-entropy, nats",
         "nce": "Normalised cross-entropy (NCE)",
         "brier": "Brier score",
@@ -111,7 +111,7 @@ def short(column: str) -> str:
 
 
 def naive_value(column: str) -> float | None:
-    """The metric of a system that treats all cases alike, where that is the same number whatever the log is."""
+    """The metric of the naive system, if it does not depend on the log."""
     return _NAIVE.get(column.removesuffix(_AT_PRIOR))
 
 

@@ -78,7 +78,7 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> chart = ec.plot.roc(log.ec.sketch("p", "y"))
     >>> chart.title.text, chart.title.subtitle
-    ('ROC curve', ['4 rows', 'Band: 95% limits of each point'])
+    ('ROC curve', ['4 rows', 'Band: 95% confidence interval of each point'])
     """
     shown = shown_groups(sketch, "auc_roc")
     curve = shown.only(limits_as_band(operating_points.roc(shown.cells, interval=interval), "tpr")).rename({"fpr": "x"})
@@ -179,7 +179,7 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     layers = curve_layers(shown, kept, x, y, {"Threshold": "threshold", x.title: "x", y.title: "y"})
     shares = curve.filter(pl.col("threshold") == pl.col("threshold").min().over("group"))["y"].unique()
     naive = [rule_at(shares[0])] if len(shares) == 1 and shares[0] is not None else []
-    note = ["Dashed: precision of deciding all positive"] if naive else []
+    note = ["Dashed: precision if every case is decided positive"] if naive else []
     notes = [*shown.notes, *note, *band_note(interval, kept), *shown.without(kept)]
     return titled([*naive, *layers], "Precision-recall curve", notes)
 
@@ -359,7 +359,7 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
     >>> log = pl.DataFrame({"llr": [2.0, -1.0, 1.5, -2.0], "y": [1, 1, 0, 0]})
     >>> sketch = log.ec.sketch("llr", "y", score_type="llr", thresholds=[-1, 0, 1])
     >>> ec.plot.bayes_error(sketch, [-1, 0, 1]).title.subtitle
-    ['4 rows', 'Solid: actual', 'Dashed: minimum, of the best threshold; at 1: naive']
+    ['4 rows', 'Solid: actual', 'Dashed: minimum cost, at the best threshold. Value 1: the naive system']
     """
     shown = shown_groups(sketch, _loss_of(sketch))
     points = shown.only(operating_points.bayes_error(shown.cells, prior_log_odds)).rename({"prior_log_odds": "x"})
@@ -378,8 +378,8 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
     layers += curve_layers(shown, thin(actual, widths, most=MOST_POINTS // 2), x, y, numbers)
     least = thin(points.select("group", "x", y="min_dcf"), widths, most=MOST_POINTS // 2)
     layers += curve_layers(shown, least, x, y, {x.title: "x", in_words("min_dcf"): "y"}, dashed=True)
-    note = "Solid: actual" + ", at most; band: what bins leave open" * bounded
-    notes = [*shown.notes, note, "Dashed: minimum, of the best threshold; at 1: naive"]
+    note = "Solid: actual" + ", at most. Band: uncertainty from binning" * bounded
+    notes = [*shown.notes, note, "Dashed: minimum cost, at the best threshold. Value 1: the naive system"]
     return titled(layers, "Bayes error plot", notes + _cut_off(points[top], y))
 
 
@@ -424,7 +424,7 @@ def cost_curve(
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> ec.plot.cost_curve(log.ec.sketch("p", "y"), cost_fn=4).title.subtitle
-    ['4 rows', 'Costs: a miss 4, a false alarm 1', 'Band: 95% limits of each point', 'Cut off at 2']
+    ['4 rows', 'Costs: a miss 4, a false alarm 1', 'Band: 95% confidence interval of each point', 'Cut off at 2']
     """
     check_sketch(sketch)
     keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
@@ -558,7 +558,7 @@ def reliability(
     base = alt.Chart(finite(bins.drop_nulls(["x", "y"]).drop("bin", "weight")))
     paint, several = colour(shown.names, shown.rest, shown.title), len(shown.all_names) > 1
     # The histogram below has the labels of both.
-    x, y = Axis("", ticks={"labels": False, "ticks": False}), Axis("Share of positives")
+    x, y = Axis("", ticks={"labels": False, "ticks": False}), Axis("Observed base rate")
     layers: list[alt.Chart] = [line_through([(0, 0), (1, 1)])]
     if interval is not None:
         low, high = y.y("low:Q"), alt.Y2("high:Q")
@@ -573,8 +573,8 @@ def reliability(
     numbers |= {} if calibrator is None else {"Calibrated": "calibrated"}
     points = base.mark_point(filled=True, size=30, opacity=1)
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
-    notes = [*shown.notes, *band_note(interval, bins, "Upright lines", "share")]
-    notes += [] if calibrator is None else [f"Line: calibrated on these very rows ({calibrator})"]
+    notes = [*shown.notes, *band_note(interval, bins, "Vertical lines", "share")]
+    notes += [] if calibrator is None else [f"Line: calibration fitted to the same rows ({calibrator})"]
     diagram = titled(layers, "Reliability diagram", notes)
     histogram = _rows_of_bins(shown, table, resolution)
     chart: alt.VConcatChart = alt.VConcatChart(vconcat=[diagram, histogram], spacing=8).resolve_scale(x="shared")

@@ -197,7 +197,7 @@ def check_sketch(cells: object) -> None:
     """TypeError for a log or a table, with the way out."""
     if not isinstance(cells, DecidingCells):
         raise TypeError(
-            f"a curve is of a sketch, and this is a {type(cells).__name__}: make one by ec.sketch(log, score, label, by=...)"
+            f"a curve needs a sketch, and this is a {type(cells).__name__}: make one by ec.sketch(log, score, label, by=...)"
         )
 
 
@@ -224,7 +224,7 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
         names = [*names[:LARGEST], *worst]
     if right.height < groups.height:
         notes.append(
-            f"Left out, for they have wrong rows: {groups.height - right.height:,} of {groups.height:,} {what}"
+            f"Left out because of invalid rows: {groups.height - right.height:,} of {groups.height:,} {what}"
         )
     title = plain(", ".join(keys))
     if not left_out:
@@ -381,7 +381,7 @@ def band_note(interval: float | None, table: pl.DataFrame, drawn: str = "Band", 
     """Name the band, or say that there is none if no limits of the table are known."""
     if interval is None:
         return []
-    limits = f"{100 * interval:.4g}% limits of each {of}"
+    limits = f"{100 * interval:.4g}% confidence interval of each {of}"
     is_known = table.height == 0 or bool(table.select(pl.col("low").is_finite().any()).item())
     return [f"{drawn}: {limits}" if is_known else f"{limits}: none is known"]
 
@@ -585,7 +585,7 @@ def columns_before(table: object, marker: str, made_by: str) -> list[str]:
     if not isinstance(table, pl.DataFrame):
         way_out = ": collect() it first" if isinstance(table, pl.LazyFrame) else ""
         raise TypeError(
-            f"a chart is of the DataFrame that {made_by} makes, and this is a {type(table).__name__}{way_out}"
+            f"a chart needs the DataFrame that {made_by} makes, and this is a {type(table).__name__}{way_out}"
         )
     if marker not in table.columns:
         raise ValueError(
@@ -605,7 +605,7 @@ def check_metric(report: pl.DataFrame, metric: str) -> None:
     dtype = report.schema[metric]
     if not dtype.is_numeric():
         each = ": report(per_class=True) has a row for each class" if dtype.is_nested() else ""
-        raise ValueError(f"metric={metric!r} is {dtype}, and a chart is of numbers{each}")
+        raise ValueError(f"metric={metric!r} is {dtype}, and a chart needs numbers{each}")
 
 
 def is_lower_better(column: str) -> bool:
@@ -698,7 +698,7 @@ class Reach:
     def notes(self) -> list[str]:
         """Say what is cut off."""
         ends = [f"{end:.3g}" for end in (self.low, self.high) if end is not None]
-        return [f"Cut off at {' and '.join(ends)}: limits, and values of few rows, beyond"] if ends else []
+        return [f"Cut off at {' and '.join(ends)}: wider intervals and values of small groups are cut off"] if ends else []
 
 
 def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:

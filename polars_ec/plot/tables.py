@@ -50,7 +50,7 @@ MOST_PANELS = 12
 _ROW = 17
 _LABEL = 240
 _SIZES = (25, 220)
-_WORSE, _BETTER, _SAME, _FEW, _UNKNOWN = "worse", "better", "within noise", "few rows", "no limits"
+_WORSE, _BETTER, _SAME, _FEW, _UNKNOWN = "worse", "better", "not significant", "few rows", "no interval"
 _VERDICTS = {
     _WORSE: (OTHER, "square"),
     _BETTER: (MAIN, "circle"),
@@ -59,7 +59,7 @@ _VERDICTS = {
     _UNKNOWN: (REST, "triangle"),
 }
 _REAL = 0.05
-_BESIDE = {"Value": "value", "Value of the reference": "value_reference", "p, adjusted": "p_adjusted"}
+_BESIDE = {"Value": "value", "Value of the reference": "value_reference", "Adjusted p-value": "p_adjusted"}
 
 
 def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
@@ -112,7 +112,7 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     naive = naive_value(metric)
     notes = [] if naive is None else [f"Dashed line: the naive system, {naive:g}"]
     if table["low"].count():
-        notes.append("Bars: confidence limits")
+        notes.append("Bars: confidence intervals")
     ends = reach(table, "x", [] if naive is None else [naive])
     notes += [*_infinite(whole["x"]), *ends.notes, *selection.notes("the worst of the others")]
     if table["small"].any():
@@ -128,7 +128,7 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     faint = faint_if_small()
     bars = base.mark_rule(clip=True).encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
     points = base.mark_point(filled=True, opacity=1, clip=bool(ends.scale))
-    limits = {"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {}
+    limits = {"Lower bound": "low", "Upper bound": "high"} if table["low"].count() else {}
     tooltip = tooltips({"Group": "group"}, {"Value": "x", **limits})
     marks = points.encode(x, y, color=paint, shape=shape, size=size, opacity=faint, tooltip=tooltip)
     lines = [] if naive is None else [reference_line("x", naive)]
@@ -190,7 +190,7 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
     keys = columns_before(table, "model", "ec.compare")
     columns_before(table, "difference", "ec.compare")
     if "likelihood" in table.columns:
-        raise ValueError("the table is of ec.drift, whose changes have parts: pass it to ec.plot.drift")
+        raise ValueError("the table comes from ec.drift, whose changes have parts: pass it to ec.plot.drift")
     metrics = table["metric"].unique(maintain_order=True).to_list()
     if len(metrics) > MOST_PANELS:
         raise ValueError(
@@ -236,9 +236,9 @@ def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tupl
     table = finite(in_order)
     notes = [*filter(None, [common_reference(table["reference"])])]
     if is_best:
-        notes.append("Bars: confidence limits for all groups at once; where they reach 0, the group may be the best")
+        notes.append("Bars: simultaneous confidence intervals. A group whose interval reaches 0 may be the best")
     elif table["low"].count():
-        notes.append(f"Bars: confidence limits. Better, worse: adjusted p below {_REAL:g}")
+        notes.append(f"Bars: confidence intervals. Better, worse: adjusted p below {_REAL:g}")
     ends = reach(table, "x", [0.0])
     notes += [*_infinite(in_order["x"]), *ends.notes, *selection.notes("those of the others that differ most clearly")]
     return replace(selection, table=table), ends, notes
@@ -260,7 +260,7 @@ def _chart(
     bars = base.mark_rule(clip=True).encode(low, y, alt.X2("high:Q"), color=paint, opacity=faint)
     points = base.mark_point(filled=True, opacity=1, size=60, clip=bool(ends.scale))
     words = {"Group": "group", "Reference": "reference", "Verdict": "verdict"}
-    tooltip = tooltips(words, {"Difference": "x", "Lower limit": "low", "Upper limit": "high", **_BESIDE})
+    tooltip = tooltips(words, {"Difference": "x", "Lower bound": "low", "Upper bound": "high", **_BESIDE})
     marks = points.encode(x, y, color=paint, shape=shape, opacity=faint, tooltip=tooltip)
     chart = alt.LayerChart(layer=[reference_line("x", 0), bars, marks], data=selection.table)
     return chart.properties(width=SIZE, height=alt.Step(_ROW), title=heading(in_words(metric), notes, selection.table))
@@ -373,9 +373,9 @@ def trend(
     keys = columns_before(report, "n", "ec.report")
     for what, name in (("x", x), *(("facet", name) for name in facets)):
         if name not in keys:
-            raise ValueError(f"{what}={name!r} is no group column of the report: it has {', '.join(keys) or 'none'}")
+            raise ValueError(f"{what}={name!r} is not a group column of the report, which has {', '.join(keys) or 'none'}")
     if x in facets:
-        raise ValueError(f"facet={x!r} is x= too: leave it out there")
+        raise ValueError(f"facet={x!r} is also x=: leave it out of facet=")
     _check_metrics(report, metrics)
     groups = report.filter(~is_marked(report, "total"))
     lines = [key for key in keys if key not in (x, *facets)]
@@ -552,8 +552,11 @@ def _trend_layers(
         band = base.mark_area(opacity=BAND, clip=cut_off).encode(
             x, low, high, color=paint, detail=["measure:N", "part:N"]
         )
-        alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3, clip=cut_off).encode(x, low, high, color=paint)
-        layers += [band, alone.transform_filter(alt.datum.alone)]
+        layers.append(band)
+        # Of a layer without rows Vega complains.
+        if table["alone"].any():
+            alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3, clip=cut_off).encode(x, low, high, color=paint)
+            layers.append(alone.transform_filter(alt.datum.alone))
     layers.append(base.mark_line(clip=cut_off).encode(x, up, color=paint, strokeDash=dash, detail="part:N"))
     is_dense = table["x"].n_unique() > _DENSE_TREND
     points = base.mark_point(filled=True, size=9 if is_dense or in_panels else 36, clip=cut_off)
@@ -564,7 +567,7 @@ def _trend_layers(
 def _tooltip(table: pl.DataFrame) -> list[alt.Tooltip]:
     texts_of = {"Group": "panel", "Line": "group", "Period": "when", "Metric": "measure"}
     shown = {title: name for title, name in texts_of.items() if name == "when" or table[name].n_unique() > 1}
-    values = {"Value": "y"} | ({"Lower limit": "low", "Upper limit": "high"} if table["low"].count() else {})
+    values = {"Value": "y"} | ({"Lower bound": "low", "Upper bound": "high"} if table["low"].count() else {})
     return tooltips(shown, values)
 
 
@@ -582,9 +585,9 @@ def _trend_notes(
 ) -> list[str]:
     notes = [f"Dashed line: the naive system, {value:g}" for value in _naive(metrics)]
     if table["low"].count():
-        notes.append("Band: confidence limits of each point")
+        notes.append("Band: confidence interval of each point")
     if selection.others:
-        notes.append(f"{_rest(selection).capitalize()}: their median, and from 10% to 90% of them")
+        notes.append(f"{_rest(selection).capitalize()}: median, and the range from the 10th to the 90th percentile")
     if table["small"].any():
         notes.append("Faint: few rows")
     notes += ends.notes
@@ -595,9 +598,9 @@ def _trend_notes(
 
 # The columns of the parts, in their order.
 _WORDS = {
-    "mix": "Other shares of the strata",
-    "prior": "Other shares of the classes",
-    "likelihood": "Other scores within the classes",
+    "mix": "Mix of strata",
+    "prior": "Base rate",
+    "likelihood": "Model (scores within the classes)",
 }
 _SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"
@@ -635,12 +638,12 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     ... )
     >>> chart = ec.plot.drift(log.ec.drift("p", "y", period="month", metrics=["nec"]))
     >>> chart.data["part"].to_list()
-    ['Other shares of the classes', 'Other scores within the classes', 'difference']
+    ['Base rate', 'Model (scores within the classes)', 'difference']
     """
     before = columns_before(table, "model", "ec.drift")
     if "likelihood" not in table.columns or not before:
         raise ValueError(
-            "the table has no parts of changes, or no periods: pass what ec.drift made; ec.plot.compare is of differences"
+            "the table has no parts of changes, or no periods: pass the result of ec.drift; for differences call ec.plot.compare"
         )
     *keys, period = before
     metrics = table["metric"].unique(maintain_order=True).to_list()
@@ -723,10 +726,10 @@ def _component_rows(table: pl.DataFrame, period: str, panels: list[str], factors
 def _drift_notes(rows: pl.DataFrame) -> list[str]:
     notes = [
         common_reference(rows["reference"]) or "Each against its own reference",
-        "Point and line: the whole change, with confidence limits; bars: its parts, which add up to it",
+        "Point and line: the whole change with its confidence interval. Bars: its parts, which add up to it",
     ]
     if rows.filter(pl.col("part") != _WHOLE)["y"].has_nulls():
-        notes.append("Without bars: parts that are not known")
+        notes.append("No bar: the part is not known")
     if rows["small"].any():
         notes.append("Faint: few rows")
     return notes
@@ -743,7 +746,7 @@ def _drift_layers(rows: pl.DataFrame, factors: list[str], period: str, title: st
     x = alt.X("x:O", title=period, sort=alt.EncodingSortField("order", op="min"), axis=axis)
     called = None if in_panels else f"Change of {title}"
     start, value, low = (alt.Y(f"{name}:Q", title=called) for name in ("start", "y", "low"))
-    numbers = {"Change by it": "y", "Lower limit": "low", "Upper limit": "high"}
+    numbers = {"Change by it": "y", "Lower bound": "low", "Upper bound": "high"}
     words_of = {"Period": "x", "Reference": "reference", "Part": "part"}
     tooltip = tooltips(({"Group": "panel"} if in_panels else {}) | words_of, numbers, sign="+")
     base, whole_if = alt.Chart(), alt.datum.part == _WHOLE

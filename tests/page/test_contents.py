@@ -377,8 +377,8 @@ def test_a_sketch_decides_where_the_page_says() -> None:
     # What is not declared is within bounds only.
     other = contents_of(sketch, None, None, by=["segment"], options={"cost_fn": 9})
     assert other.metrics == ["nce", "nbs", "auc_roc"]
-    assert other.notes[0].startswith("Left out: nec, precision, f1, recall, known within bounds only")
-    with pytest.raises(ec.SketchError, match="nec is known within bounds only"):
+    assert other.notes[0].startswith("Left out: nec, precision, f1, recall, known only within bounds")
+    with pytest.raises(ec.SketchError, match="nec is known only within bounds"):
         contents_of(sketch, None, None, metrics=["nec"], options={"cost_fn": 9})
 
 

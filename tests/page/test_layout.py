@@ -68,8 +68,9 @@ def contents() -> Contents:
     log = simulated([*group_names(14), None], 5, 15_000)
     few = log.filter(pl.col("group").ne_missing("S009") | (pl.int_range(pl.len()) % 100 == 0))
     labels = pl.when(pl.col("group").ne_missing("S010") | (pl.col("user") > 300)).then("label").otherwise(None)
-    # One group is small, and one lacks labels.
-    return contents_of(few.with_columns(label=labels), title="Loans")
+    # One group is small, one lacks labels, and the scores of one are high where labels are negative.
+    score = pl.when(group="S004").then(0.9 - 0.8 * pl.col("label")).otherwise("score")
+    return contents_of(few.with_columns(score, label=labels), title="Loans")
 
 
 @pytest.fixture(scope="module")

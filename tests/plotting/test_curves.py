@@ -329,7 +329,7 @@ def test_groups_with_wrong_rows_are_left_out_and_named_so() -> None:
     drawn = set(rows_of(chart, "line")["group"])
     assert "1" not in drawn
     assert f"other {n_groups - 7}" in drawn
-    assert chart.title.subtitle[2] == f"Left out, for they have wrong rows: 1 of {n_groups} groups"
+    assert chart.title.subtitle[2] == f"Left out because of invalid rows: 1 of {n_groups} groups"
 
 
 HOSTILE = [
@@ -499,9 +499,9 @@ def test_actual_costs_at_thresholds_that_are_not_declared_lie_in_a_band() -> Non
 @pytest.mark.parametrize("name", ["roc", "det", "pr", "cost_curve", "reliability"])
 def test_without_interval_there_is_no_band(name: str) -> None:
     text = json.dumps(plot(name, interval=None).to_dict())
-    assert "limits" not in text
+    assert "confidence interval" not in text
     assert '"area"' not in text
-    assert "95% limits" in json.dumps(plot(name).to_dict())
+    assert "95% confidence interval" in json.dumps(plot(name).to_dict())
     with pytest.raises(ValueError, match="interval="):
         plot(name, interval=95)
 
@@ -510,8 +510,8 @@ def test_a_band_that_is_not_there_is_not_announced() -> None:
     """Of three clusters there are no limits."""
     sketch = LOG.with_columns(u=pl.int_range(pl.len()) % 3).ec.sketch("p", "y", cluster="u")
     for name in ("roc", "det", "pr", "cost_curve"):
-        assert "95% limits of each point: none is known" in plot(name, sketch).title.subtitle
-    assert "95% limits of each share: none is known" in plot("reliability", sketch).vconcat[0].title.subtitle
+        assert "95% confidence interval of each point: none is known" in plot(name, sketch).title.subtitle
+    assert "95% confidence interval of each share: none is known" in plot("reliability", sketch).vconcat[0].title.subtitle
 
 
 def test_lines_of_very_many_points_are_thinned_further_and_keep_their_ends() -> None:
@@ -555,5 +555,5 @@ def test_without_altair_the_error_says_what_to_install(monkeypatch) -> None:
 
 @pytest.mark.parametrize("name", CURVES)
 def test_a_curve_of_a_table_says_how_to_make_a_sketch(name) -> None:
-    with pytest.raises(TypeError, match=r"of a sketch, and this is a DataFrame: make one by ec\.sketch\("):
+    with pytest.raises(TypeError, match=r"a sketch, and this is a DataFrame: make one by ec\.sketch\("):
         getattr(ec.plot, name)(LOG)

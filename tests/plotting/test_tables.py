@@ -285,9 +285,9 @@ def test_a_comparison_has_the_tables_values():
         assert drawn["verdict"].n_unique() > 2
         for row in joined.iter_rows(named=True):
             if row["small"] or row["low"] is None:
-                expected = {"few rows", "no limits"}
+                expected = {"few rows", "no interval"}
             elif row["p_adjusted"] >= 0.05:
-                expected = {"within noise"}
+                expected = {"not significant"}
             else:
                 expected = {"worse" if sign * row["x"] > 0 else "better"}
             assert row["verdict"] in expected
@@ -298,11 +298,11 @@ def test_against_the_best_limits_say_it():
     table = log.ec.compare("p", "y", by="g", reference="best", metrics=["nec"])
     chart = ec.plot.compare(table)
     drawn = data_of(chart)
-    assert any("for all groups at once" in line for line in chart.title.subtitle)
+    assert any("simultaneous" in line for line in chart.title.subtitle)
     reached = {
         row["g"] for row in table.iter_rows(named=True) if row["difference_ci_low"] <= 0 <= row["difference_ci_high"]
     }
-    assert {row["group"] for row in drawn.iter_rows(named=True) if row["verdict"] == "within noise"} == reached
+    assert {row["group"] for row in drawn.iter_rows(named=True) if row["verdict"] == "not significant"} == reached
     assert 0 < len(reached) < 6
 
 
@@ -318,9 +318,9 @@ def test_models_are_compared_by_group():
 # Drift ------------------------------------------------------------------------------------------------------------------
 
 WORDS = {
-    "mix": "Other shares of the strata",
-    "prior": "Other shares of the classes",
-    "likelihood": "Other scores within the classes",
+    "mix": "Mix of strata",
+    "prior": "Base rate",
+    "likelihood": "Model (scores within the classes)",
 }
 
 
