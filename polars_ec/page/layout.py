@@ -1,13 +1,12 @@
-"""The layout of a page: small charts drawn in SVG, tables, trends and facts, and the one HTML text that they go into."""
+"""The layout of a page: cards, tables, charts and facts, and the one HTML text that they go into."""
 
 from __future__ import annotations
 
 import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from itertools import chain
+from functools import cache
 from typing import Any
 
 import altair as alt
@@ -50,239 +49,20 @@ from polars_ec.page.contents import (
     text,
     without_minus_zero,
 )
+from polars_ec.page.trends import (
+    MOST_PERIODS,
+    Scale,
+    Trend,
+    Trends,
+    Values,
+    any_known,
+    four_digits,
+    group_trends,
+    interval_bar,
+    sparkline,
+)
 from polars_ec.plot.files import asset, policy, script_json
 from polars_ec.plot.layers import MAIN, OTHER, REST, plain
-
-Values = Sequence[float | None]
-
-_ROBUST = 0.02
-_ROOM = 0.06
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The values at the lowest and the highest place of a chart; values beyond are drawn at the edge."""
-
-    low: float
-    high: float
-
-    @classmethod
-    def of(cls, values: Iterable[float | None], naive: float | None) -> Scale:
-        """One for all charts of a kind: it holds the naive value, and all but a few of the values."""
-        found = sorted(value for value in values if value is not None and math.isfinite(value))
-        cut = int(_ROBUST * len(found))
-        ends = [*found[cut : len(found) - cut], *([] if naive is None else [naive])] or [0.0, 1.0]
-        room = (max(ends) - min(ends) or 1.0) * _ROOM
-        # What is never negative has no place below 0.
-        low = min(ends) - room
-        return cls(max(low, 0.0) if min(ends) >= 0 else low, max(ends) + room)
-
-    def holds(self, values: Iterable[float | None]) -> bool:
-        """Whether none of the values lies beyond."""
-        return all(value is None or math.isnan(value) or self.low <= value <= self.high for value in values)
-
-
-@dataclass(frozen=True)
-class Area:
-    """A rectangle in pixels in which `n` periods stand side by side."""
-
-    width: float
-    height: float
-    scale: Scale
-    n: int
-    left: float = 2
-    top: float = 2
-
-    def x(self, at: int) -> float:
-        """The place of a period."""
-        return self.left + (self.width if self.n == 1 else 0) / 2 + at * self.width / max(self.n - 1, 1)
-
-    def y(self, value: float) -> float:
-        """The place of a value."""
-        share = (value - self.scale.low) / (self.scale.high - self.scale.low)
-        return self.top + self.height * (1 - min(max(share, 0.0), 1.0))
-
-    def line(self, values: Values) -> str:
-        """The path through the values that there are. A point of no length, for one that has no neighbours."""
-        steps, pen = [], "M"
-        for at, value in enumerate(values):
-            if value is None or math.isnan(value):
-                pen = "M"
-                continue
-            steps.append(f"{pen}{self.x(at):.4g} {self.y(value):.3g}{'h0' if pen == 'M' else ''}")
-            pen = "L"
-        return "".join(steps)
-
-    def band(self, low: Values, high: Values) -> str:
-        """The path around what lies between two lines, with gaps where either is not known."""
-        runs: list[list[tuple[float, float, float]]] = [[]]
-        for at, (bottom, top) in enumerate(zip(low, high, strict=True)):
-            if bottom is None or top is None or math.isnan(bottom) or math.isnan(top):
-                runs.append([])
-            else:
-                runs[-1].append((self.x(at), self.y(bottom), self.y(top)))
-        shapes = []
-        for run in filter(None, runs):
-            # One period alone has a band as well: a narrow one.
-            wide = run if len(run) > 1 else [(run[0][0] + side, *run[0][1:]) for side in (-1.5, 1.5)]
-            around = [f"{x:.1f} {top:.1f}" for x, _, top in wide] + [
-                f"{x:.1f} {bottom:.1f}" for x, bottom, _ in reversed(wide)
-            ]
-            shapes.append(f"M{'L'.join(around)}Z")
-        return "".join(shapes)
-
-    def level(self, value: float) -> str:
-        """The path along a value."""
-        return f"M{self.left} {self.y(value):.1f}h{self.width}"
-
-
-def _tick(value: float, scale: Scale) -> str:
-    if abs(value) >= 100_000:
-        shown = f"{value:.1e}".replace("e+0", "e").replace("e+", "e")
-    else:
-        shown = f"{value:,.{min(max(1 - math.floor(math.log10(scale.high - scale.low)), 0), 4)}f}"
-    return without_minus_zero(shown)
-
-
-def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
-    """A line the size of a word, with the level of the naive system."""
-    area = Area(92, 18, scale, len(values))
-    level = "" if naive is None else f'<path class="naive" d="{area.level(naive)}"/>'
-    return Markup(
-        f'<svg class="spark" width="96" height="22" viewBox="0 0 96 22" aria-hidden="true">{level}'
-        f'<path class="line" d="{area.line(values)}"/></svg>'
-    )
-
-
-def interval_bar(value: float, low: float, high: float, naive: float | None) -> Markup:
-    """A bar from the lower to the upper bound, with a dot at the value and a dashed line at the naive system."""
-    scale = Scale.of([value, low, high], naive)
-
-    def x(number: float) -> float:
-        return 4 + 212 * (number - scale.low) / (scale.high - scale.low)
-
-    level = "" if naive is None else f'<path class="naive" d="M{x(naive):.1f} 1v18"/>'
-    bar = f'<path class="bar" d="M{x(low):.1f} 10H{x(high):.1f}"/><circle cx="{x(value):.1f}" cy="10" r="4.5"/>'
-    return Markup(f'<svg class="interval" viewBox="0 0 220 20" aria-hidden="true">{level}{bar}</svg>')
-
-
-def panel(
-    values: Values, low: Values, high: Values, scale: Scale, naive: float | None, ends: tuple[str, str]
-) -> Markup:
-    """A small chart with a band, the level of the naive system, and the ends of both axes."""
-    area = Area(178, 74, scale, len(values), left=40, top=6)
-    ticks = [scale.low, scale.high] if naive is None else [scale.low, naive, scale.high]
-    # What would be written over another tick is left out.
-    shown_ticks = [tick for tick in ticks if tick == naive or naive is None or abs(area.y(tick) - area.y(naive)) > 12]
-    texts = [
-        f'<text x="36" y="{area.y(tick) + 3.5:.1f}" class="end">{_tick(tick, scale)}</text>' for tick in shown_ticks
-    ]
-    first, last = ends
-    span = Markup('<text x="40" y="96">{}</text><text x="218" y="96" class="end">{}</text>').format(first, last)
-    level = "" if naive is None else f'<path class="naive" d="{area.level(naive)}"/>'
-    return Markup(
-        f'<svg class="panel" width="224" height="100" viewBox="0 0 224 100" aria-hidden="true">'
-        f'<path class="frame" d="M40 6v74h178"/>{level}<path class="band" d="{area.band(low, high)}"/>'
-        f'<path class="line" d="{area.line(values)}"/>{"".join(texts)}{span}</svg>'
-    )
-
-
-# The main metric by group and period, as a page needs it: aligned to one list of periods.
-
-MOST_PERIODS = 400
-_AT = "__ec_at"
-
-
-@dataclass(frozen=True)
-class Trend:
-    """One group's values, an entry for each period of the page."""
-
-    value: Values
-    low: Values
-    high: Values
-    at_prior: Values
-    at_prior_low: Values
-    at_prior_high: Values
-
-    def packed(self) -> list[list[float | None]]:
-        """For the script of the page, in the order of the fields: 4 digits are more than can be seen."""
-        return [
-            [None if v is None else four_digits(v) for v in values] if any_known(values) else []
-            for values in vars(self).values()
-        ]
-
-
-@dataclass(frozen=True)
-class Trends:
-    """The trends of the groups that are shown, by their rows in the table of groups."""
-
-    periods: list[str]
-    by_group: dict[int, Trend]
-    whole: Trend
-    naive: float | None
-    n_left_out: int
-
-    @cached_property
-    def scale(self) -> Scale:
-        """One for all small charts, with room for the limits of all groups together."""
-        values = (trend.value for trend in self.by_group.values())
-        return Scale.of(chain(self.whole.low, self.whole.high, *values), self.naive)
-
-    def others(self, shown: Sequence[int]) -> tuple[Trend, int] | None:
-        """The median of the groups that are not shown, between their 10th and 90th percentile; and how many they are."""
-        rest = [trend for row, trend in self.by_group.items() if row not in shown]
-        if len(rest) < 2:
-            return None
-        none = [None] * len(self.periods)
-        columns = [pl.Series([trend.value[at] for trend in rest], dtype=pl.Float64) for at in range(len(self.periods))]
-        median, low, high = ([column.quantile(q, "linear") for column in columns] for q in (0.5, 0.1, 0.9))
-        return Trend(median, low, high, none, none, none), len(rest)
-
-
-def four_digits(value: float) -> float | None:
-    """A number as JSON has it: units are never rounded, and what is not finite is null."""
-    if value in (float("inf"), float("-inf")) or value != value:
-        return None
-    return round(value) if abs(value) >= 1000 else float(f"{value:.4g}")
-
-
-def any_known(values: Values) -> bool:
-    """Whether there is anything to be shown."""
-    return any(value is not None for value in values)
-
-
-def group_trends(contents: Contents, kept: Sequence[int]) -> Trends | None:
-    """The trends of those of some groups that have one, over the latest periods; None without periods."""
-    if contents.trend is None or contents.trend_total is None or contents.period is None:
-        return None
-    every = contents.trend_total[contents.period].unique().sort()
-    periods = every.tail(MOST_PERIODS)
-    places = pl.DataFrame({contents.period: periods}).with_row_index(_AT)
-    rows = contents.numbered().filter(pl.col(ROW).is_in(kept))
-    rows_in_places = contents.trend.join(places, on=contents.period, nulls_equal=True)
-    rows_in_places = (
-        rows_in_places.join(rows, on=contents.keys, nulls_equal=True)
-        if contents.keys
-        else rows_in_places.with_columns(pl.lit(0).alias(ROW))
-    )
-    whole = contents.trend_total.join(places, on=contents.period, nulls_equal=True)
-    main = contents.metrics[0]
-    entries_of: dict[int, dict[int, Mapping[str, Any]]] = {row: {} for row in kept}
-    for entry in rows_in_places.iter_rows(named=True):
-        entries_of[entry[ROW]][entry[_AT]] = entry
-
-    def trend(entries: Mapping[int, Mapping[str, Any]]) -> Trend:
-        names = [f"{name}{end}" for name in (main, f"{main}_at_prior") for end in ("", "_ci_low", "_ci_high")]
-        return Trend(*([entries.get(at, {}).get(name) for at in range(len(periods))] for name in names))
-
-    return Trends(
-        periods=[plain(text) for text in period_texts(periods.to_list(), every)],
-        by_group={row: trend(entries) for row, entries in entries_of.items() if entries},
-        whole=trend({entry[_AT]: entry for entry in whole.iter_rows(named=True)}),
-        naive=naive_value(main),
-        n_left_out=len(every) - len(periods),
-    )
-
 
 # The table of groups: a row per group, a column per question.
 
@@ -612,21 +392,10 @@ def _packed(rows: list[Mapping[str, Any]]) -> Spec:
 
 # From contents to what the template takes: all that is shown, in words and numbers that are ready to be printed.
 
-_PANELS_LARGEST, _PANELS_WORST = 8, 4
 _LISTED, _FINDINGS = 30, 5
 _WIDE = 14
 _LONGEST_TEXT = 300
 _RCL = "The percentage of the loss that recalibration would remove: (raw - calibrated) / raw."
-
-
-@dataclass(frozen=True)
-class Panel:
-    """A small chart, whose it is, what it says in words, and whether its scale holds all of it."""
-
-    name: str
-    svg: Markup
-    words: str
-    whole: bool
 
 
 @dataclass(frozen=True)
@@ -662,53 +431,16 @@ class Finding:
     rows: str
 
 
-@dataclass(frozen=True)
-class PageView:
-    """The variables of the template, for one model; the ids of its elements begin with `prefix`."""
-
-    prefix: str
-    model: str
-    title: str
-    lead: str
-    headline: Finding
-    cards: list[Card]
-    picture: Figure | None
-    findings: list[Finding]
-    more: list[Finding]
-    main: str
-    keys: str
-    period: str
-    columns: list[Column]
-    period_columns: list[Column]
-    total: GroupRow | None
-    rows: list[GroupRow]
-    periods: list[GroupRow]
-    n_groups: int
-    wide: bool
-    has_nec: bool
-    marks: list[str]
-    panels: list[Panel]
-    beyond: bool
-    figures: list[Figure]
-    quality: list[Quality]
-    n_more: int
-    definitions: list[tuple[str, str]]
-    options: list[tuple[str, str]]
-    notes: list[str]
-    data: Mapping[str, Any]
-
-
 def page_view(
     contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0, prefix: str = ""
-) -> PageView:
-    """The page of at most so many groups, the largest and the worst, and without so many charts."""
+) -> dict[str, Any]:
+    """The variables of the template for one model, of at most so many groups, the largest and the worst, and with these charts."""
     labels = contents.labels
     kept = _shown_groups(contents, most_groups)
     trends = group_trends(contents, kept)
     rows = group_rows(contents, kept, labels, trends)
     alone = contents.groups.height == 1
     quality, n_more = _quality(contents, labels)
-    panels = [] if trends is None or alone else _panels(contents, labels, kept, trends)
     by_id = {figure.id: figure for figure in figures}
     picture = next((by_id[name] for name in _PICTURES if name in by_id), None)
     others = [figure for figure in figures if figure is not picture]
@@ -717,38 +449,35 @@ def page_view(
     caution = [KINK.strip()] * headline.text.endswith(KINK)
     # Bad news first.
     findings.sort(key=lambda finding: ["bad", "neutral", "good"].index(finding.kind))
-    return PageView(
-        prefix=prefix,
-        model=text(contents.model),
-        title=cut(text(contents.title), _LONGEST_TEXT),
-        lead=_lead(contents, trends),
-        headline=replace(headline, text=headline.text.removesuffix(KINK)),
-        cards=_cards(contents, trends),
-        picture=picture,
-        findings=findings[:_FINDINGS],
-        more=findings[_FINDINGS:],
-        main=short(contents.metrics[0]),
-        keys=cut(text(", ".join(contents.keys))) or "Group",
-        period=cut(text(contents.period or "")),
-        columns=columns(contents),
-        period_columns=columns(contents, periods=True),
-        total=None if alone else total_row(contents, trends),
-        rows=rows,
-        periods=period_rows(contents),
-        n_groups=contents.groups.height,
-        has_nec="nec" in contents.metrics,
-        wide=any(len(row.name) > _WIDE for row in rows),
-        marks=_marks(contents),
-        panels=panels,
-        beyond=not all(panel.whole for panel in panels),
-        figures=others,
-        quality=quality,
-        n_more=n_more,
-        definitions=_definitions(contents),
-        options=[(text(name), cut(text(value), _LONGEST_TEXT)) for name, value in contents.options.items()],
-        notes=[*caution, *map(text, contents.notes), *_left_out(contents, kept, trends, left_out)],
-        data=_data(contents, figures, rows, trends),
-    )
+    return {
+        "prefix": prefix,
+        "model": text(contents.model),
+        "title": cut(text(contents.title), _LONGEST_TEXT),
+        "lead": _lead(contents, trends),
+        "headline": replace(headline, text=headline.text.removesuffix(KINK)),
+        "cards": _cards(contents, trends),
+        "picture": picture,
+        "findings": findings[:_FINDINGS],
+        "more": findings[_FINDINGS:],
+        "keys": cut(text(", ".join(contents.keys))) or "Group",
+        "period": cut(text(contents.period or "")),
+        "columns": columns(contents),
+        "period_columns": columns(contents, periods=True),
+        "total": None if alone else total_row(contents, trends),
+        "rows": rows,
+        "periods": period_rows(contents),
+        "n_groups": contents.groups.height,
+        "has_nec": "nec" in contents.metrics,
+        "wide": any(len(row.name) > _WIDE for row in rows),
+        "marks": _marks(contents),
+        "figures": others,
+        "quality": quality,
+        "n_more": n_more,
+        "definitions": _definitions(contents),
+        "options": [(text(name), cut(text(value), _LONGEST_TEXT)) for name, value in contents.options.items()],
+        "notes": [*caution, *map(text, contents.notes), *_left_out(contents, kept, trends, left_out)],
+        "data": _data(contents, figures, rows, trends),
+    }
 
 
 @dataclass(frozen=True)
@@ -915,36 +644,6 @@ def _marks(contents: Contents) -> list[str]:
     return legend
 
 
-def _panels(contents: Contents, labels: Sequence[str], kept: Sequence[int], trends: Trends) -> list[Panel]:
-    drawn = [row for row in kept if row in trends.by_group and any_known(trends.by_group[row].value)]
-    largest = drawn[:_PANELS_LARGEST]
-    worst = _worst(contents, drawn[_PANELS_LARGEST:], _PANELS_WORST)
-    shown = [(labels[row], trends.by_group[row]) for row in (*largest, *worst)]
-    if contents.groups.height > 1 and any_known(trends.whole.value):
-        shown.insert(0, (ALL_GROUPS, trends.whole))
-    others = trends.others([*largest, *worst])
-    if others is not None:
-        shown.append((f"other {others[1]}: median, and from the 10th to the 90th percentile", others[0]))
-    ends = (trends.periods[0], trends.periods[-1]) if len(trends.periods) > 1 else ("", trends.periods[0])
-    return [
-        Panel(
-            name,
-            panel(trend.value, trend.low, trend.high, trends.scale, trends.naive, ends),
-            _in_words(contents, name, trend, trends),
-            trends.scale.holds([*trend.value, *trend.low, *trend.high]),
-        )
-        for name, trend in shown
-    ]
-
-
-def _in_words(contents: Contents, name: str, trend: Trend, trends: Trends) -> str:
-    known = [(period, value) for period, value in zip(trends.periods, trend.value, strict=True) if value is not None]
-    if not known:
-        return f"{short(contents.metrics[0])} of {name}: no value"
-    first, last = known[0], known[-1]
-    return f"{short(contents.metrics[0])} of {name}: {number_in_table(first[1])} in {first[0]}, {number_in_table(last[1])} in {last[0]}"
-
-
 def _quality(contents: Contents, labels: Sequence[str]) -> tuple[list[Quality], int]:
     """All rows, then the groups of which rows are missing or invalid, or too few: those with most of them first."""
     counts_of = ("n", "n_missing", "n_invalid")
@@ -1030,7 +729,7 @@ def render(*contents: Contents) -> str:
             )
             for at, (of_model, drawn) in enumerate(zip(contents, charts, strict=True))
         ]
-        data = Markup(script_json([page.data for page in pages]))
+        data = Markup(script_json([page["data"] for page in pages]))
         html = template.render(**assets, pages=pages, models=models, data=data)
         size = len(html.encode())
         if size <= MOST_BYTES:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, reduce
 from operator import or_
-from typing import Any, TypeAlias
+from typing import Any
 
 import polars as pl
 
@@ -27,11 +26,10 @@ from polars_ec.arguments.keywords import (
     parse_options,
 )
 from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
-from polars_ec.comparisons.validation import FEWEST_BUCKETS, PREVIOUS, check_comparable, check_period, check_reference
+from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import OF_RANKS, lower_is_better, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.words import costs_in_words, number
@@ -48,6 +46,7 @@ from polars_ec.page.contents import (
     lower_bounds_of_loss,
     with_kinks,
 )
+from polars_ec.page.request import PageRequest, PageSource
 from polars_ec.reports.models import FORMULAS, metrics_of, named_metrics
 from polars_ec.reports.of_cells import Point, columns_at
 from polars_ec.scores.folds import BUCKETS, FOLD
@@ -57,10 +56,6 @@ from polars_ec.sketches.cells import SCORE, TARGET, check_keys
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.sketches.sums import is_overall, overall_prior
 from polars_ec.typing import FrameLike, IntoExpr
-from polars_ec.version import __version__
-
-TwoTables: TypeAlias = tuple[pl.DataFrame | None, pl.DataFrame | None]
-"""A table by group and another one of all groups together, or neither."""
 
 _AT_BAYES = "Bayes decisions (the least expected cost by the score)"
 _INDEPENDENT = (
@@ -75,194 +70,6 @@ _MOST_IN_TRENDS, _MOST_CALIBRATED = 5_000, 500
 _CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
 # The bins per nat and the folds of the sketch of rows; and the number of classes beyond which sums are collected.
 _RESOLUTION, _FOLDS, _MANY_CLASSES = 16, 5, 2
-_FEWEST_PERIODS = 3
-
-
-@dataclass(frozen=True)
-class PageRequest:
-    """The arguments of a page beside its log; `options` are shown at its foot, before those that the source adds."""
-
-    keys: Sequence[str] = ()
-    period: str | None = None
-    reference: Any = None
-    metrics: Sequence[str] | None = None
-    prior: Any = "overall"
-    level: float = 0.95
-    min_rows: int | None = None
-    title: str = "Report"
-    options: Mapping[str, str] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        check_reference(self.reference)
-        if isinstance(self.reference, str) and self.reference == PREVIOUS:
-            raise ValueError(
-                f"reference={PREVIOUS!r}: a page tells changes since one period, so pass this, by its value"
-            )
-        if self.reference is not None and self.period is None:
-            raise ValueError(
-                f"reference={self.reference!r} is a period, and the page has none: pass period=, or leave it out"
-            )
-        if isinstance(self.prior, pl.Expr):
-            raise TypeError(
-                f'prior={self.prior} is an expression, and a page has one prior for all groups: pass a share, "uniform" or "overall"'
-            )
-        if self.prior is not None:
-            parse_prior(self.prior)
-        names = named_metrics(self.metrics) or ()
-        # Groups are compared by the first; the others may be any that are one number.
-        check_comparable([*names[:1], *(name for name in names[1:] if name != "ece")])
-
-
-@dataclass(frozen=True)
-class PageSource(ABC):
-    """The tables of one model, as a page asks for them."""
-
-    request: PageRequest
-
-    @property
-    @abstractmethod
-    def metrics(self) -> Sequence[str]:
-        """The metrics of the page, the main one first: those named, or the usual ones."""
-
-    @property
-    @abstractmethod
-    def prior(self) -> float | None:
-        """The reference prior, if it is one number."""
-
-    @property
-    @abstractmethod
-    def group_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The metrics of the groups, the largest first, and those of all groups together."""
-
-    @abstractmethod
-    def period_table(self, keys: Sequence[str], period: str) -> pl.DataFrame:
-        """The metrics by keys and period, without rows that have no period."""
-
-    @property
-    @abstractmethod
-    def rest(self) -> pl.DataFrame | None:
-        """The comparison of each group with all others, by the judged metric; None for one group."""
-
-    @abstractmethod
-    def drift(self, period: str, *, mix: bool) -> pl.DataFrame:
-        """The changes of the main metric of all groups together, with groups as strata if `mix`."""
-
-    @abstractmethod
-    def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
-        """The comparison of each of these periods with all others, by the judged metric."""
-
-    @abstractmethod
-    def last_changes(self, period: str) -> pl.DataFrame:
-        """The change of the judged metric for each group, from the reference to its last period."""
-
-    @abstractmethod
-    def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
-        """The lower bounds of the NEC that groups are judged by, at any level."""
-
-    @abstractmethod
-    def notes(self) -> Iterator[str]:
-        """Say what is left out or approximate."""
-
-    @property
-    @abstractmethod
-    def options(self) -> dict[str, str]:
-        """The scores, the costs, the decisions and the reference prior, in words."""
-
-    @property
-    @abstractmethod
-    def clusters(self) -> tuple[str | None, int | None]:
-        """The name of the cluster column, and the number of buckets."""
-
-    @property
-    def calibrated_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        """The tables of groups with the calibration loss, where it is known."""
-        return self.group_tables
-
-    @property
-    def curves(self) -> Sketch | None:
-        """A sketch by group, if there are curves."""
-        return None
-
-    @cached_property
-    def trends(self) -> TwoTables:
-        """The metrics by group and period, and by period."""
-        period = self.request.period
-        if period is None:
-            return None, None
-        total = self.period_table([], period)
-        return self.period_table(self.request.keys, period) if self.request.keys else total, total
-
-    @cached_property
-    def reference(self) -> Any:
-        """The period that changes are told from: the one that is named, or the first that has rows."""
-        total, period = self.trends[1], self.request.period
-        if self.request.reference is not None or total is None or period is None:
-            return self.request.reference
-        return total.filter(pl.col("n") + pl.col("n_invalid") > 0)[period].min()
-
-    @property
-    def is_of_sums(self) -> bool:
-        """Whether the main metric is a function of sums, so that its changes can be decomposed."""
-        return self.metrics[0] not in RANKING_METRICS
-
-    @property
-    def has_changes(self) -> bool:
-        """Whether changes can be told."""
-        return self.is_of_sums and self.reference is not None
-
-    @cached_property
-    def drifts(self) -> TwoTables:
-        """The last period of each group against the reference, and each period of all groups together."""
-        period = self.request.period
-        if period is None or not self.has_changes:
-            return None, None
-        # The mix of one group cannot change.
-        history = self.drift(period, mix=self.group_tables[0].height > 1)
-        return (None, None) if history.is_empty() else (self.last_changes(period), history)
-
-    @property
-    def judged_metric(self) -> str:
-        """The main metric, at the reference prior if it depends on it."""
-        return judged_column(self.group_tables[0], self.metrics[0])
-
-    @property
-    def periods_compared(self) -> pl.DataFrame | None:
-        """Each period against all others, for three or more; of two periods the change says it."""
-        period, total = self.request.period, self.trends[1]
-        if period is None or total is None or not self.has_changes:
-            return None
-        valid = total.filter(pl.col("n") > 0, n_invalid=0)[period]
-        return None if len(valid) < _FEWEST_PERIODS else self.compared_periods(valid)
-
-    @property
-    def rows_without_period(self) -> int:
-        """The number of rows that are in no period."""
-        counts = ["n", "n_missing", "n_invalid"]
-        tables = (self.group_tables[1], self.trends[1])
-        total, in_periods = (0 if table is None else sum(table.select(counts).sum().row(0)) for table in tables)
-        return 0 if self.request.period is None else total - in_periods
-
-    def period_notes(self) -> tuple[list[str], list[str]]:
-        """Say how many rows have no period, and that changes are not told."""
-        lost, period = self.rows_without_period, self.request.period
-        without = (
-            f"{lost:,} rows have no {period}. They count for their group and for the whole log, but for no period."
-        )
-        ranks = f"Changes are not shown, because {self.metrics[0]} depends on the order of all scores."
-        return [without] * (lost > 0), [ranks] * (period is not None and not self.is_of_sums)
-
-    @property
-    def all_options(self) -> dict[str, str]:
-        """The foot of the page: how it was made, and by which version."""
-        request, (cluster, buckets) = self.request, self.clusters
-        return {
-            **request.options,
-            **self.options,
-            "Confidence level": f"{100 * request.level:.4g}%",
-            "Clusters": "none" if cluster is None else f"{cluster}, in {buckets} buckets",
-            **({} if request.min_rows is None else {"Small": f"fewer than {request.min_rows} rows"}),
-            "polars_ec": __version__,
-        }
 
 
 @dataclass(frozen=True)
@@ -838,23 +645,25 @@ def contents_of(
     if len(sources) == 1:
         return [build_contents(source) for source in sources.values()]
     contents = [replace(build_contents(source), model=name) for name, source in sources.items()]
-    first, main = contents[0], contents[0].metrics[0]
-    priors: Any = {"prior": prior} if first.judged_metric != main else {}
+    first = contents[0]
+    terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
+    terms |= {"reference": first.model, "interval": level, "min_rows": fewest}
     if not isinstance(log, Sketch):
-        asked = {"metrics": [main], "interval": level, "min_rows": fewest, **options, **priors}
-        frame, scores, one = rows[0].frame, [model.score for model in rows], rows[0]
+        one, scores = rows[0], [model.score for model in rows]
         clusters = {} if one.cluster is None else {"cluster": one.cluster, "buckets": one.buckets}
-        asked = {name: value for name, value in {**asked, **clusters}.items() if value is not None}
-        table = _collected(compare(frame, scores, one.label, reference=first.model, **asked))
+        metrics = [first.metrics[0]]
+        terms |= {**one.options, **clusters, "metrics": metrics}
+        table = _collected(compare(one.frame, scores, one.label, **terms))
     elif sketch.buckets is None:
-        note = "The models are not compared. A sketch needs clusters for that, so that it knows which rows belong together."
+        note = (
+            "The models are not compared: the sketch has no clusters, so it does not know which rows belong together."
+        )
         return [replace(of_model, notes=[note, *of_model.notes]) for of_model in contents]
     else:
-        asked = {"interval": level, "min_rows": fewest, **SketchSource(request, sketch).point.keywords, **priors}
-        table = sketch.group_by(SCORE).compare(main, reference=first.model, **asked)
-    compared = table.filter(pl.col("metric").is_in([first.judged_metric, main])).unique(
-        "model", keep="last", maintain_order=True
-    )
+        terms |= SketchSource(request, sketch).point.keywords
+        table = sketch.group_by(SCORE).compare(first.metrics[0], **terms)
+    # From rows, the value at the reference prior follows the one at the own prior.
+    compared = table.unique("model", keep="last", maintain_order=True)
     return [replace(of_model, versus=compared.filter(model=of_model.model)) for of_model in contents]
 
 

@@ -223,9 +223,7 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
         notes.append(f"{len(names):,} {what}: {_which(len(worst), metric, left_out, together=not apart)}")
         names = [*names[:LARGEST], *worst]
     if right.height < groups.height:
-        notes.append(
-            f"Left out because of invalid rows: {groups.height - right.height:,} of {groups.height:,} {what}"
-        )
+        notes.append(f"Left out because of invalid rows: {groups.height - right.height:,} of {groups.height:,} {what}")
     title = plain(", ".join(keys))
     if not left_out:
         return Shown(named, names, None, title, notes)
@@ -698,7 +696,9 @@ class Reach:
     def notes(self) -> list[str]:
         """Say what is cut off."""
         ends = [f"{end:.3g}" for end in (self.low, self.high) if end is not None]
-        return [f"Cut off at {' and '.join(ends)}: wider intervals and values of small groups are cut off"] if ends else []
+        return (
+            [f"Cut off at {' and '.join(ends)}: wider intervals and values of small groups are cut off"] if ends else []
+        )
 
 
 def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:

@@ -373,7 +373,9 @@ def trend(
     keys = columns_before(report, "n", "ec.report")
     for what, name in (("x", x), *(("facet", name) for name in facets)):
         if name not in keys:
-            raise ValueError(f"{what}={name!r} is not a group column of the report, which has {', '.join(keys) or 'none'}")
+            raise ValueError(
+                f"{what}={name!r} is not a group column of the report, which has {', '.join(keys) or 'none'}"
+            )
     if x in facets:
         raise ValueError(f"facet={x!r} is also x=: leave it out of facet=")
     _check_metrics(report, metrics)
@@ -597,11 +599,7 @@ def _trend_notes(
 
 
 # The columns of the parts, in their order.
-_WORDS = {
-    "mix": "Mix of strata",
-    "prior": "Base rate",
-    "likelihood": "Model (scores within the classes)",
-}
+_WORDS = {"mix": "Mix of strata", "prior": "Base rate", "likelihood": "Model (scores within the classes)"}
 _SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"
 _DRIFT_PANEL = {"width": 200, "height": 120}

@@ -420,7 +420,7 @@ def test_of_many_groups_trends_are_of_the_largest_and_the_worst(monkeypatch) -> 
     ("given", "message"),
     [
         ({"label": None}, "label= is left out"),
-        ({"reference": "previous"}, "pass this, by its value"),
+        ({"reference": "previous"}, "pass its value"),
         ({"reference": dt.date(2024, 1, 1), "period": None}, "is a period, and the page has none"),
         ({"reference": dt.date(2030, 1, 1)}, "is no group of month: there are 2024-01-01"),
         ({"by": ["segment", "month"]}, "which is the period: leave it out there"),

@@ -69,7 +69,7 @@ def contents() -> Contents:
     few = log.filter(pl.col("group").ne_missing("S009") | (pl.int_range(pl.len()) % 100 == 0))
     labels = pl.when(pl.col("group").ne_missing("S010") | (pl.col("user") > 300)).then("label").otherwise(None)
     # One group is small, one lacks labels, and the scores of one are high where labels are negative.
-    score = pl.when(group="S004").then(0.9 - 0.8 * pl.col("label")).otherwise("score")
+    score = pl.when(group="S004").then(0.9 - 0.8 * pl.col("label")).otherwise("score").alias("score")
     return contents_of(few.with_columns(score, label=labels), title="Loans")
 
 

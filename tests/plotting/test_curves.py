@@ -511,7 +511,9 @@ def test_a_band_that_is_not_there_is_not_announced() -> None:
     sketch = LOG.with_columns(u=pl.int_range(pl.len()) % 3).ec.sketch("p", "y", cluster="u")
     for name in ("roc", "det", "pr", "cost_curve"):
         assert "95% confidence interval of each point: none is known" in plot(name, sketch).title.subtitle
-    assert "95% confidence interval of each share: none is known" in plot("reliability", sketch).vconcat[0].title.subtitle
+    assert (
+        "95% confidence interval of each share: none is known" in plot("reliability", sketch).vconcat[0].title.subtitle
+    )
 
 
 def test_lines_of_very_many_points_are_thinned_further_and_keep_their_ends() -> None:

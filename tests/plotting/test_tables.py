@@ -317,11 +317,7 @@ def test_models_are_compared_by_group():
 
 # Drift ------------------------------------------------------------------------------------------------------------------
 
-WORDS = {
-    "mix": "Mix of strata",
-    "prior": "Base rate",
-    "likelihood": "Model (scores within the classes)",
-}
+WORDS = {"mix": "Mix of strata", "prior": "Base rate", "likelihood": "Model (scores within the classes)"}
 
 
 @pytest.mark.parametrize(

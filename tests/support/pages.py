@@ -13,7 +13,7 @@ import pytest
 
 from polars_ec.page import sources
 from polars_ec.page.contents import Contents
-from polars_ec.page.sources import PageRequest, SketchSource, build_contents
+from polars_ec.page.sources import PageRequest, SketchSource
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
@@ -62,7 +62,7 @@ def contents_of(log: pl.DataFrame, keys: Sequence[str] = ("group",), period: str
     """Of decisions by which a miss costs five times as much as a false alarm."""
     by = [*keys, *([] if period is None else [period])]
     sketch = log.ec.sketch("score", "label", by=by, cost_fn=5, resolution=8, cluster="user")
-    return build_contents(SketchSource(PageRequest(keys=list(keys), period=period, **asked), sketch))
+    return sources.build_contents(SketchSource(PageRequest(keys=list(keys), period=period, **asked), sketch))
 
 
 def one_model(log: Any, score: Any, label: Any, **given: Any) -> Contents:
