@@ -19,7 +19,7 @@ sys.path.insert(0, str(WEBSITE))
 try:
     from docstrings import as_markdown, exports
     from links import faults_of
-    from pages import NoPageError, as_page, lay_out, place, site_pages
+    from pages import ELSEWHERE, NoPageError, as_page, lay_out, place, site_pages
 finally:
     sys.path.remove(str(WEBSITE))
 
@@ -104,7 +104,7 @@ def test_pages_link_to_places_on_the_site() -> None:
         return as_page(f"[a]({target})", page, ROOT)[4:-1]
 
     assert moved("../../README.md") == "../index.md"
-    assert moved("../index.md#guides") == "../overview.md#guides"
+    assert moved("../index.md#all-pages") == "../index.md#all-pages"
     assert moved("../reference/metrics.md#options") == "../reference/metrics.md#options"
     assert moved("../../examples") == "../examples.md"
     assert moved("../../examples/rain.py") == "../examples/rain.md"
@@ -152,7 +152,10 @@ def test_what_is_laid_out(tmp_path: Path) -> None:
     assert not [file for file in files if "website" in file]
     named = [*CONFIGURATION["extra_css"], *(script["path"] for script in CONFIGURATION["extra"]["polyfills"])]
     assert {f"docs/{name}" for name in named} <= files
-    assert (tmp_path / "site/docs/index.md").read_text("utf-8").startswith("# polars_ec\n")
+    landing = (tmp_path / "site/docs/index.md").read_text("utf-8")
+    assert "\n# polars_ec\n" in landing
+    # From the README.
+    assert landing.index("\n## Which metric?\n") < landing.index("| `nec` |") < landing.index("\n## All pages\n")
     code = (ROOT / "examples/rain.py").read_text("utf-8")
     assert f"```python\n{code}```" in (tmp_path / "site/docs/examples/rain.md").read_text("utf-8")
 
@@ -200,9 +203,9 @@ def test_a_style_that_loads_from_elsewhere_is_found(tmp_path: Path) -> None:
 
 
 def test_places_are_unlike() -> None:
-    assert len({place(path.relative_to(ROOT).as_posix()) for path in (ROOT / "docs").rglob("*.md")} | {"index.md"}) == (
-        len(list((ROOT / "docs").rglob("*.md"))) + 1
-    )
+    sources = [*(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")), *ELSEWHERE]
+    # Links to the README lead to the landing page.
+    assert len({place(source) for source in sources}) == len(sources) - 1
 
 
 def test_each_word_of_the_glossary_leads_to_a_page() -> None:
