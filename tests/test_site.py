@@ -17,7 +17,7 @@ ROOT = Path(__file__).parent.parent
 WEBSITE = ROOT / "docs" / "website"
 sys.path.insert(0, str(WEBSITE))
 try:
-    from docstrings import as_markdown, exports
+    from docstrings import as_markdown, documented, exports, with_table
     from links import faults_of
     from pages import ELSEWHERE, NoPageError, as_page, lay_out, place, site_pages
 finally:
@@ -34,17 +34,6 @@ INNER = {
 }
 
 
-def described() -> list[str]:
-    """What follows `polars_ec.` in each directive, and the members that are asked for with it."""
-    names = []
-    for text in API.values():
-        for name, options in re.findall(r"^::: polars_ec\.(\S+)\n((?: +.*\n)*)", text + "\n", re.MULTILINE):
-            names.append(name)
-            members = re.search(r"members: \[(.*)\]", options)
-            names += [f"{name}.{member}" for member in members[1].split(", ")] if members else []
-    return names
-
-
 def members(name: str) -> set[str]:
     """The methods and properties of a class that are for its users."""
     found = inspect.getmembers(getattr(ec, name), lambda it: callable(it) or isinstance(it, property))
@@ -55,11 +44,24 @@ def test_each_export_stands_on_one_api_page() -> None:
     classes = {name for name, it in exports().items() if inspect.isclass(it) and not issubclass(it, Exception)}
     assert classes == set(INNER)
     wanted = [*exports(), *(f"{name}.{member}" for name in classes for member in members(name))]
-    assert sorted(described()) == sorted(wanted)
+    assert sorted(name for page in API.values() for name in documented(page)) == sorted(wanted)
     # Also those that no page shows, for `help`.
     for name in classes:
         for member in members(name) | INNER[name]:
             assert inspect.getdoc(getattr(getattr(ec, name), member)), f"{name}.{member}"
+
+
+def test_api_pages_begin_with_a_table_of_their_functions() -> None:
+    for name, page in API.items():
+        text = with_table(page)
+        rows = re.findall(r"^\| \[`(\S+)`\]\[polars_ec\.\1\] \| (.+) \|$", text, re.MULTILINE)
+        assert [function for function, _ in rows] == documented(page), name
+        # The first directive or heading of a section comes after it.
+        assert text.rindex("\n| [") < re.search(r"^(## |::: )", text, re.MULTILINE).start()
+        assert not [said for _, said in rows if len(said) > 200]
+    assert site_pages(ROOT)["reference/api/report.md"] == as_page(
+        with_table(API["report"]), "docs/reference/api/report.md", ROOT
+    )
 
 
 def test_exports_are_those_of_the_package_and_the_charts() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator
 from os.path import normpath, relpath
 from pathlib import Path, PurePosixPath
 
+from docstrings import with_table
+
 # Where a page of the repository is on the site, if not where docs/ has it. The README is the first page of the code host alone:
 # links to it lead to the landing page, which takes its table of metrics.
 README, LANDING, METRICS = "README.md", "docs/index.md", "## Which metric?"
@@ -19,7 +21,7 @@ ELSEWHERE = {
     "LICENSE": "license.md",
     "examples": "examples.md",
 }
-_WEBSITE = "docs/website"
+_WEBSITE, _API = "docs/website", "docs/reference/api/"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 _CODE = re.compile(r"^(```.*?^```)|(`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 
@@ -34,7 +36,8 @@ def site_pages(root: Path) -> dict[str, str]:
     outside = [root / name for name in ELSEWHERE if name.endswith(".md") and name != README]
     for path in sorted([*(root / "docs").rglob("*.md"), *outside]):
         source = path.relative_to(root).as_posix()
-        pages[place(source)] = as_page(path.read_text("utf-8"), source, root)
+        page = as_page(path.read_text("utf-8"), source, root)
+        pages[place(source)] = with_table(page) if source.startswith(_API) else page
     before, list_of_pages = pages[place(LANDING)].split("\n## All pages\n")
     metrics = as_page(section((root / README).read_text("utf-8"), METRICS), README, root)
     # It has no neighbours to list beside it.
