@@ -459,7 +459,7 @@ def page_view(
         "picture": picture,
         "findings": findings[:_FINDINGS],
         "more": findings[_FINDINGS:],
-        "keys": cut(text(", ".join(contents.keys))) or "Group",
+        "key_names": cut(text(", ".join(contents.keys))) or "Group",
         "period": cut(text(contents.period or "")),
         "columns": columns(contents),
         "period_columns": columns(contents, periods=True),

@@ -198,7 +198,7 @@ def test_a_narrow_page_does_not_scroll_sideways(usual) -> None:
     usual.page.wait_for_selector("#pane svg")
     width = usual.page.evaluate("document.documentElement.scrollWidth")
     beside = usual.page.evaluate(
-        "[...document.querySelectorAll('[data-chart] svg, .panel')].filter(c => c.getBoundingClientRect().right > 360).length"
+        "[...document.querySelectorAll('[data-chart] svg, .card')].filter(c => c.getBoundingClientRect().right > 360).length"
     )
     usual.page.set_viewport_size({"width": 1200, "height": 900})
     assert width == 360
@@ -269,7 +269,7 @@ def test_without_scripts_the_table_and_the_small_charts_are_there(browser, usual
     page = browser.new_page(java_script_enabled=False)
     page.goto(usual.path.as_uri())
     assert page.locator("#rows tr").count() == 9
-    assert page.locator("svg.panel path.line").count() >= 9
+    assert page.locator("svg.spark path.line").count() >= 9
     assert page.locator("button:enabled").count() == 0
     assert page.locator("noscript").count()
     page.close()

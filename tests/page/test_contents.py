@@ -175,7 +175,7 @@ def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
     without = sources.contents_of(
         blunt.ec.sketch(["p", "other"], "y", cost_fn=COST_FN), None, None, metrics=["nec"], options={}
     )
-    assert all(of_model.notes[0].startswith("The models are not compared.") for of_model in without)
+    assert all(of_model.notes[0].startswith("The models are not compared: ") for of_model in without)
 
 
 @pytest.mark.slow
