@@ -1,4 +1,4 @@
-"""NumPy, which is loaded when it is first used, and the arrays that it makes."""
+"""NumPy, loaded on first use, and aliases of array types."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many rows an interval of a given width needs, from what a pilot shows."""
+"""Sample sizes: the number of rows for an interval of a given width, estimated from a pilot."""
 
 from __future__ import annotations
 
@@ -32,39 +32,38 @@ def rows_needed(pilot: pl.LazyFrame, metric: str, *, width: float) -> pl.LazyFra
 def rows_needed(pilot: pl.DataFrame, metric: str, *, width: float) -> pl.DataFrame: ...
 @checked_keywords
 def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float) -> pl.LazyFrame | pl.DataFrame:
-    """How many rows each group needs for an interval of this width, upper minus lower limit, from what a pilot shows.
+    """Estimate how many rows each group needs for an interval of this width (upper minus lower bound).
 
-    On the scale of the metric (ln of costs and losses, logit of rates and areas, atanh of correlations, else the metric as it
-    is) the limits of the pilot are 2 h apart, and h goes with 1 / sqrt(n). For the s at which f^-1(f(value) + s h) -
-    f^-1(f(value) - s h) is the width, n / s^2 rows are needed, rounded up.
+    The pilot's bounds are 2 h apart on the scale of the metric: ln for costs and losses, logit for rates and areas, atanh for correlations,
+    else the metric itself. h is proportional to 1 / sqrt(n). Find s such that f^-1(f(value) + s h) - f^-1(f(value) - s h) equals the width;
+    then n / s^2 rows are needed, rounded up.
 
-    A row is one like the pilot's: of as many positives among all, of as much weight, and where the pilot has `cluster=` in
-    clusters as large as those, so that more rows come in more clusters. It is a rough guide where the pilot has fewer than 30 rows in a
-    class, or fewer than 30 clusters, or limits that had to be widened to hold the value.
+    The new rows must resemble the pilot: the same base rate, the same weights and, with `cluster=`, clusters of the same size, so that more
+    rows mean more clusters. The estimate is rough if the pilot has fewer than 30 rows in a class, fewer than 30 clusters, or bounds that were
+    widened to include the value.
 
     Parameters
     ----------
     pilot
-        What `report(..., interval=0.95)` or `Sketch.evaluate(..., interval=0.95)` gave, at the level that is wanted.
+        The result of `report(..., interval=0.95)` or `Sketch.evaluate(..., interval=0.95)`, at the level that you want.
     metric
-        The metric's column: "nec", "recall", "nec_at_prior".
+        The column of the metric: "nec", "recall", "nec_at_prior".
     width
-        How far apart the limits may be, in the unit of the metric: 0.1 is about plus and minus 0.05.
+        The largest distance between the bounds, in units of the metric: 0.1 is about plus or minus 0.05.
 
     Returns
     -------
-    A frame as lazy as the pilot, one row for each of its rows: the columns before `n` (group, model), and `total` where there is one;
-    `n`; the metric; `width`, how far apart its limits are now; `rows_needed`, Int64. The last is null where the pilot has no
-    interval, or one without width; where the value or a limit is at an end of the scale, as a recall of 1 is; and where
-    what bins hide is wider alone.
+    A frame as lazy as the pilot, with one row for each of its rows. It has the columns before `n` (group, model), `total` if there is one,
+    `n`, the metric, `width` (the current distance between its bounds) and `rows_needed`, Int64. The last is null if the pilot has no interval
+    or one of width 0, or if the value or a bound is at an end of the scale, such as a recall of 1. It is also null if the bounds on the
+    binning error alone are further apart than the width.
 
     Raises
     ------
     ValueError
-        A width that is not above 0, or as wide as the metric's whole range; a metric that there is not, or that has no interval
-        in the pilot.
+        A width that is not above 0, or as large as the metric's whole range; an unknown metric, or one without an interval in the pilot.
     TypeError
-        A pilot that is no frame of Polars.
+        A pilot that is not a Polars frame.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Metrics of values: arrays, Series and lists become the columns of a frame, of which the metric's expression is then taken."""
+"""Metrics of values: convert arrays, Series and lists to the columns of a frame, and evaluate the metric's expression on it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The classes: their names, by which fields of a struct, rows of a cost matrix and keys of a prior are matched, and their priors."""
+"""Classes and their priors; class names match the fields of structs, the rows of cost matrices and the keys of priors."""
 
 from __future__ import annotations
 

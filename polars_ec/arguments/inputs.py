@@ -1,6 +1,6 @@
-"""Logs from other libraries: whatever holds a table becomes a LazyFrame, read batch by batch where it may be larger than memory.
+"""Logs from other libraries: convert any table to a LazyFrame, read in batches where it may be larger than memory.
 
-pandas, narwhals, pyarrow and DuckDB are not imported here for an object that is of none of them.
+pandas, narwhals, pyarrow and DuckDB are only imported for objects of these libraries.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The keywords of one call, checked: errors name the value and the way out."""
+"""Check the keywords of a call; errors name the value and what to do instead."""
 
 from __future__ import annotations
 

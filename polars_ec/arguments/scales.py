@@ -1,4 +1,4 @@
-"""What scores are: each score type is one object, which the package asks instead of comparing names."""
+"""Score types: each is one object with the properties that the package needs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The cells of a log as a table of weights, by fold and class: what calibrators are fitted to, and what they are judged by."""
+"""The cells of a log as a table of weights by fold and class, to which calibrators are fitted and on which they are evaluated."""
 
 from __future__ import annotations
 

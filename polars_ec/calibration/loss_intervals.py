@@ -1,4 +1,4 @@
-"""How far losses before and after calibration would be off, were the rows others: with calibrators fitted anew without each part."""
+"""Confidence intervals of losses before and after calibration, by refitting calibrators without each part of the rows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `logistic_newton` takes them."""
+"""Fit calibrators of K posteriors by passes over the log that compute the sums of every group and fold for `logistic_newton`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drift: the changes of metrics between periods, with their parts, from the cells of the joint pass."""
+"""Drift: changes of metrics between periods and their components, from the cells of the joint pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ranking metrics of models and groups: cells of equal log-odds of a pass over the log, or of a sketch, and estimates from them."""
+"""Ranking metrics of models and groups, and their estimates, from cells of equal log-odds of a log or a sketch."""
 
 from __future__ import annotations
 

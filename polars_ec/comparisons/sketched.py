@@ -1,4 +1,4 @@
-"""Comparisons of a sketch: the same differences, from its cells in place of the rows."""
+"""Comparisons of a sketch: differences computed from cells instead of rows."""
 
 from __future__ import annotations
 

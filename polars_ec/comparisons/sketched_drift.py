@@ -1,4 +1,4 @@
-"""Drift of a sketch: changes between its periods, or between rolling windows over them, from its cells in place of the rows."""
+"""Drift of a sketch: changes between periods or rolling windows, computed from cells instead of rows."""
 
 from __future__ import annotations
 

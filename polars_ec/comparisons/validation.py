@@ -1,4 +1,4 @@
-"""Checks of what comparisons and drifts are asked for: metrics that have a difference with limits, references, periods, clusters."""
+"""Checks of the arguments of comparisons and drifts: metrics, references, periods, clusters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of each class against the rest, averages of them, and the correlation of K classes with their decisions."""
+"""One-vs-rest metrics, averages of them, and the correlation of K classes with their decisions."""
 
 from __future__ import annotations
 

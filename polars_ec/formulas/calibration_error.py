@@ -1,4 +1,4 @@
-"""The calibration error, by bins of the posterior: of rows, and of the cells of a sketch."""
+"""Binned calibration errors of posteriors, from rows and from the cells of a sketch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics of decisions: the formula of each, once, on sums per group; and what is known of any metric by its name."""
+"""Decision metrics: one formula for each, on sums per group, and the properties of every metric by name."""
 
 from __future__ import annotations
 

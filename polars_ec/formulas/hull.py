@@ -1,4 +1,4 @@
-"""The convex hull of ROC curves, all groups at once; it is also what isotonic regression (PAV) fits."""
+"""The convex hull of ROC curves, for all groups at once, which is also the isotonic regression (PAV)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expected proper scoring rules, and what the best naive system has: the answer that is always the class prior."""
+"""Expected proper scoring rules, and those of the naive system that always returns the class prior."""
 
 from __future__ import annotations
 

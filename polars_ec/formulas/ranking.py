@@ -1,8 +1,8 @@
-"""Formulas of ranking metrics, on cells of scores sorted from the highest down, per group.
+"""Formulas of ranking metrics, on cells of scores sorted in descending order, per group.
 
-A cell adds w1 positives and w0 negatives to what is above it. Where all its scores are equal it is one step of the ROC
-curve; else the order of its rows is unknown, and the curve is any path through the cell's box, from (fp - w0, tp - w1) to
-(fp, tp). So every metric comes with a bound: |returned - exact| <= error, beside rounding.
+A cell adds w1 positives and w0 negatives to those above it. If all its scores are equal, it is one step of the ROC curve. Otherwise the order
+of its rows is unknown, and the curve is any path through the box from (fp - w0, tp - w1) to (fp, tp). So every metric has a bound: |returned
+- exact| <= error, apart from rounding.
 """
 
 from __future__ import annotations

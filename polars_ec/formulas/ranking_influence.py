@@ -1,6 +1,6 @@
-"""The influence of the rows of each cell on ranking metrics: what their variance is made of.
+"""The influence of the rows of each cell on ranking metrics, for their variance.
 
-A metric at the best threshold, or of the best hull, moves as if these stayed where they are: the best of all is flat there.
+Metrics at the best threshold or hull treat these as fixed, because the metric is flat at the optimum.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""What metrics are made of: sums per group over classes and decisions, and the class priors that weigh them.
+"""The sums per group over classes and decisions, and the class priors, of which metrics are functions.
 
-R_ij = N_ij / N_i is the share of class i decided j, P_i the class prior. With a stated prior the same formulas give the
-value at that prior: precision at a stated prior is calibrated precision.
+R_ij = N_ij / N_i is the share of class i with decision j, P_i the class prior. With a stated prior the same formulas give the value at that
+prior: precision at a stated prior is calibrated precision.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Sums of many classes: the parts of one Array per group, of which formulas are expressions on its elements.
+"""Sums for many classes, as elements of one Array per group.
 
-A formula is then of the same size whatever the number of classes: where `Sums` repeats it for every class, it stands once here,
-on as many values as there are classes.
+The size of a formula then does not depend on the number of classes. `Sums` repeats a formula for every class; here it occurs once and works
+on all classes.
 """
 
 from __future__ import annotations

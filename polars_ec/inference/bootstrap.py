@@ -1,7 +1,7 @@
-"""The bootstrap: how a metric varies over logs of as many rows, or clusters, drawn with replacement from the log.
+"""The bootstrap: the distribution of a metric over resampled logs of as many rows or clusters.
 
-Equal rows are resampled together: how often a cell of them comes up is multinomial, which is exact. A replicate weighs each cell
-accordingly, and needs no row. What rows of a cell differ by is drawn as the normal variable that it nearly is.
+Equal rows are resampled together: the count of each cell is multinomial, which is exact. A replicate reweights each cell and needs no rows.
+Differences between the rows of a cell are drawn from a normal approximation.
 """
 
 from __future__ import annotations

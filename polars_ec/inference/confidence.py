@@ -1,8 +1,8 @@
-"""Variances of metrics, from the influence of each class's sums on them, and the confidence intervals that follow.
+"""Variances of metrics from the influence of each class's sums, and the resulting confidence intervals.
 
-A metric is a smooth function of sums over rows. The gradient times a row's features is the row's influence, psi; psi sums to 0 over the rows
-of a group, and the variance is the sum of w^2 psi^2 over independent rows, or of (sum of w psi)^2 over clusters.
-An interval is made on the scale on which the metric is nearest to normal, with the quantiles of t.
+A metric is a smooth function of sums over rows. The gradient times a row's features is the row's influence, psi. Over the rows of a group,
+psi sums to 0. The variance is the sum of w^2 psi^2 over independent rows, or of (sum of w psi)^2 over clusters. An interval uses t quantiles
+on the scale on which the metric is nearest to normal.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The parts of a change: what each factor of a group's sums adds to it, averaged over the orders in which the factors change.
+"""Components of a change: the contribution of each factor of a group's sums, averaged over the orders in which the factors change.
 
-The sums of a class are N sum_m W_m pi_mi mu_mi over the strata m: W_m is the share of a stratum, pi_mi that of class i in it, and mu_mi
-the mean of what rows of this class and stratum have, which is their decisions or losses. With some of the three of one period and the others
-of the other, the formula of the metric gives a value; what a factor adds is the difference of two such values, which hangs on the factors that
-have changed before. The mean over all orders is its Shapley value.
+The sums of a class are N sum_m W_m pi_mi mu_mi over the strata m. W_m is the share of a stratum, pi_mi that of class i in it, and mu_mi the
+mean over the rows of this class and stratum, of their decisions or losses. Taking some factors from one period and the rest from the other
+gives mixed values of the metric. The contribution of a factor is a difference of two such values, and depends on the factors changed before
+it. The mean over all orders is its Shapley value.
 """
 
 from __future__ import annotations

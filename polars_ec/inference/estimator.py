@@ -1,4 +1,4 @@
-"""Estimates of metrics of groups: their intervals, their differences, and where these come from."""
+"""Estimates of metrics of groups: intervals, differences, and components of differences."""
 
 from __future__ import annotations
 

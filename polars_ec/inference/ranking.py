@@ -1,4 +1,4 @@
-"""Limits of ranking metrics: of an AUC in small samples, and of metrics that are too good in few rows."""
+"""Confidence intervals of ranking metrics: for AUCs in small samples, and for metrics near their best value in few rows."""
 
 from __future__ import annotations
 

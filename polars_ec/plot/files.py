@@ -1,4 +1,4 @@
-"""Charts as files: drawings by vl-convert, and pages that ask for nothing and run no script but their own."""
+"""Charts as files: images drawn by vl-convert, and pages that load nothing and run no other scripts."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _PART = re.compile(r'(?<= id=")(clip|gradient_)\d+(?=")|(?<=="url\(#)(clip|gradi
 
 
 def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
-    """Write a chart to a file, whole or not at all.
+    """Write a chart to a file, completely or not at all.
 
     Parameters
     ----------
     chart
-        Any chart of Altair.
+        Any Altair chart.
     path
-        The file, which is what its name says: `.svg`, `.png` or `.pdf`, which are drawn by vl-convert-python, or `.html`, a page that is
-        whole without a network, and in which names are never taken for anything but text.
+        The path, whose suffix determines the format. `.svg`, `.png` and `.pdf` are drawn by vl-convert-python. `.html` is a page that works
+        offline, and in which names can never act as code.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
     ModuleNotFoundError
         Altair or vl-convert-python is not installed.
     ValueError, TypeError, OSError
-        Another suffix; what is no chart; a folder that is not there.
+        Another suffix; an object that is not a chart; a folder that does not exist.
 
     Examples
     --------

@@ -1,6 +1,6 @@
-"""What charts share: colours, the groups that they show, axes, lines, bands, reference lines and tooltips.
+"""Elements that charts share: colours, selection of groups, axes, lines, bands, reference lines and tooltips.
 
-Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of users become values and titles only.
+Vega-Lite treats column names as syntax (dots, brackets, colons), so user-defined names become values and titles only.
 """
 
 from __future__ import annotations

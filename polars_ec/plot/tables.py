@@ -1,4 +1,4 @@
-"""Charts of the tables that reports, comparisons and drifts make: rows of groups, metrics over time, and where changes come from."""
+"""Charts of the tables from reports, comparisons and drifts: rows of groups, metrics over time, and components of changes."""
 
 from __future__ import annotations
 
@@ -63,25 +63,25 @@ _BESIDE = {"Value": "value", "Value of the reference": "value_reference", "p, ad
 
 
 def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
-    """A metric of each group with its limits, a row per group, the worst above.
+    """Plot a metric of each group with its confidence interval, one row per group, the worst at the top.
 
-    Points are as large as groups have rows, and faint where they are `small`; a row over all groups is below the others, as a diamond.
+    The size of a point grows with the rows of the group; `small` groups are faint. A row over all groups is at the bottom, as a diamond.
 
     Parameters
     ----------
     report
-        What `ec.report` gave, collected. Of many groups the 20 largest are shown, and the 10 worst of the others.
+        A collected result of `ec.report`. Among many groups the 20 largest are shown, and the 10 worst of the others.
     metric
         A column of it.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected report; a column that it does not have, or that holds no numbers.
+        An object that is not a collected report; an unknown column, or one without numbers.
 
     Examples
     --------
@@ -159,25 +159,26 @@ def _names_of_totals(totals: pl.DataFrame, keys: Sequence[str], taken: Sequence[
 
 
 def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
-    """The differences that `ec.compare` found, with their limits: a row per group or model, the worst above, a chart per metric.
+    """Plot the differences from `ec.compare` with their confidence intervals, one chart per metric.
 
-    Colour and shape say which are better or worse than what they are compared with: those whose adjusted p-value is below 0.05, and
-    against the best group those whose limits, which are for all groups at once, do not reach 0. Of `small` groups neither is said.
+    Each group or model has a row, the worst at the top. Colour and shape mark groups or models that are significantly better or worse than
+    the reference: those with an adjusted p-value below 0.05. Against the best group it is those whose simultaneous interval excludes 0.
+    `small` groups are not marked.
 
     Parameters
     ----------
     table
-        What `ec.compare` gave, collected. Of many groups the 20 largest are shown, and of the others the 10 whose differences are
-        largest beside their limits.
+        A collected result of `ec.compare`. Among many groups the 20 largest are shown, and the 10 of the others whose differences are largest
+        relative to their intervals.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected comparison; more than 12 metrics.
+        An object that is not a collected comparison; more than 12 metrics.
 
     Examples
     --------
@@ -333,32 +334,32 @@ class _PeriodAxis:
 def trend(
     report: pl.DataFrame, metric: str | Sequence[str], *, x: str, facet: str | Sequence[str] | None = None
 ) -> alt.LayerChart | alt.FacetChart:
-    """A metric over time, with its limits where the report has them.
+    """Plot a metric over time, with its confidence intervals if the report has them.
 
-    Rows that are `small` are faint, and a dashed line is what a naive system has, where that is the same number for all logs.
+    `small` rows are faint. A dashed line shows the naive system, if its value is the same for all logs.
 
     Parameters
     ----------
     report
-        What `ec.report` gave, collected; its row over all groups is left out.
+        A collected result of `ec.report`; its row over all groups is left out.
     metric
-        A column of it; or several, such as `["precision", "precision_at_prior"]`, which are a line each.
+        A column of it; or several, such as `["precision", "precision_at_prior"]`, with one line each.
     x
-        The column of periods: dates and timestamps, which are shown as they are in the column's own zone; or numbers, text and Enums,
-        in their order.
+        The column of periods: dates and timestamps, which are shown in the time zone of the column, or numbers, text and Enums, in their
+        order.
     facet
-        A group column, or several: a small chart for each group, of many groups for the 8 largest and the 4 worst of the others. What
-        is left is one more, of the median of these groups in each period and a band from 10% to 90% of them. Group columns that are
-        neither `x` nor of `facet`, models and classes among them, are lines of their own, of many the 4 largest and the 2 worst.
+        A group column, or several, for one small chart per group. Among many groups the 8 largest and the 4 worst of the others are shown.
+        One more chart summarises the rest, with the median in each period and a band from 10% to 90%. Group columns that are neither `x` nor
+        in `facet`, including models and classes, become lines; among many the 4 largest and the 2 worst.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected report; columns that it does not have, or that are no numbers; more periods than a chart can show.
+        An object that is not a collected report; unknown columns, or columns without numbers; more periods than a chart can show.
 
     Examples
     --------
@@ -608,24 +609,24 @@ _BAR = 0.6
 
 
 def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """Where the changes that `ec.drift` took apart come from: bars of the parts by period, and the whole change as a point with limits.
+    """Plot the components of the changes from `ec.drift`: bars per period, and the whole change as a point with its confidence interval.
 
-    Parts that add to the metric stand on each other above 0, and those that take from it hang from each other below; the point is their sum.
+    Components that increase the metric are stacked above 0, and those that decrease it below; the point is their sum.
 
     Parameters
     ----------
     table
-        What `ec.drift` gave, collected. Groups, models and metrics are small charts of their own: of many the 8 largest, and the 4 of the
-        others that changed most for the worse.
+        A collected result of `ec.drift`. Groups, models and metrics become small charts; among many, the 8 largest, and the 4 of the others
+        with the largest change for the worse.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected drift; more periods than a chart can show.
+        An object that is not a collected drift; more periods than a chart can show.
 
     Examples
     --------

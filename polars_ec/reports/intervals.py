@@ -1,4 +1,4 @@
-"""Intervals of a report's metrics, after the pass: from its sums and their squares, by the formulas of the report themselves."""
+"""Intervals of a report's metrics, computed after the pass from its sums and sums of squares, with the report's own formulas."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The models of a report, which metrics they have, and the sums of a pass over the log that the metrics are made of."""
+"""The models of a report, their metrics, and the sums that these need from a pass over the log."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The columns of a report from a sketch: those that the report on rows has, and bounds where the sketch knows no more."""
+"""Report columns from a sketch: as for rows, with bounds where cells do not determine a value."""
 
 from __future__ import annotations
 

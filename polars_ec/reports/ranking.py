@@ -1,4 +1,4 @@
-"""Ranking metrics of a report: from cells of equal log-odds, as a sketch has them, so that a log of any size gives them."""
+"""Ranking metrics of a report, from cells of equal log-odds as in a sketch, for logs of any size."""
 
 from __future__ import annotations
 

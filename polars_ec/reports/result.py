@@ -1,4 +1,4 @@
-"""The columns of a report: the formulas on the sums of its groups, and which of them have intervals."""
+"""Report columns: the formulas on the sums of the groups, and which of them have intervals."""
 
 from __future__ import annotations
 

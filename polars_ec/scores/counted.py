@@ -1,4 +1,4 @@
-"""Rows of some groups that were collected, counted by NumPy: what formulas of many classes ask for, groups x classes."""
+"""NumPy counts of collected rows by group and class, for formulas of many classes."""
 
 from __future__ import annotations
 

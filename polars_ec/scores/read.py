@@ -1,7 +1,7 @@
-"""From columns to rows to sums: the one way by which every expression metric reads its data.
+"""The path of every expression metric from columns to rows to sums.
 
-`per_group` hands the columns to `resolve` when the plan is resolved and dtypes are known; `resolve` gives `Rows`; `Rows.sums` gives the sums per group that the formulas are made of. Only sums of masks and of when/then are used,
-so that the streaming engine runs them.
+`per_group` passes the columns to `resolve` when the plan is resolved and dtypes are known. `resolve` returns `Rows`, and `Rows.sums` the sums
+per group for the formulas. Only sums of masks and of when/then are used, so that the streaming engine runs them.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Scores of rows, and the decisions made by them.
+"""Scores of rows, and the decisions based on them.
 
-Scores of two classes, and of few, are expressions. Scores of more are read by one NumPy kernel, elementwise over the rows, so that it
-streams: its plan is one node, whatever the number of classes.
+Scores of few classes are expressions. Scores of more classes are read by one NumPy kernel, elementwise over the rows, so that it streams. Its
+plan is one node for any number of classes.
 """
 
 from __future__ import annotations

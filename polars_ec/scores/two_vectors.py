@@ -1,4 +1,4 @@
-"""Two vectors of many posteriors a row, compared by NumPy: the terms of `metrics.divergence`, of all classes at once."""
+"""The terms of `metrics.divergence` for two vectors of many posteriors per row, computed by NumPy for all classes at once."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Sums over rows of a loss that only bins are known of: of a weight over operating points, or of LLRs at a prior.
+"""Sums of losses that are known by bins only: for a weight over operating points, or for LLRs at a prior.
 
-They lie between bounds, which the sums of the losses that are known make narrow.
+Each sum has bounds, which the exactly known losses make narrow.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A log as cells: what every question to a sketch is answered from."""
+"""Cells: the counts and sums of a log on which all methods of a sketch are based."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ C = TypeVar("C", bound="Cells")
 
 @dataclass(frozen=True, repr=False)
 class Cells:
-    """Rows counted per group, class and bin of the score, and losses summed; the attributes are those of a `Sketch`."""
+    """Row counts per group, class and score bin, and sums of losses; the attributes are those of a `Sketch`."""
 
     frame: pl.DataFrame
     grid: Grid
@@ -93,7 +93,7 @@ class Cells:
         }
 
     def group_by(self, *by: IntoExpr) -> Self:
-        """The sketch rolled up to these keys: names of group columns, or expressions of them.
+        """Roll the sketch up to these keys: names of group columns, or expressions of them.
 
         Examples
         --------
@@ -108,12 +108,12 @@ class Cells:
         return self.on_tables(lambda table: add_up(table.select(*keys, pl.exclude(own))))
 
     def on_tables(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Self:
-        """The sketch with all its tables changed alike: something of their group columns."""
+        """Apply the same change of the group columns to all tables of the sketch."""
         sums, coarse = (None if table is None else change(table) for table in (self.sums, self.coarse))
         return replace(self, frame=change(self.frame), sums=sums, coarse=coarse)
 
     def filter(self, *predicates: pl.Expr) -> Self:
-        """The groups for which predicates on the group columns hold."""
+        """Keep the groups for which all predicates on the group columns hold."""
         keys = self.keys
         used = {name for predicate in predicates for name in predicate.meta.root_names()}
         if not used <= set(keys):

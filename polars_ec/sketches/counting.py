@@ -1,4 +1,4 @@
-"""The groups of a log, numbered in the order in which they come."""
+"""Number the groups of a log in order of appearance."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Metrics from cells, exact where sums or declared thresholds give them, else with bounds; and their confidence intervals."""
+"""Metrics from cells, with confidence intervals; exact for sums and at declared thresholds, otherwise with bounds."""
 
 from __future__ import annotations
 

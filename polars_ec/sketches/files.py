@@ -1,4 +1,4 @@
-"""Tables in Parquet with what they mean and a checksum; and the cells of a sketch in them or in a table of a warehouse, checked."""
+"""Tables in Parquet with metadata and a checksum, and checks of cells that are read from files or warehouse tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The grid of a sketch: which bin a score is in, as a Polars expression, where the bins' edges are, and the columns."""
+"""The grid of a sketch: the bin of a score as a Polars expression, the edges of bins, and the columns."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""From a log to cells in one pass of the streaming engine: the arguments, checked, and the rows, a batch at a time.
+"""Count a log into cells in one streaming pass: check the arguments, then read the rows in batches.
 
-It is a select to a step, because the engine computes a step's columns once, and what expressions repeat as often as they do.
+Each step is a separate select, because the engine computes columns of a step once, but repeats shared subexpressions.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Cells of usable rows: their sums of first and second order, which variances are made of; and resamples of them."""
+"""First and second moments of cells of usable rows, for variances, and resamples of the cells."""
 
 from __future__ import annotations
 

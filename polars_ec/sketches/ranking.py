@@ -1,4 +1,4 @@
-"""Ranking metrics from cells in the order of their scores: variances by influence, biases by the jackknife, and confidence intervals."""
+"""Ranking metrics from cells sorted by score: variances by influence, biases by the jackknife, and confidence intervals."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the rows of a cell are worth: exactly in an exact sketch, else by their bin.
+"""Losses of the rows of a cell: exact in an exact sketch, otherwise by their bin.
 
-A cell knows in which bin of log-odds its rows are. They are taken for its middle, which is half a bin off at most; in an
-open-ended bin for its finite edge.
+A cell contains only the bin of its rows' log-odds. Each row is evaluated at the middle of the bin, at most half a bin off, or at the finite
+edge of an open-ended bin.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Expected proper scoring rules of any weight over operating points, from cells."""
+"""Expected proper scoring rules with any weight over operating points, from cells."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ _LOW, _HIGH = "__ec_low", "__ec_high"
 
 
 def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
-    """The expected proper scoring rule of a weight over operating points: the weighted integral of the Bayes-risk curve.
+    """Compute an expected proper scoring rule for any weight over operating points, as the weighted integral of the Bayes-risk curve.
 
-    Lower is better; in [0, inf]. It is the integral over t from 0 to 1 of w(t) times the Bayes risk of the costs
-    [[0, 1/(1-t)], [1/t, 0]], which decide positive where the posterior is above t: so w says how much each operating point
-    counts. With w = 1 it is the cross-entropy in nats, with w(t) = 6 t (1 - t) 3 times the Brier score, and with a Beta
-    density the expression `epsr` of its parameters.
+    Lower is better; in [0, inf]. It is the integral over t from 0 to 1 of w(t) times the Bayes risk of the costs [[0, 1/(1-t)], [1/t, 0]],
+    which decide positive if the posterior is above t. So w is the importance of each operating point. With w = 1 it is the cross-entropy in
+    nats, with w(t) = 6 t (1 - t) 3 times the Brier score. With a Beta density it equals the expression `epsr` with the same parameters.
 
     Parameters
     ----------
     cells
-        Of posteriors or log-odds.
+        Cells of posteriors or log-odds.
     weight
-        w: a number, the same for all t; a function that takes an array of t in [0, 1] and gives as many weights, finite and
-        not negative; or a table with columns `t` (above 0 and below 1) and `weight`, for operating points that are few: the
-        sum of their Bayes risks, each times its weight.
+        The weight w. Pass a number, the same for all t, or a function that maps an array of t in [0, 1] to as many finite, non-negative
+        weights. For a few operating points pass a table with columns `t` (above 0 and below 1) and `weight`; the result is the sum of their
+        Bayes risks, each times its weight.
     prior, interval
         As for `evaluate`.
 
     Returns
     -------
-    The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, beside
-    rounding; with `interval` also `epsr_ci_low` and `epsr_ci_high`, as `evaluate` has them of mean losses. The error is 0 in an exact sketch; of a table it is 0 where its points are declared thresholds. Of a function it is
-    what bins, in each of which the function is taken to be monotone, and the exact sums leave open: nothing of a constant, and
-    little of whatever is nearly a parabola of t. `epsr` is infinite where a row has
-    posterior 0 for its class and w does not fall to 0 there. Integrals of functions that are smooth but for some kinks or
-    jumps are found to 1e-10; a peak that is narrower than 0.006 in the log-odds of t may be missed: pass a table of points.
+    The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, apart from
+    rounding. With `interval` also `epsr_ci_low` and `epsr_ci_high`, as for mean losses in `evaluate`.
+
+    The error is 0 in an exact sketch, and for a table whose points are declared thresholds. For a function it bounds the effect of binning,
+    if the function is monotone within each bin. It is 0 for a constant, and small for weights that are nearly a parabola of t. `epsr` is
+    infinite if a row has posterior 0 for its class and w does not fall to 0 there. The integration is accurate to 1e-10 for functions that
+    are smooth apart from a few kinks or jumps. It may miss a peak narrower than 0.006 in the log-odds of t: pass a table of points then.
 
     Raises
     ------
     SketchError
         LLRs and raw scores.
     ValueError
-        A weight that is negative, infinite or NaN; a function that gives other than one weight for each t, or varies too fast
-        to be integrated; a table without these columns.
+        A weight that is negative, infinite or NaN; a function that does not return one weight per t, or varies too fast to be integrated; a
+        table without these columns.
 
     References
     ----------

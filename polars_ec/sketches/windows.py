@@ -1,4 +1,4 @@
-"""Rolling windows: in place of the cells of each period those of this one and the periods before it, added up."""
+"""Rolling windows: the cells of each period added to those of the periods before it."""
 
 from __future__ import annotations
 

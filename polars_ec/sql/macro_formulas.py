@@ -1,4 +1,4 @@
-"""Formulas of the DuckDB macros as plain SQL: each macro's text in place of its name, until none is left."""
+"""Expand the formulas of the DuckDB macros to plain SQL, by replacing each macro with its text until none is left."""
 
 from __future__ import annotations
 

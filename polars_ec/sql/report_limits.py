@@ -1,11 +1,11 @@
-"""The sums of the groups of a report, the formulas over them, and the limits of metrics for independent rows, in portable SQL.
+"""Sums of groups, formulas over them, and confidence intervals for independent rows, for a report in portable SQL.
 
-The statistics are those of `polars_ec.inference`, and the formulas those of the macros (sql/intervals.sql), which say why they are right.
-Each level names what the next one uses. A group becomes a row for each metric, and this one for each step of the finite differences; two
-aggregations take them together again.
+The statistics are those of `polars_ec.inference`, and the formulas those of the macros (sql/intervals.sql), which explain them. Each level
+defines names for the next one. A group becomes one row per metric, and this one per step of the finite differences; two aggregations merge
+them again.
 
-Besides the rules of `log_rows`: nothing is divided by 0, and no product underflows, for PostgreSQL makes errors of these. There sums and
-values that are not within bounds have no limits.
+PostgreSQL raises errors for division by 0 and for underflow, so besides the rules of `log_rows` neither occurs. There, sums and values out of
+bounds have no intervals.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What depends on the kind of score in the queries over a log: portable SQL, as `log_rows` has it."""
+"""Portable SQL that depends on the kind of score, in the queries over a log."""
 
 from __future__ import annotations
 
