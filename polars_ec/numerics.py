@@ -45,7 +45,7 @@ def floats(column: pl.Series) -> Floats:
 
 
 def quiet(function: Callable[P, R]) -> Callable[P, R]:
-    """The function without NumPy's warnings of what is infinite or no number."""
+    """Wrap a function to suppress NumPy's warnings about infinities and NaN."""
 
     @wraps(function)
     def quietly(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -166,7 +166,7 @@ def sketch(
 
 
 def _check_frame(frame: Any) -> None:
-    """TypeError for what is not a DataFrame of PySpark, which is not imported, for who has one has it; ValueError for one without an end."""
+    """Raise TypeError for a frame that is not a PySpark DataFrame (without importing PySpark), and ValueError for a streaming one."""
     if is_instance(frame, "pyspark.sql", "DataFrame"):
         if frame.isStreaming:
             raise ValueError(
@@ -183,7 +183,7 @@ def _check_frame(frame: Any) -> None:
 
 @dataclass(frozen=True)
 class _SparkLog:
-    """The columns that were asked for, under names that need no quotes, with the types and the names that Spark has for them."""
+    """The requested columns under names that need no quotes, with their Spark types and names."""
 
     frame: Any
     models: tuple[str, ...]

@@ -211,7 +211,7 @@ def _models(
     if against.model is None or not (ranks or counts_prior):
         return with_priors, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
-    # Without the columns of priors, which are made anew.
+    # Without the columns of priors, which are recomputed.
     known = with_priors.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(
         *frame.collect_schema(), _LABEL
     )

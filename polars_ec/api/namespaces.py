@@ -150,7 +150,7 @@ class ExpressionNamespace:
 
 
 class _FrameNamespace:
-    """What is asked of a whole log: `lf.ec.report("score", "label", by="segment")`."""
+    """Methods on a whole log: `lf.ec.report("score", "label", by="segment")`."""
 
     def __init__(self, frame: pl.LazyFrame | pl.DataFrame) -> None:
         self._frame = frame

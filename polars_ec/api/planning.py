@@ -19,7 +19,7 @@ from polars_ec.numerics import Floats, np
 
 _METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS, "rcl", "cal_loss")
 _AT_PRIOR = "_at_prior"
-# No limits are so far apart on a scale of exponentials; and halvings that leave no digit open.
+# A width that no interval on an exponential scale reaches, and enough bisections for all digits.
 _WIDEST, _HALVINGS = 800.0, 100
 _MOST_OF_SIZES = 2.0**62
 # How far apart the ends of a metric are, where it has two.
@@ -96,7 +96,7 @@ def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float
 
 
 def _columns(metric: str, names: Sequence[str]) -> dict[str, pl.Expr]:
-    """The metric, the width of its interval, the limits without what bins hide, and how much that is."""
+    """The metric, the width of its interval, its bounds without the binning error, and the size of that error."""
     low, high = pl.col(f"{metric}_ci_low"), pl.col(f"{metric}_ci_high")
     ends = [f"{metric}_{end}" for end in ("low", "high")]
     value = pl.col(metric) if metric in names else pl.mean_horizontal(ends)
@@ -151,9 +151,9 @@ def _checked_width(width: Any, metric: str, scale: Scale) -> float:
 def _rows_for_width(
     n: Floats, value: Floats, low: Floats, high: Floats, bins: Floats, *, scale: Scale, width: float
 ) -> Floats:
-    """The whole numbers of rows at which limits are so far apart; NaN where that is not known.
+    """Number of rows at which the interval has the width, rounded up; NaN if it cannot be computed.
 
-    `low` and `high` are the limits at `n` rows, without what bins hide, which is `bins` at any number of rows.
+    `low` and `high` are the bounds at `n` rows without the binning error, which is `bins` at any number of rows.
     """
     at, half = forward(scale, value), (forward(scale, high) - forward(scale, low)) / 2
     with np.errstate(all="ignore"):
@@ -164,7 +164,7 @@ def _rows_for_width(
 
 
 def _half_of(widths: Floats, at: Floats, scale: Scale) -> Floats:
-    """How far from here, on the scale, limits are that are so far apart on that of the metric: by halving."""
+    """Find by bisection the half-width on the transformed scale for a width on the scale of the metric."""
     least, most = np.zeros_like(at), np.maximum(widths, _WIDEST)
     for _ in range(_HALVINGS):
         middle = (least + most) / 2

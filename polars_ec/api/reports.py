@@ -234,7 +234,7 @@ def _with_limits(
     per_class: bool,
     interval: Request,
 ) -> pl.LazyFrame:
-    """The sums with the limits of what models have, ranking metrics apart."""
+    """Add confidence intervals to the sums of all models, except for ranking metrics."""
     of_model = result.families_of_classes if per_class else result.families_of
     families = [f for model in models for f in of_model(model, names[model.name], layout)]
     calibrated = [model for model in models if "ece" in names[model.name]]

@@ -104,7 +104,7 @@ class Sketch(DecidingCells):
     @property
     def plot(self) -> SketchPlots:
         """Charts of the curves: `sketch.plot.roc()` is `ec.plot.roc(sketch)`. They require the extra `plot`."""
-        # Imported here, for most sketches are never drawn.
+        # Imported here, because most sketches are never plotted.
         from polars_ec.plot import SketchPlots
 
         return SketchPlots(self)

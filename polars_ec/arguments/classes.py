@@ -113,7 +113,7 @@ def _place(value: Any, names: Sequence[Any]) -> int | None:
 
 
 def plain(value: object) -> Any:
-    """A number, Boolean or text of NumPy as that of Python, of which types are told apart here."""
+    """Convert a NumPy number, Boolean or string to the Python type."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     return cast("Any", value).item() if kind in ("b", "i", "u", "f", "U") and getattr(value, "ndim", 1) == 0 else value
 
@@ -215,7 +215,7 @@ class CheckedPrior:
 
 
 EMPIRICAL = CheckedPrior()
-"""The prior where none is stated: the shares of the classes in the group at hand."""
+"""The default prior: the class shares of the group."""
 
 
 def constant(rows: pl.Expr) -> pl.Expr:
@@ -234,7 +234,7 @@ def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:
 
 
 def parse_prior(prior: Prior) -> CheckedPrior:
-    """Check a stated prior at the call; raises ValueError that names what is wrong."""
+    """Check a stated prior at the call; the ValueError names the problem."""
     if isinstance(prior, pl.Expr):
         return CheckedPrior(stated=True, expression=prior)
     if isinstance(prior, str) and prior == "uniform":

@@ -173,10 +173,10 @@ class Options:
 
 
 def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, ranking: bool = False) -> Options:
-    """Check the shared keywords; what is left out has its default. Errors name the value and the way out.
+    """Check the shared keywords and fill in defaults. Errors name the value and what to do instead.
 
-    `by_row` names those of `BY_ROW` that the caller takes as columns too; elsewhere one number is needed. `ranking`: of a
-    metric that judges the order of the scores, which may be raw ones.
+    `by_row` names those of `BY_ROW` that may be columns; the others must be one number. `ranking` allows raw scores, for metrics of the order
+    of the scores.
     """
     keywords = {**DEFAULTS, **options}
     scale = parse_score_type(keywords["score_type"], ranking=ranking)
@@ -316,7 +316,7 @@ class Request:
 
 
 def parse_interval(options: Mapping[str, Any]) -> Request | None:
-    """Check the keywords of intervals among others; what is left out has its default. None: no interval is asked for."""
+    """Check the keywords of intervals among others and fill in defaults; None without `interval`."""
     keywords = {name: options.get(name, DEFAULTS[name]) for name in INTERVAL_KEYWORDS}
     method, replicates = _method(keywords["method"]), keywords["replicates"]
     fewest = _FEWEST_REPLICATES.get(method, 2)

@@ -91,7 +91,7 @@ class ScoreScale:
         return share.log() - (-share).log1p()
 
     def share_logs(self, score: pl.Expr) -> list[pl.Expr]:
-        """Logarithms of the posteriors of class 0 and 1, as every SQL engine has them, so that all of them count alike."""
+        """Logarithms of the posteriors of class 0 and 1, rounded as in all SQL engines."""
         return [(1 - self.share(score)).log(), self.share(score).log()]
 
     def position(self, score: pl.Expr) -> pl.Expr:

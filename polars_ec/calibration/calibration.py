@@ -113,14 +113,14 @@ def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "gaussian", "pav", "histogram"]
 """`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0, of LLRs
-with the prior's log-odds. `gaussian`: those of normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the share of positives in
+with the prior's log-odds. `gaussian`: those of normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the base rate in
 the bin of the posterior."""
 
 CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
 STEPPED: tuple[Calibrator, ...] = ("pav", "histogram")
 """Those that are step functions; the others are affine ones."""
 REVERSED = "reversed"
-"""The reason of scores that point the wrong way: there are parameters all the same."""
+"""The reason for scores that point the wrong way, which still have parameters."""
 
 AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
 STEPS = ("above", "log_odds", "n", "reason")

@@ -158,7 +158,7 @@ def rolled_up(table: CellTable, grid: Grid, weight: Floats, losses: Mapping[str,
         },
     )
     counts = table.counts.group_by(GROUP, "class").agg(pl.col("n").sum())
-    # Of the rows of a class it is not known on which side they are: nothing asks.
+    # The side of the rows of a class is unknown, and not used.
     lowest = counts.with_columns(above=pl.when(pl.col("class") >= 0).then(pl.lit(0, dtype=pl.Int16)))
     amounts = [pl.col("n").fill_null(0), pl.col("weight").fill_null(0.0)]
     frame = lowest.join(cells, on=[GROUP, "class", "above"], how="full", coalesce=True, nulls_equal=True)

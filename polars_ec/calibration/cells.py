@@ -62,7 +62,7 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     held = None if with_shift else np.where(training.table.grid.scale.needs_prior, training.prior_log_odds, 0.0)
     reasons = [*training.why_untrained(), *_why_unsolved(training, with_shift)]
     reversed_, infinite = _reversed(training, held), training.any(training.seen & np.isinf(x))
-    # The limit at alpha = 0 would send infinite scores nowhere.
+    # The limit at alpha = 0 is undefined for infinite scores.
     reasons += [(reversed_ & infinite, "infinite log-odds"), (reversed_, REVERSED)]
     reason = first_reason(reasons)
     solved = reason == ""
@@ -245,7 +245,7 @@ def fit_pav(training: Training) -> pl.DataFrame:
     corner = upper_hull(of_fit, fp, tp)
     slope = ~_new(of_fit[corner])[1:]
     lower = corner[1:][slope]
-    # Sums of what is between two corners, not differences of running sums, which lose the digits of small weights.
+    # Sums between two corners, because differences of running sums lose the digits of small weights.
     first = corner[:-1][slope] + 1
     rise, run = _sums_from(first, down.positives, place, n_points), _sums_from(first, down.negatives, place, n_points)
     steps = _Steps(of_fit[lower][::-1], threshold[lower][::-1], rise[::-1], run[::-1])
@@ -253,7 +253,7 @@ def fit_pav(training: Training) -> pl.DataFrame:
 
 
 def fit_histogram(training: Training, bins: int, equal_mass: bool) -> pl.DataFrame:
-    """The share of positives in each of some bins of the posterior, equally wide or of equal weight."""
+    """Base rate in each of several bins of the posterior, of equal width or equal weight."""
     cells = _trainable_cells(training)
     if equal_mass:
         weight = cells.positives + cells.negatives

@@ -319,7 +319,7 @@ def _calibrated(
         rows.labels.label.alias(_LABEL),
         (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
         rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
-        # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
+        # An invalid score may have no log posteriors, and would count as missing.
         pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_INVALID),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )

@@ -98,7 +98,7 @@ class PeriodChanges:
         return result_table(rows, self.groups, keys, reference, min_rows, drift_columns(factors), keys[-1:])
 
     def _part_columns(self, change: MetricChange) -> dict[str, Floats]:
-        """Null where there is no difference: rows of the reference may be wrong, or it has no prior."""
+        """Columns of the components, null without a difference: the reference may have invalid rows or no prior."""
         columns, places, difference = {}, self.against >= 0, change.differences.difference
         for factor, part in change.by_factor.items():
             numbers = (part.value, part.low, part.high, part.least, part.most)

@@ -108,7 +108,7 @@ def _cell(model: Model, grid: Grid) -> pl.Expr:
 
 # Estimates from cells as arrays.
 
-# The level of the limits which variances are taken from.
+# The level of the intervals from which variances are derived.
 _LEVEL = 0.95
 
 
@@ -300,7 +300,7 @@ class RankingEstimator:
         return reference, inside.minus(self._of_cells(np.ascontiguousarray(total), others=True))
 
     def _components(self, metric: str, values: Floats, *, others: bool = False) -> VarianceComponents:
-        """Components of the variance of each group, or of all others, with as much as the limits of a single value tell of."""
+        """Variance components of each group, or of all others, including the additional variance in the interval of a single value."""
         influence = self._influence_at(metric, *self._weights_of(self._weights, others=others), self.prior)
         components = self._of_cells(influence, others=others)
         return _plus(components, self._more_with_few(metric, values, influence, components, others=others))
@@ -342,7 +342,7 @@ class RankingEstimator:
     def _more_with_few(
         self, metric: str, values: Floats, influence: Floats, components: VarianceComponents, *, others: bool = False
     ) -> Floats:
-        """Variance beyond these components where rows are few or a value is near 0 or 1: by Newcombe's limits for AUC, else by those of logits."""
+        """Additional variance if rows are few or a value is near 0 or 1: from Newcombe's interval for AUC, else from logit intervals."""
         variance = components.variance
         if metric not in SMOOTH_METRICS:
             return np.where(variance > 0, 0.0, np.nan)
@@ -353,7 +353,7 @@ class RankingEstimator:
             return np.where(variance > 0, more, np.nan)
         rows = effective_rows(*(self._per_class(of) for of in self._weights_of(self._weights, others=others)))
         if self.n_buckets is not None:
-            # As many independent rows as say as much; where neither is anything, as there are clusters.
+            # The effective number of independent rows; if neither is positive, the number of clusters.
             larger = variance / self._variance_of_rows(influence, others=others).variance
             clusters = np.fmin(rows, np.fmax(components.df + 1, 1)[:, None])
             rows = np.where((larger > 0)[:, None], np.fmax(rows / np.fmax(larger, 1)[:, None], 1), clusters)

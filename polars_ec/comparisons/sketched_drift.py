@@ -60,7 +60,7 @@ def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | N
     period, factors = question.period, factors_of(question.mix)
     by = [key for key in cells.keys if key not in (SCORE, period, *question.mix)]
     check_keys([*by, period], drift_columns(factors))
-    # Which periods there are all groups tell, so that a group without the reference is no error.
+    # Periods are those of all groups, so a group without the reference is not an error.
     periods = _periods(cells, question, rolling)
     if periods.height:
         question = replace(question, reference=_reference(question, periods))

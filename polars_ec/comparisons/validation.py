@@ -102,14 +102,14 @@ def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) 
 
 
 def comparable(metrics: Any) -> tuple[str, ...] | None:
-    """The names that the caller passed, if any; errors for metrics whose differences have no limits."""
+    """The metrics passed, if any; raises errors for metrics whose differences have no intervals."""
     names = named_metrics(metrics)
     check_comparable(names or ())
     return names
 
 
 def check_comparable(names: Sequence[str]) -> None:
-    """ValueError for metrics whose differences have no limits."""
+    """Raise ValueError for metrics whose differences have no intervals."""
     for name in names:
         if name == "ece":
             raise ValueError(
@@ -242,7 +242,7 @@ def level_and_clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> t
     return request.level, ClusterKeys(keys, request.buckets)
 
 
-# Periods, and what their changes are made of.
+# Periods, and the components of their changes.
 
 PREVIOUS = "previous"
 """Each period is compared with the one before it."""
@@ -269,19 +269,19 @@ def drift_columns(factors: Sequence[str]) -> dict[str, pl.DataType]:
 
 
 def part_columns(factor: str) -> list[str]:
-    """The columns of one part."""
+    """The columns of one component."""
     return [factor, f"{factor}_ci_low", f"{factor}_ci_high", f"{factor}_least", f"{factor}_most"]
 
 
 def movable(metrics: Any) -> tuple[str, ...] | None:
-    """The names that the caller passed, if any; errors for metrics whose change has no parts."""
+    """The metrics passed, if any; raises errors for metrics whose change cannot be decomposed."""
     names = comparable(metrics)
     check_movable(names or ())
     return names
 
 
 def check_movable(names: Sequence[str]) -> None:
-    """ValueError for metrics whose change has no parts."""
+    """Raise ValueError for metrics whose change cannot be decomposed."""
     for name in names:
         if name in RANKING_METRICS:
             raise ValueError(
@@ -322,7 +322,7 @@ def check_names_of_drift(by: Sequence[str], period: str, mix: Sequence[str]) -> 
 
 
 def check_reference(reference: Any) -> None:
-    """TypeError for what is no value."""
+    """Raise TypeError for a reference that is not a value."""
     if isinstance(reference, pl.Expr):
         raise TypeError(f"reference={reference} is an expression: pass the value of a period, or {PREVIOUS!r}")
 

@@ -22,7 +22,7 @@ from polars_ec.arguments.keywords import parse_number
 _MIN_PARAMETER, _MAX_PARAMETER = 1e-3, 20.0
 _RELATIVE_TAIL = 1e-17
 _SMALL_EXPONENT = 0.1
-_BINOMIAL_TERMS = 64  # at t <= 1/2 what is left out is below 2^-64
+_BINOMIAL_TERMS = 64  # at t <= 1/2 the truncation error is below 2^-64
 
 
 @dataclass(frozen=True)

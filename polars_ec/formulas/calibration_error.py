@@ -38,7 +38,7 @@ class EceBins:
 
 
 ECE_BINS = EceBins(15, 1, equal_mass=False)
-"""Those of reports and sketches that are told no others."""
+"""The defaults of reports and sketches."""
 
 
 def in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:

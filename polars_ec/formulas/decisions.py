@@ -108,9 +108,9 @@ Scale: TypeAlias = Literal["identity", "log", "ratio", "logit", "atanh"]
 
 @dataclass(frozen=True)
 class Formula:
-    """A metric of decisions: its value, which way is better, the scale of its limits, and what it is defined for.
+    """A decision metric: its value, direction, the scale of its intervals, and its domain.
 
-    `square` is whether there must be as many decisions as classes.
+    `square` is whether the numbers of decisions and classes must be equal.
     """
 
     value: Callable[[Sums, Arguments], pl.Expr]
@@ -256,7 +256,7 @@ def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
 
 
 def highest(name: str, n_classes: int, costs: CostMatrix | None = None) -> float:
-    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong, and of a cost, the largest of `costs`."""
+    """The upper bound of a metric on a scale without an upper end: the Brier score of certain errors, or the largest of `costs`."""
     if costs is not None and name in ("expected_cost", "bayes_risk"):
         return float(max(map(max, costs.values)))
     return 2 / n_classes if name == "brier" else float("inf")
@@ -289,7 +289,7 @@ def is_moved_by_prior(name: str, costs: CostMatrix | None = None) -> bool:
 
 
 class _Watched(Sums):
-    """Sums of nothing, which know whether a formula has asked for the prior."""
+    """Empty sums that record whether a formula uses the prior."""
 
     def __init__(self, costs: CostMatrix) -> None:
         super().__init__(costs.n_decisions, None, costs.n_classes)

@@ -52,11 +52,11 @@ class RankingArguments:
 
 
 def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
-    """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
+    """Prepare cells for the formulas: running sums from the top, totals of the groups, and priors `p1`, `p0`.
 
-    `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
-    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is not a prior; None for the groups'
-    own. Groups that lack a class, or whose weights sum to `MOST_WEIGHT` or more, are left out: nothing is defined there.
+    `cells` is sorted and has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are row counts), `point` and `threshold`.
+    `prior` has GROUP, `p1` and `p0`, null if the stated prior is invalid; None for the groups' own. Groups that lack a class, or whose
+    weights sum to `MOST_WEIGHT` or more, are left out because metrics are undefined there.
     """
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
         pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
@@ -66,7 +66,7 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     two_class = counted.filter(weight1 > 0, weight0 > 0, weight < MOST_WEIGHT).with_columns(
         own1=weight1 / weight, own0=weight0 / weight, w1=_near_1("w1"), w0=_near_1("w0")
     )
-    # Both ways: what is left is never a difference, for sums of weights are rounded, and a difference may be below 0.
+    # Sum from both ends, because sums of weights are rounded and their difference may be below 0.
     down = {name: pl.col(w).cum_sum().over(GROUP) for name, w in (("tp", "w1"), ("fp", "w0"))}
     up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in (("fn", "w1"), ("tn", "w0"))}
     sums = two_class.with_columns(**down, **up)

@@ -78,7 +78,7 @@ def _above(metric: str, arguments: ranking.RankingArguments) -> pl.Expr:
 
 
 def _slope(cells: pl.DataFrame, value_at: Callable[..., ranking.Bounded], share: float, label: int) -> pl.DataFrame:
-    """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
+    """Derivative of the metric with respect to the share at which it is evaluated, per group; null if there are few rows."""
     variance = pl.col(SHARE_VARIANCE).first()
     around = _ERRORS_AROUND * variance.sqrt()
     low, high = pl.max_horizontal(share - around, 0.0), pl.min_horizontal(share + around, 1.0)
@@ -121,7 +121,7 @@ def _of_gain(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
     mean = pl.when(rise > 0).then((before**-2 - _TPR**-2) / 2 / rise).otherwise(_TPR**-3)
     inside = pl.when(_TPR > _P1)
     of_steps = {"__ec_1": inside.then(run * mean).otherwise(0.0), "__ec_0": inside.then(rise * mean).otherwise(0.0)}
-    # Of what is below a row, and half of its own cell.
+    # The rows below, and half of the row's own cell.
     below = [(pl.col(name).cum_sum(reverse=True) - pl.col(name) / 2).over(GROUP) for name in of_steps]
     start, area = (_FPR - run).filter(_TPR > _P1).first().over(GROUP), ranking.auprg().value.over(GROUP)
     moved = cells.with_columns(**of_steps, __ec_start=start, __ec_area=area).with_columns(below)

@@ -215,10 +215,7 @@ class _OneClass:
 
 
 class _Columns(PerClass):
-    """Polars copies an expression wherever it is used, and a sum over rows holds the decision of a row, which is long.
-
-    So the sums are made once, parts of an Array, and formulas are of slices of its elements.
-    """
+    """Sums as elements of one Array, because Polars copies an expression at each use, and the decision of a row is a long one."""
 
     def __init__(self, sums: Sums) -> None:
         self._sums, self._parts = sums, list[pl.Expr]()

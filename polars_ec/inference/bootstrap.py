@@ -18,9 +18,9 @@ from polars_ec.numerics import Bools, Floats, Integers, np, quiet
 Value: TypeAlias = Callable[[Floats, slice], Floats]
 """Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, ..), of the groups of a slice; NaN where there are none."""
 
-# How many numbers are drawn, and how many sums are evaluated, at a time.
+# Block sizes for random numbers and for evaluated sums.
 _DRAWN, _EVALUATED = 2**20, 2**21
-# Numbers this near to each other are equal: what is left is rounding.
+# Numbers this close are equal up to rounding.
 _EQUAL = 1e-10
 
 
@@ -94,7 +94,7 @@ class DenseSums:
         sums = np.asarray(factors @ unit_sums.reshape(len(unit_sums), math.prod(self.shape)), dtype=np.float64)
         if generator is None or self.within is None:
             return sums
-        # A sum of rows that are drawn is nearly normal, and its variance grows with their number.
+        # A sum of resampled rows is nearly normal, with a variance proportional to their number.
         off = np.sqrt(factors) * generator.standard_normal(factors.shape)
         return np.asarray(np.maximum(sums + off @ self.within(group).reshape(len(unit_sums), -1), 0), dtype=np.float64)
 
@@ -116,7 +116,7 @@ class OneSumEach:
         return found
 
 
-# Infinite losses make what has no limits.
+# Infinite losses have no interval.
 @quiet
 def bootstrap(
     value: Value, units: Units, sums: UnitSums, *, level: float, corrected: bool, replicates: int, seed: int
@@ -225,7 +225,7 @@ def bca_limits(replicates: Floats, value: Floats, acceleration: Floats, level: f
 
 
 def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Two quantiles of the replicates that have a value; NaN where too many have none, or where all are equal, which tells of no width."""
+    """Two quantiles of the defined replicates; NaN if too many are undefined, or if all are equal and determine no width."""
     ordered = np.sort(replicates, axis=0)
     defined = (~np.isnan(ordered)).sum(axis=0)
     known = (len(ordered) - defined <= tail * len(ordered)) & (defined > 0)
@@ -253,11 +253,11 @@ def _normal_cdf(z: Floats) -> Floats:
     return np.where(z > 0, 1 - tail, tail)
 
 
-# What is resampled, from the sums that other intervals are made of too.
+# The resampled units, from the sums that other intervals use too.
 
 Resampled: TypeAlias = "tuple[Units, UnitSums]"
 
-# Bins of a loss to a nat: within one, losses are nearly alike. The first and the last.
+# Bins of a loss per nat: within one, losses are nearly equal. The first and the last.
 _BINS = 8
 _RANGE = (-64 * _BINS, 8 * _BINS)
 # The smallest ones, that have this share of the sum of squares, are one bin.
@@ -351,7 +351,7 @@ def resampled_values(
         for f, (once, twice) in enumerate(squares, start=1):
             mean, whole = sums[..., f] / sums[..., 0], summed(twice)
             left = whole - 2 * mean * summed(once) + mean**2 * of_weight
-            # What rounding leaves of rows that are all alike; and clusters are drawn as they are.
+            # The rounding error of equal rows; clusters are resampled as they are.
             off[..., f] = np.sqrt(np.where(is_row[:, None] & (left > 1e-12 * whole), left, 0.0))
     units = Units(np.searchsorted(distinct[:, 0], np.arange(n_groups + 1)), np.where(is_row, rows, 1.0))
     return units, DenseSums.of(units, sums, off if off.any() else None)
@@ -417,9 +417,9 @@ def variance_of_gaps(size: Floats, noise: Floats, clusters: BinnedClusters | Non
 
 
 def if_calibrated(variance: Floats, level: float, seed: int) -> tuple[Floats, Floats]:
-    """Mean of the calibration error, and what it is below at this level, (groups,), if each bin's gap is normal around 0 with this variance.
+    """Mean and upper quantile of the calibration error, (groups,), if the gap of each bin is normal around 0 with this variance.
 
-    All groups have the same random numbers, so that none hangs on the others.
+    All groups use the same random numbers, so that no group depends on the others.
     """
     error = np.sqrt(variance)
     mean = error.sum(axis=1) * np.sqrt(2 / np.pi)

@@ -27,13 +27,13 @@ def auc_limits(auc: Floats, variance: confidence.Variance, rows: Floats, level: 
     low, high = confidence.limits(auc, variance, "logit", level)
     small_low, small_high = newcombe(auc, rows, level)
     low, high = np.where(few, np.fmin(low, small_low), low), np.where(few, np.fmax(high, small_high), high)
-    # One row in a class has no variance, and yet limits.
+    # One row in a class has no variance, but an interval.
     known = np.isfinite(fewest)
     return confidence.extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
 
 
 def are_few(rows: Floats, least: Floats) -> Bools:
-    """Whether an AUC that is this far from 0 or 1 needs Newcombe's limits, with so many rows in the smaller class."""
+    """Whether an AUC this far from 0 or 1 needs Newcombe's interval, with this many rows in the smaller class."""
     return np.asarray((rows < _FEW_ROWS) | (rows * least < _FEW_ERRORS))
 
 
@@ -61,13 +61,13 @@ def ranking_limits_of(
 
 
 def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
-    """The limit about the value without its bias, which is as large on the scale as it is at the value."""
+    """The bound around the bias-corrected value; the bias on the scale is that at the value."""
     with np.errstate(all="ignore"):
         return confidence.inverse(scale, confidence.forward(scale, limit) - bias * confidence.slope(scale, value))
 
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
+    """Widen the interval by the error of the value, within the range of the metric; NaN if a bound is unknown."""
     scale = interval_scale(metric)
     low = low - error if scale == "identity" else np.maximum(low - error, 0)
     high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error

@@ -130,7 +130,7 @@ def _of_equal_mass(rows: Rows, sums: RowSums, confidences: _Confidences, bins: E
     row_weight = pl.lit(1.0) if rows.weight is None else rows.weight
     defined: pl.Expr = pl.lit(value=True)
     if rows.prior is not None:
-        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        # Class weights matter only at another prior. Without them whole numbers stay whole.
         by_class = [pl.when(mask).then(weight) for mask, weight in sums.row_weights]
         row_weight = row_weight * pl.coalesce(by_class)
         defined = reduce(add, [weight * rows.amount(mask) for mask, weight in sums.row_weights]).is_not_null()
@@ -140,7 +140,7 @@ def _of_equal_mass(rows: Rows, sums: RowSums, confidences: _Confidences, bins: E
 
 
 def _gap(rows: Rows, confidences: _Confidences, mask: pl.Expr) -> pl.Expr:
-    """Sum of the posteriors less what is true of the rows where `mask` holds."""
+    """Sum of posteriors minus outcomes over the rows in `mask`."""
     posterior = confidences.posterior if rows.weight is None else confidences.posterior * rows.weight
     return sum_where(mask, posterior) - rows.amount(mask & confidences.holds)
 

@@ -56,7 +56,7 @@ def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
 
 _DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
 _EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
-# What always answering s has, where classes are drawn by s.
+# The score of always returning s, if the classes follow s.
 _NAIVE: dict[ScoringRule, Callable[[pl.Expr], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
 
 

@@ -126,7 +126,7 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     low, high = _window(curve)
     x, y = (_probit_axis(f"{in_words(name)}, % (probit)", low, high) for name in ("fpr", "fnr"))
     if interval is not None:
-        # A limit of 0 or 1 is infinitely far off: as far as the axis goes is far enough.
+        # A bound of 0 or 1 is at infinity; draw it at the end of the axis.
         curve = curve.with_columns(y.within("low"), y.within("high"))
     kept = thin(_plain(curve, "fpr", "fnr"), (x.width, y.width))
     numbers = {"Threshold": "threshold", in_words("fpr"): "fpr", in_words("fnr"): "fnr"}
@@ -227,9 +227,9 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
 
 
 def _rising(curve: pl.DataFrame) -> pl.DataFrame:
-    """With limits that rise as the rate does: what holds it at one threshold holds it at each lower, or higher, one.
+    """Make the bounds monotone along the curve: bounds at one threshold also hold at each lower, or higher, one.
 
-    In clusters a rate of 0 or 1 has limits far wider than those beside it, for nothing is known of how alike its rows are.
+    With clusters, rates of 0 and 1 have much wider intervals than their neighbours, because the correlation of their rows is unknown.
     """
     low, high = pl.col("low").cum_max(), pl.col("high").cum_min(reverse=True)
     return curve.with_columns(low.over("group"), high.over("group"))
@@ -249,9 +249,9 @@ def _at(prior: Prior) -> str:
 
 
 def _window(curve: pl.DataFrame) -> tuple[float, float]:
-    """The least and the largest rate of both axes: as low as curves tell something, and as high as they are where both rates are.
+    """Lowest and highest rate of both axes, for the informative part of the curves.
 
-    Of good systems the rates near 0 matter, of others those near their equal error rate.
+    For good systems this is near rates of 0, for others near their equal error rate.
     """
     rates = curve.select(least=pl.min_horizontal("fpr", "fnr"), most=pl.max_horizontal("fpr", "fnr"))
     ends = rates.select(equal=pl.col("most").min(), first=pl.col("least").min(), last=pl.col("least").max()).row(0)

@@ -93,7 +93,7 @@ def vega_lite_version() -> str:
 
 
 def _renumbered(svg: str) -> str:
-    """Number the parts that a drawing refers to from 1, for Vega goes on counting from one drawing to the next."""
+    """Renumber the ids in a drawing from 1, because Vega continues counting between drawings."""
     names = dict.fromkeys(found[0] for found in _PART.finditer(svg))
     new = {name: f"{name.rstrip('0123456789')}{number}" for number, name in enumerate(names, 1)}
     return _PART.sub(lambda found: new[found[0]], svg)
@@ -105,13 +105,13 @@ def _check_chart(chart: object) -> None:
 
 
 def asset(name: str, package: str = "polars_ec.plot") -> str:
-    """Read a style sheet, script or template that pages are made of."""
+    """Read a style sheet, script or template for pages."""
     file = files(package) / "assets" / name
     return lzma.decompress(file.read_bytes()).decode() if name.endswith(".xz") else file.read_text("utf-8")
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand in a script element: it has no `<`, and no character that ends a line of a script."""
+    """JSON that is safe in a script element: without `<` and characters that end a line of a script."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -119,7 +119,7 @@ def script_json(value: Any) -> str:
 
 
 def policy(scripts: Sequence[str], style: str) -> str:
-    """The content security policy of a page: nothing is loaded, and of scripts and styles these alone are used."""
+    """The content security policy of a page: no requests, and only these scripts and styles."""
     rules = {
         "default-src": "'none'",
         "script-src": " ".join(map(_digest, scripts)),

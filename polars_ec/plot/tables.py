@@ -204,7 +204,7 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
         for metric in metrics
     }
     all_tables = tables or {"value": _differences(table, called, "value")}
-    # One legend for all charts, of what is there.
+    # One legend for all charts, with the values that occur.
     legend = [
         verdict
         for verdict in _VERDICTS
@@ -217,7 +217,7 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
 
 
 def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tuple[Selection, Reach, list[str]]:
-    """The rows of one metric, the worst difference above, how far their axis goes, and what is to be said about them."""
+    """The rows of one metric, the worst difference first, with the reach of their axis and notes."""
     lower, is_best = is_lower_better(metric), _is_against_best(compared)
     differences = compared.select(
         called.alias("group"),
@@ -268,7 +268,7 @@ def _chart(
 
 
 def _is_against_best(compared: pl.DataFrame) -> bool:
-    """Whether the limits are of distances to the best group: it is there itself, and its limits begin or end at 0."""
+    """Whether the intervals are for distances to the best group: it is in the table itself, and intervals start or end at 0."""
     itself = compared.filter(difference=0.0, p_value=1.0)
     return bool(((itself["difference_ci_low"] == 0) != (itself["difference_ci_high"] == 0)).any())
 
@@ -426,7 +426,7 @@ def _period_rows(
     report = report.drop_nulls(x) if is_time else report
     period = report[x]
     periods = period.unique().sort()
-    # Periods that read alike are not one.
+    # Periods with equal texts stay separate.
     when = texts(period) if is_time else names(report, [x])
     shared = report.select(
         # For a scale of UTC, so that times are shown as the column has them, wherever the chart is looked at.
@@ -496,7 +496,7 @@ def _rest(selection: Selection) -> str:
 
 
 def _with_segments(table: pl.DataFrame, axis: _PeriodAxis) -> pl.DataFrame:
-    """With a number for each part of a line: there is none across periods in which a group has no rows, or nobody has any."""
+    """Number the segments of each line, which is interrupted at periods without rows of the group or of all groups."""
     steps = pl.Series(axis.ticks, dtype=pl.Int64).diff().cast(pl.Float64)
     # Nights and weekends that no log has are as usual as other steps.
     usual = steps.quantile(0.875, "lower")
@@ -508,7 +508,7 @@ def _with_segments(table: pl.DataFrame, axis: _PeriodAxis) -> pl.DataFrame:
 
 
 def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
-    """With a mark where limits have none beside them, so that a band between points would not show them."""
+    """Mark bounds without neighbours, which a band between points would not show."""
     known = pl.col("low").is_not_null() & pl.col("high").is_not_null()
     beside = [
         known.shift(by, fill_value=False).over("panel", "group", "measure", "part", order_by="order") for by in (1, -1)
@@ -594,7 +594,7 @@ def _trend_notes(
     return notes
 
 
-# The columns of the parts, in their order.
+# The columns of the components, in order.
 _WORDS = {
     "mix": "Other shares of the strata",
     "prior": "Other shares of the classes",
@@ -680,9 +680,9 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
 
 
 def _component_rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str]) -> pl.DataFrame:
-    """A row for each part, from where to where its bar goes, and one for the whole change, each with its limits.
+    """A row for each component, with the ends of its bar, and one for the whole change, each with its bounds.
 
-    Parts that add stand on each other above 0, and those that take away hang from each other below.
+    Components that increase the metric are stacked above 0, and those that decrease it below.
     """
     called = table.with_columns(pl.col("metric").map_elements(short, return_dtype=pl.String))
     shared = finite(

@@ -37,7 +37,7 @@ DECISIONS, AGAINST = "decisions", "against"
 
 @dataclass(frozen=True, eq=False)
 class Features(ABC):
-    """Features of the rows of a model, for metrics that are made of the same sums."""
+    """Row features of a model, for metrics with the same sums."""
 
     model: Model
 
@@ -81,7 +81,7 @@ class Features(ABC):
         raise NotImplementedError
 
     def undecided(self, moments: Moments, clusters: Clusters | None) -> tuple[Moments, Clusters | None]:
-        """What constant decisions are made of: whatever rows are decided."""
+        """Features for constant decisions, independent of the decisions of the rows."""
         return moments, clusters
 
     @property
@@ -237,7 +237,7 @@ def _moments(linear: Numbers, values: Sequence[str], read: Read, weighted: bool)
     return Moments(linear, square, np.eye(n)[0])
 
 
-# Some groups of the table of sums, as arrays: what intervals are made of.
+# Some groups of the table of sums, as arrays, for intervals.
 
 
 class Chunk:
@@ -366,7 +366,7 @@ def _finite(values: Numbers) -> Numbers:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-# The columns of limits.
+# The columns of bounds.
 
 LOW, HIGH = "_ci_low", "_ci_high"
 KINKED, FEWEST = "nec_kinked", "fewest"
@@ -376,18 +376,18 @@ IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
 # Numbers of a table of changed sums that are made at a time.
 _BLOCK = 2**22
 
-# With fewer rows decided for one of many classes these have no limits: all of the few being right would say that all others are.
+# With fewer decisions for one of many classes there is no interval: if all few are right, it would have no width.
 _FEWEST_DECIDED = {"macro_precision": 15, "macro_f1": 5}
 
-# More sums of a group than this have no limits.
+# With more sums per group than this there are no intervals.
 _MOST_SUMS = 40_000
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value with limits: its name in the table of sums, the metric, and the value, an expression on this table.
+    """A value with an interval: its name in the table of sums, the metric, and an expression on this table.
 
-    `width` says how many values it has: one, or, as an Array, one per class; `costs` are those that decisions have, None for 0 and 1.
+    `width` is the number of values: one, or, as an Array, one per class; `costs` are those of the decisions, None for 0 and 1.
     """
 
     column: str
@@ -398,15 +398,15 @@ class Value:
 
     @property
     def dtype(self) -> pl.DataType:
-        """Data type of each of the two columns of limits."""
+        """Data type of each of the two bounds."""
         return pl.Float64() if self.width is None else pl.Array(pl.Float64, self.width)
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Estimates of the same features of rows; `layers` are columns that are made of the sums on the way, one of another.
+    """Estimates with the same row features; `layers` are intermediate columns, each computed from the previous ones.
 
-    `kinked` and `fewest` name the columns that say whether NEC is near its kink, and how many rows the smallest class has.
+    `kinked` and `fewest` name the columns for whether NEC is near its kink, and the number of rows in the smallest class.
     """
 
     features: Features
@@ -428,7 +428,7 @@ class Family:
 def with_intervals(
     sums: pl.LazyFrame, families: Sequence[Family], calibrated: Sequence[Model], request: Request
 ) -> pl.LazyFrame:
-    """The sums with the limits of all estimates; and, of the models in `calibrated`, with their ECE if they were calibrated."""
+    """Add the bounds of all estimates to the sums, and for the models in `calibrated` their ECE if they were calibrated."""
     dtypes: dict[str, pl.DataType] = {}
     for family in families:
         dtypes |= family.schema

@@ -29,7 +29,7 @@ class ConfusionCells:
 
 
 class ClassCounts:
-    """Groups x classes of each part; NaN for null."""
+    """Counts as arrays (groups x classes); NaN for null."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class ClassCounts:
     def rows(self) -> pl.DataFrame:
         """GROUP, `posterior`, whether it `holds`, and `mass`, of the rows of groups that have a value."""
         right = self.right == 1
-        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        # Class weights matter only at another prior. Without them whole numbers stay whole.
         mass = self._row_weight()
         right[self._group[np.isnan(mass)]] = False
         if not self.is_stated:
@@ -216,14 +216,14 @@ class ClassCounts:
 
     def _sum_rejections(self) -> Numbers:
         if self._weight is None and not self.is_stated:
-            # Of whole numbers what is left of all is exact.
+            # Differences of whole numbers are exact.
             mask = self.cells.decision < self.n_classes
             decided = self._by_class(self.cells.group[mask], self.cells.decision[mask], self.cells.amount[mask])
             return np.asarray(self.size[:, None] + self.hits - self.count - decided)
         amount = self.cells.amount * self._cell_weight
         sums = np.zeros((self.n_groups, self.n_classes))
         for k in range(self.n_classes):
-            # Not what is left of a whole, for a difference of floats would lose digits.
+            # Not the total minus the rest, because a difference of floats would lose digits.
             mask = (self.cells.index != k) & (self.cells.decision != k)
             sums[:, k] = np.bincount(self.cells.group[mask], amount[mask], minlength=self.n_groups)
         return sums
@@ -283,7 +283,7 @@ def _unpacked(cells: pl.Series, n_decisions: int) -> pl.DataFrame:
     """The columns of structs, or of classes and decisions in one integer."""
     if isinstance(cells.dtype, pl.Struct):
         return cells.struct.unnest()
-    # Below 0 is what has no class: wrong rows, and here missing ones.
+    # Negative: invalid rows, and here also missing ones.
     index, decision = np.divmod(cells.fill_null(-2 * n_decisions).to_numpy(), n_decisions)
     return pl.DataFrame({CLASS: index, DECISION: decision})
 
@@ -327,7 +327,7 @@ def collect(cells: pl.Expr) -> pl.Expr:
 
 
 class CollectedSums(TableSums):
-    """Sums over the lists that `cells` gives of a group, of what is asked for, as `ClassCounts` reads them: rows of the log, or counts of them."""
+    """Requested sums over the lists of `cells` per group, for `ClassCounts`: rows of the log, or counts of them."""
 
     def __init__(
         self,

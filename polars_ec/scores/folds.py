@@ -73,11 +73,11 @@ FOLD = "fold"
 # Goes up when keys change their buckets: what was made by folds of another version must not be added up.
 HASH_VERSION = 2
 
-# What a sketch calls this hash where it dealt its clusters out to buckets.
+# The name of this hash in a sketch with clusters.
 MURMUR3 = "murmur3"
 
 BUCKETS = 100
-"""How many buckets clusters are dealt out to where nothing else is asked for."""
+"""The default number of buckets for clusters."""
 
 _LARGEST = 1000
 _FEWEST_OF_CLUSTERS = 5

@@ -51,10 +51,10 @@ def rows_at_a_time(n_classes: int) -> int:
 
 @dataclass(frozen=True, eq=False)
 class RowKernel:
-    """What is asked of vectors of K scores: any of the names above, `costs` for decisions.
+    """Requested fields for vectors of K scores: any of the names above, `costs` for decisions.
 
-    The rows come as a struct of `score`, and, where there are any, `label` (an index, -1 for a wrong one), `weight`, by which
-    losses are multiplied, and `prior`. Where a row is missing or wrong, all is null but `class`, which is -1 for a wrong one, and `faults`.
+    The rows are a struct of `score` and optional `label` (an index, -1 if invalid), `weight`, which multiplies losses, and `prior`. In a
+    missing or invalid row all fields are null except `class`, which is -1 if invalid, and `faults`.
     """
 
     n_classes: int
@@ -64,7 +64,7 @@ class RowKernel:
     prior: tuple[float, ...] | None = field(default=None, repr=False)
 
     def of(self, **columns: pl.Expr) -> pl.Expr:
-        """The struct of what is asked, row by row."""
+        """The struct of the requested fields, row by row."""
         return pl.struct([column.alias(name) for name, column in columns.items()]).map_batches(
             self, return_dtype=self.dtype, is_elementwise=True
         )
@@ -139,7 +139,7 @@ class RowKernel:
         return dict(self.dtype)[name]
 
     def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
-        """What is asked of a block of rows, and the bits of what is wrong with them."""
+        """Requested fields for a block of rows, and the bits of their faults."""
         at, logs, log_norm = np.arange(len(x)), None, None
         if self.scale.is_share:
             q = x
@@ -275,7 +275,7 @@ def _log_sum_exp(rows: Numbers) -> Numbers:
 
 
 def _sums_to_one(shares: Numbers) -> Numbers:
-    """Which rows sum to 1 but for the tolerance; where rounding would tell, they are summed class by class, as an expression does."""
+    """Rows that sum to 1 within the tolerance; if rounding could matter, they are summed class by class, as in an expression."""
     off = np.abs(np.einsum("ij->i", shares) - 1)
     near = np.abs(off - TOLERANCE) <= 4 * shares.shape[1] * np.finfo(float).eps
     if near.any():
@@ -349,7 +349,7 @@ def shifted(score: pl.Expr, scale: ScoreScale, n_classes: int, from_: VectorPrio
     return packed.map_batches(shift, return_dtype=dtype, is_elementwise=True)
 
 
-# Scores of every type as row expressions: what is missing, what is wrong, posteriors and losses of the true class.
+# Scores of every type as row expressions: missing and invalid values, posteriors, and losses of the true class.
 
 NEEDS_PRIOR = "score_type={!r} needs prior=: the prior of a group is not known while its rows are read. Pass {}, or a column that holds {}"
 
@@ -627,9 +627,9 @@ Those of so few are nearly as fast by masks, which hold nothing of a row.
 
 @dataclass(frozen=True)
 class ManyScores(Scores):
-    """K numbers a row in one column, in class order: posteriors, their logs, or (with the prior stated) log-likelihoods.
+    """K numbers per row in one column, in class order: posteriors, their logarithms, or (with the prior stated) log-likelihoods.
 
-    What it gives of a row that is missing or wrong is null. It has no losses by masks, one per class: see `Rows.loss`.
+    Fields of missing or invalid rows are null. There are no losses by masks, one per class: see `Rows.loss`.
     """
 
     vector: pl.Expr
@@ -646,11 +646,11 @@ class ManyScores(Scores):
         label: pl.Expr | None = None,
         weight: pl.Expr | None = None,
     ) -> pl.Expr:
-        """The struct of what is asked of each row; `label` is an index, -1 for a wrong one."""
+        """The struct of the requested fields of each row; `label` is an index, -1 if invalid."""
         columns = {"score": self.vector, "label": label, "weight": weight}
         literal: tuple[float, ...] | None = None
         if self.scale.needs_prior:
-            # Which rows are wrong no prior changes.
+            # The invalid rows do not depend on the prior.
             if self.prior is None and not set(outputs) <= {CLASS, FAULT, WEIGHT}:
                 raise ValueError(NEEDS_PRIOR.format(self.scale.name, 'one share per class, "uniform"', "them"))
             if isinstance(self.prior, pl.Expr):
@@ -661,7 +661,7 @@ class ManyScores(Scores):
         return kernel.of(**{name: column for name, column in columns.items() if column is not None})
 
     def one(self, outputs: str, costs: CostMatrix | None = None, label: pl.Expr | None = None) -> pl.Expr:
-        """What is asked of each row."""
+        """One requested field of each row."""
         return self.ask([outputs], costs, label).struct.field(outputs)
 
     @property

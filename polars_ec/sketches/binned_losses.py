@@ -23,7 +23,7 @@ _ROUNDING = 1e-20
 
 @dataclass(frozen=True)
 class Bounds:
-    """The loss of a row of each cell at the bin's right and wrong end for the class, and the extremes of its slope."""
+    """The loss of a row at the bin's end on the right and on the wrong side of its class, and the extremes of its slope."""
 
     right: Floats
     wrong: Floats
@@ -80,7 +80,7 @@ class BinnedRows:
         is_open = np.isinf(self.wrong) & ~point
         u_right, u_wrong = np.logaddexp(0, self.right), np.logaddexp(0, self.wrong)
         width = np.where(is_open | point, 0.0, u_wrong - u_right)
-        # Of a bin without an end on the wrong side, what is beyond its other end counts as a nat.
+        # In a bin that is open-ended on the wrong side, rows are assumed to be within a nat of the other end.
         slope = np.where(is_open, (loss.least + loss.most) / 2, (loss.wrong - loss.right) / width)
         nearest = self._nearest(slope, np.where(is_open, 1.0, width))
         of_cell = nearest[:, self.number]
@@ -99,7 +99,7 @@ class BinnedRows:
         low, high = (np.where(point, at_wrong, np.where(is_open, at_right, end)) for end in (low, high))
         whole = np.where(nearest != 0, nearest * self.known, 0.0).sum(axis=0)
         least_rest, most_rest = self._beyond(loss, is_open, down, up, u_right, u_wrong)
-        # Rows are not better than at the right ends of their bins, nor worse than at the wrong ones.
+        # Losses lie between those at both ends of the bin.
         least_all, most_all = self.total(loss.right), self.total(loss.wrong)
         return (
             np.fmax(whole + self.total(low) + least_rest, least_all),
@@ -109,7 +109,7 @@ class BinnedRows:
     def _beyond(
         self, loss: Bounds, is_open: Bools, down: Floats, up: Floats, u_right: Floats, u_wrong: Floats
     ) -> tuple[Floats, Floats]:
-        """Bounds of the loss that rows of bins without an end on the wrong side add to the loss at their other end."""
+        """Bounds of the additional loss of rows in bins that are open-ended on the wrong side, over the loss at the other end."""
         n = self.known.shape[1]
         least, most = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(least, self.number[is_open], down[is_open])
@@ -142,7 +142,7 @@ class BinnedRows:
             found = self.total(mass * values * by) / size
             return np.where(np.isfinite(found) & (size > _ROUNDING * self.total(mass * of * of)), found, 0.0)
 
-        # An infinite sum of the log loss says nothing: what is left are multiples of d.
+        # An infinite sum of the log loss gives no information beyond multiples of d.
         unknown = np.isinf(self.known[0])
         of_d = mean(slope, d, d)
         # Else by polynomials of d that are orthogonal: so that a constant stays one.

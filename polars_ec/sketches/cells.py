@@ -28,7 +28,7 @@ _OWN = "__ec_"
 
 _SIZE, _BLOCK = "__ec_size", "__ec_block"
 MOST_OF_BLOCK = 2**22
-"""Numbers that are made of a block, about."""
+"""The approximate number of values computed from a block."""
 
 C = TypeVar("C", bound="Cells")
 

@@ -187,10 +187,10 @@ class KeyCode:
 
 @dataclass(frozen=True)
 class CellCodes:
-    """The class, bin and `above` of a row as one number, which ascends as they do: 0 for a wrong row, the last for a missing one.
+    """The class, bin and `above` of a row as one ascending number: 0 for an invalid row, the last for a missing one.
 
-    `above` follows from the bin, but in bins that a threshold cuts. So it takes no factor: a row goes `_GAP` places further for
-    each threshold that it is above.
+    `above` follows from the bin, except in bins that contain a threshold. So it needs no factor: each threshold below the score moves the row
+    `_GAP` places up.
     """
 
     grid: Grid
@@ -216,7 +216,7 @@ class CellCodes:
         return reduce(add, above, of_class + bin_).clip(0, self.number - 1)
 
     def is_usable(self, cell: pl.Expr) -> pl.Expr:
-        """Whether a number is of a row that is neither wrong nor missing."""
+        """Whether a number is that of a usable row."""
         return cell.is_between(1, self.number - 2)
 
     def decoded(self, cell: pl.Expr) -> dict[str, pl.Expr]:
@@ -267,7 +267,7 @@ class CellCodes:
 
 # A place in an array for each cell of each group: where these are few enough, nothing counts faster.
 
-# Most bytes of the array, of which a sketch touches a part; and how many more places than rows it may have.
+# The largest array in bytes, of which a sketch uses a part, and the largest ratio of places to rows.
 _LARGEST = 2**29
 _LARGEST_OF_FEW_ROWS, _PER_ROW = 2**24, 64
 # A sum of n numbers one after the other is off by up to n units in the last place: so many are taken together.
@@ -367,7 +367,7 @@ class Table:
 
 
 def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
-    """Lengthen an array; places that nobody has touched take no memory, so only what is held is copied."""
+    """Lengthen an array; untouched places take no memory, so only the used ones are copied."""
     longer = np.zeros(size, dtype=array.dtype)
     held = np.flatnonzero(array)
     longer[held] = array[held]
@@ -501,7 +501,7 @@ class GroupBy:
 
     def add(self, rows: pl.DataFrame) -> None:
         self._parts.append(self._summed(rows))
-        # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
+        # Rarely enough to cost little, often enough that pending rows stay few relative to the cells.
         if sum(part.height for part in self._parts[1:]) > max(_WAITING, self._parts[0].height):
             self._parts = [self.total()]
 

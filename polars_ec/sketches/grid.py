@@ -120,7 +120,7 @@ class Grid:
         return self.resolution
 
     def bin(self, score: pl.Expr, position: pl.Expr) -> pl.Expr:
-        """Int32 bin of a score that is not wrong, by its position."""
+        """Int32 bin of a valid score, by its position."""
         resolution = self._stated_resolution
         lowest, highest = self.infinite_bins
         steps = (position * resolution).floor()
@@ -219,7 +219,7 @@ def _posterior_logs(posterior: pl.Series, resolution: int) -> pl.Series:
     """By functions of NumPy on whole arrays, which let go of the interpreter's lock, so that several threads work at a time."""
     q = posterior.to_numpy()
     log_0, log_1, steps, work = np.empty((4, len(q)))
-    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and what is infinite less itself
+    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and infinity minus infinity
         np.log(np.subtract(1, q, out=log_0), out=log_0)
         np.log(q, out=log_1)
         np.multiply(np.subtract(log_1, log_0, out=steps), resolution, out=steps)

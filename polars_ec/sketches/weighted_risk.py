@@ -298,7 +298,7 @@ class _Tail:
         return self.weight * np.exp(-self.start - rate * (y - self.start)) / rate
 
     def far(self, y: Floats) -> Floats:
-        """The loss beyond the start of those who are wrong: the integral of the weight from there to y."""
+        """The additional loss of rows on the wrong side: the integral of the weight from the start to y."""
         if self.weight == 0:
             return np.zeros_like(y)
         if self.power == 0:

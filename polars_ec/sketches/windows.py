@@ -34,7 +34,7 @@ class Rolling:
 
     @classmethod
     def over(cls, cells: Cells, column: str, number: Any, every: str) -> Rolling:
-        """Windows over the periods in this group column; errors say what is in the way."""
+        """Windows over the periods in this group column; errors name the obstacle."""
         number = parse_whole(number, "periods", 2)
         if column not in cells.keys:
             raise SketchError(
@@ -186,7 +186,7 @@ def _with_earlier(values: Numbers, others: Numbers, by: int) -> Numbers:
     return both
 
 
-# Windows that share periods: which of their differences have limits.
+# Windows that share periods: which of their differences have intervals.
 
 _BY = "__ec_by"
 
@@ -196,18 +196,17 @@ _PAIRS_AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class Overlaps:
-    """The cells of the periods that windows are made of, by groups that have these columns beside the period."""
+    """The cells of the periods of windows, by groups that have these columns besides the period."""
 
     rolling: Rolling
     cells: Cells
     by: Sequence[str]
 
     def known(self, windows: pl.DataFrame, against: Integers) -> Bools:
-        """Whether the difference of each window from the one of this number, -1 for none, has limits for all that they share.
+        """Whether the difference of each window from the window with this number, -1 for none, has an interval despite shared rows.
 
-        What rows of the same periods add to both is known where these are in clusters: it is known of each bucket. The difference rests on
-        the periods that are in one of the two alone, and so on the clusters that have rows there: too few of them do not say how much
-        it varies.
+        If rows are in clusters, each bucket contains the contribution of shared rows to both windows. The difference depends on periods in
+        only one of them, and so on the clusters with rows there. If these are too few, the variance is unknown.
         """
         place = self.rolling.places(windows[self.rolling.column])
         ends = np.stack([place, place[np.maximum(against, 0)]])

@@ -41,7 +41,7 @@ class MacroFormulas:
         return value.sql()
 
     def parts_of(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> dict[str, str]:
-        """The parts of a macro whose value is a struct."""
+        """The fields of a macro whose value is a struct."""
         value = self._of_macro(name, arguments)
         assert isinstance(value, dict), f"ec.{name} is no struct"
         return {part: x.sql() for part, x in value.items() if isinstance(x, self._exp.Expression)}

@@ -14,7 +14,7 @@ _EXP_RANGE = 745  # exp(-x) is 0 beyond
 
 @dataclass(frozen=True)
 class Kind:
-    """Conditions and columns of the usable rows, each level made of the one before."""
+    """Conditions and columns of the usable rows, each level based on the previous one."""
 
     valid: str
     bin: str

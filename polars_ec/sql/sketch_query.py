@@ -157,7 +157,7 @@ def sketch_query(
 
 @dataclass(frozen=True)
 class _CoarseLevels:
-    """SQL of the second table: the `bucket` of `ec_hashed`, which is made of the key; and the bin, of `ec_bin` or, where that is cut, of `ec_coarse`."""
+    """SQL of the second table: the `bucket`, from `ec_hashed`, a hash of the key; and the bin, from `ec_bin` or, in cut bins, `ec_coarse`."""
 
     key: str
     hashed: str
