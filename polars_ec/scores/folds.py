@@ -94,8 +94,8 @@ def bucket(key: IntoExpr, buckets: int = 100) -> pl.Expr:
     Parameters
     ----------
     key
-        Column name or expression. Integers hash alike at every width. Strings, categories and Booleans (as 0 and 1) are accepted. So are
-        dates, times, datetimes and durations, up to microseconds. An instant has one bucket, whatever its unit and time zone; a datetime
+        Column name or expression. Integers of every width have the same hash. Strings, categories and Booleans (as 0 and 1) are accepted. So
+        are dates, times, datetimes and durations, up to microseconds. An instant has one bucket, whatever its unit and time zone; a datetime
         without a time zone counts as UTC.
     buckets
         The number of buckets, from 2 to 1000.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 from datetime import date, datetime, timedelta
 
@@ -15,7 +14,7 @@ import polars_ec as ec  # noqa: F401  (registers the namespace)
 from polars_ec.sketches import cells as cells_module
 from polars_ec.sketches import windows
 from polars_ec.sketches.cells import in_blocks
-from tests.support.cli import ROOT, fails, invoke, run_script, sketch, typed, write_program
+from tests.support.cli import fails, invoke, run_script, sketch, typed, write_program
 
 PAIR = ("--score", "p", "--score", "q", "--label", "y")
 DAYS = ("--every", "1d", "--window", "7")
@@ -287,10 +286,18 @@ def test_wrong_rows_are_told_of_without_a_number(tmp_path):
 # A job for every day ----------------------------------------------------------------------------------------------------
 
 
-def script_of_the_page():
-    page = (ROOT / "docs/reference/command-line.md").read_text("utf-8")
-    (script,) = re.findall(r"^```bash\n(.*?)^```", page, re.DOTALL | re.MULTILINE)
-    return script
+# As docs/guides/nightly-job.md has it, with windows of 28 days and without a lock.
+DAILY_JOB = """
+cd "${LOGS:-/data}" || exit 1
+rm -rf recent && mkdir recent
+for i in {1..28}; do
+  ln "logs/$(date -d "$i days ago" +%F).parquet" recent/ || exit 1
+done
+polars-ec sketch recent --out sketches --score p --label y --by carrier --time ts --every 1d \\
+  --cost-fn 5 --cluster tailnum --vanished drop --quiet || exit 1
+exec polars-ec report sketches --by carrier --every 1d --window 28 --prior 0.2 --interval 0.95 --min-rows 500 \\
+  --fail-if "nec_at_prior_ci_low > 1" --out windows.csv --quiet
+"""
 
 
 @pytest.mark.slow
@@ -317,7 +324,7 @@ def test_the_daily_job_reads_one_day_and_judges_the_last_28(tmp_path):
 
     def run(today):
         variables = {"LOGS": str(tmp_path), "TODAY": today}
-        return run_script(script_of_the_page(), bin_folder=tmp_path / "bin", stderr=subprocess.PIPE, **variables)
+        return run_script(DAILY_JOB, bin_folder=tmp_path / "bin", stderr=subprocess.PIPE, **variables)
 
     def made():
         return {file.name: file.stat().st_mtime_ns for file in (tmp_path / "sketches").glob("*.parquet")}
