@@ -38,7 +38,7 @@ _TEXTS = ("string", "char", "varchar")
 # Their text is the same in every session; that of a timestamp goes by the session's time zone, that of a float by its digits.
 _CLUSTERS = (*_INTEGERS, *_TEXTS, "boolean", "date", "timestamp_ntz", "void")
 _LONGS = range(-(2**63), 2**63)
-# What stands for the log until Spark names it; no other name in the query holds it.
+# A placeholder for the log until Spark names it; no other name in the query contains it.
 _LOG = "log_of_spark"
 
 

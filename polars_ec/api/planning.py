@@ -22,7 +22,7 @@ _AT_PRIOR = "_at_prior"
 # A width that no interval on an exponential scale reaches, and enough bisections for all digits.
 _WIDEST, _HALVINGS = 800.0, 100
 _MOST_OF_SIZES = 2.0**62
-# How far apart the ends of a metric are, where it has two.
+# The range of metrics that are bounded on both sides.
 _WHOLE: Mapping[Scale, float] = {"logit": 1.0, "atanh": 2.0}
 
 

@@ -183,7 +183,7 @@ class Sketch(DecidingCells):
         >>> sketch.calibration_loss(training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
         [(1.574, 0.676, 57.044)]
         """
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.calibration.cells import calibration_loss
 
         request = parse_interval({"interval": interval, "method": method, "replicates": replicates, "seed": seed})
@@ -246,7 +246,7 @@ class Sketch(DecidingCells):
         >>> sketch.compare("recall", reference=4).select("month", "reference", "metric", "value", "p_value").rows()
         [(5, '4', 'recall', 0.6666666666666666, 1.0)]
         """
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.comparisons.sketched import compare_cells
 
         request = parse_interval({"interval": interval})
@@ -390,7 +390,7 @@ class Sketch(DecidingCells):
         point: Mapping[str, Any],
     ) -> pl.DataFrame:
         """Drift of the periods, or of windows over them."""
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.comparisons.sketched_drift import SketchDriftRequest, drift_cells
 
         request = parse_interval({"interval": interval})
@@ -435,7 +435,7 @@ class Sketch(DecidingCells):
         >>> windows.evaluate("error_rate").select("day", "n", "error_rate").rows()
         [(datetime.date(2024, 2, 29), 6, 0.6666666666666666), (datetime.date(2024, 3, 1), 6, 0.5)]
         """
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.sketches.windows import Rolling
 
         rolling = Rolling.over(self, period, periods, every)
@@ -554,7 +554,7 @@ class Windows:
 
     @cached_property
     def _rolling(self) -> Rolling:
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.sketches.windows import Rolling
 
         return Rolling.over(self.sketch, self.period, self.periods, self.every)

@@ -64,7 +64,7 @@ def of_values(
             explanations[0](nulls, frame.lazy())
         else:
             warn(f"{nulls}: rows hold NaN or numbers out of range, or each of the {len(frame)} lacks a value")
-    # Of no rows a metric is one value, and a function of rows none.
+    # Without rows a metric is one value, and a row function none.
     return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
 
 
@@ -83,7 +83,7 @@ def without_positives(name: str, labels: Iterable[object], pos_label: object) ->
 
 
 def holds_values(value: Any) -> bool:
-    """Whether this is an array, a Series, a frame or a list: neither one number nor a name."""
+    """Whether this is an array, a Series, a frame or a list, rather than a number or a name."""
     if isinstance(value, list | tuple):
         return True
     return any(hasattr(value, name) for name in (*_STREAMS, "__array__")) and getattr(value, "ndim", 1) != 0

@@ -11,8 +11,8 @@ import polars as pl
 
 Prior: TypeAlias = "float | Sequence[float] | Mapping[Any, float] | Literal['uniform', 'overall'] | pl.Expr | None"
 """Class priors: None (those of the group at hand), the positive class's share, one share per class (a sequence in class
-order, or a mapping from class), "uniform", or an expression that is constant in the group. What sees a whole log, the report
-and a sketch, also takes "overall": the shares of the classes in all of it."""
+order, or a mapping from class), "uniform", or an expression that is constant in the group. Functions of a whole log, the report
+and a sketch, also accept "overall": the class shares of the whole log."""
 
 _SUM_TOLERANCE = 1e-6
 
@@ -69,7 +69,7 @@ class ClassNames:
         return not (self.known and other.known) or UNKNOWN in (self, other)
 
     def in_metadata(self) -> dict[str, Any]:
-        """As JSON holds it: what it cannot hold as text, by which names are found too."""
+        """Convert a value for JSON; types that JSON lacks become text, by which names are also matched."""
         return {
             "values": [value if isinstance(value, bool | int) else _text(value) for value in self.values],
             "stated": self.stated,
@@ -79,7 +79,7 @@ class ClassNames:
 
     @classmethod
     def of_metadata(cls, about: Mapping[str, Any]) -> ClassNames:
-        """What `in_metadata` gave; KeyError, TypeError or ValueError for anything else."""
+        """Invert `in_metadata`; KeyError, TypeError or ValueError for invalid input."""
         values, stated, rest, fields = (about[name] for name in ("values", "stated", "rest", "fields"))
         lists = isinstance(values, list) and all(isinstance(value, str | int) for value in values)
         lists = lists and isinstance(fields, list) and all(isinstance(name, str) for name in fields)
@@ -101,7 +101,7 @@ def _text(value: Any) -> str:
 
 
 def _place(value: Any, names: Sequence[Any]) -> int | None:
-    """Where a name equals the value, or else says it as text: fields of a struct have no other names."""
+    """The position of the name that equals the value or its text, because fields of a struct have text names only."""
     equal = [place for place, name in enumerate(names) if name == value]
     texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {str(value), _text(value)}
     alike = equal or [

@@ -28,7 +28,7 @@ def checked_at_call(
     name, parameters = function.__name__, shown.parameters.values()
     by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
-    # What a method is of goes without saying: it is not among what messages list.
+    # Messages do not list the object of a method.
     public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
     columns = [p.name for p in parameters if "IntoExpr" in str(p.annotation)]
     priors = [p.name for p in parameters if "Prior" in str(p.annotation)]
@@ -82,7 +82,7 @@ def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) ->
             )
 
 
-# What scikit-learn and others call the metrics.
+# Names of the metrics in scikit-learn and elsewhere.
 _OTHER_NAMES = {
     "accuracy_score": "accuracy",
     "auc": "auc_roc",
@@ -111,7 +111,7 @@ _OTHER_NAMES = {
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The one of the known names that may be meant, as a question; nothing where none is near."""
+    """Suggest the closest known name as a question; empty if none is close."""
     # Imported here, for only errors need it.
     import difflib
 
@@ -150,7 +150,7 @@ class Options:
 
     @property
     def constant_threshold(self) -> float | None:
-        """The threshold, where no column was taken for it."""
+        """The threshold, which must not be a column."""
         assert not isinstance(self.threshold, pl.Expr)
         return self.threshold
 
@@ -272,7 +272,7 @@ def parse_beta(value: Any) -> float:
 
 
 def parse_min_rows(min_rows: Any) -> int | None:
-    """How many rows a group has at least that is not marked as small, if that is stated."""
+    """Check the number of rows below which a group is marked as small, if stated."""
     if min_rows is None:
         return None
     if isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0:

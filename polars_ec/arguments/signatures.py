@@ -24,8 +24,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 
 _COLUMNS = {
-    "score": "Column name or expression; `score_type` says what it holds. An array, a Series or a list works too: then pass\n"
-    "all columns so, with equal lengths. A metric then returns its value, a row function a Series.",
+    "score": "Column name or expression; `score_type` says what it holds. Arrays, Series and lists work too, if all\n"
+    "columns are passed as values of equal length. Metrics then return the value itself, row functions a Series.",
     "label": "Column name or expression, or values. `pos_label` or `classes` assigns the values to the classes.",
 }
 
@@ -146,7 +146,7 @@ def _common_errors(keywords: Sequence[str]) -> list[str]:
     explained = [f"`{name}`" for name in ("score_type", "pos_label", "classes") if name in keywords]
     errors = [
         "An unknown keyword, or a value that the keyword does not accept.",
-        f"A column dtype that needs {' or '.join(explained)} and has none.",
+        f"A column whose dtype is ambiguous without {' or '.join(explained)}.",
     ]
     if "prior" in keywords:
         errors.append("LLRs or log-likelihoods without the `prior` that turns them into posteriors.")

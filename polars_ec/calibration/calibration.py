@@ -118,7 +118,7 @@ the bin of the posterior."""
 
 CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
 STEPPED: tuple[Calibrator, ...] = ("pav", "histogram")
-"""Those that are step functions; the others are affine ones."""
+"""Calibrators that are step functions; the others are affine."""
 REVERSED = "reversed"
 """The reason for scores that point the wrong way, which still have parameters."""
 
@@ -165,7 +165,7 @@ def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix
     return read
 
 
-# Of more, arithmetic of arrays is faster than that of elements, and its plan does not grow.
+# With more classes, arithmetic on arrays is faster than on elements, and its plan does not grow.
 _FEW_CLASSES = 8
 
 

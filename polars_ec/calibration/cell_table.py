@@ -19,7 +19,7 @@ from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import EXACT, SUMS, Grid
 from polars_ec.sketches.sums import number_groups, run_starts, scores_of_cells, stated_priors
 
-# Cells are looked up in a list of all that there could be where it is at most so many times as long as the rows; else sorted.
+# Cells are looked up in a list of all possible cells if it is at most this many times as long as the rows; otherwise they are sorted.
 _SPARSE = 16
 
 

@@ -159,7 +159,7 @@ def fit_gaussian(training: Training) -> pl.DataFrame:
     half_range = highest / 2 - lowest / 2
     fit, cell = training.points(np.ones(training.n_fits, dtype=bool))
     negative, positive = training.weights(fit, cell)
-    # On a scale from 0 to 1 no square is too large, and none is small because the scores lie far from 0.
+    # On a scale from 0 to 1 squares do not overflow, and do not lose digits if scores are far from 0.
     unit = (x[cell] / 2 - lowest[fit] / 2) / half_range[fit]
 
     def mean(values: Floats, weight: Floats) -> Floats:
@@ -462,7 +462,7 @@ def _stated_share(cells: Cells, prior: Prior) -> float | None:
     return share
 
 
-# What calibration would take off a loss: the loss of cells before and after.
+# Calibration loss: the loss of cells before and after calibration.
 
 NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", EXACT})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
@@ -574,7 +574,7 @@ def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywor
     losses = np.zeros(weight.shape[1:])
     for i in range(2):
         loss = pl.select(loss_of([pl.lit(i == k) for k in range(2)])).to_series().to_numpy().reshape(log_odds.shape)
-        # Where there is no weight the loss may be infinite.
+        # The loss of cells without weight may be infinite.
         has_loss = (weight[:, i] > 0) & ~np.isnan(loss)
         losses[i] = np.multiply(weight[:, i], loss, where=has_loss, out=np.zeros_like(loss)).sum(axis=0)
     counts = table.total(weight.sum(axis=0))

@@ -16,7 +16,7 @@ _FLAT = 1e-7
 # The largest relative decrease that one more step may predict at convergence.
 _SMALL_GAIN = 1e-9
 _MAX_EVALUATIONS = 200
-# Points worked on at once: a dozen arrays of so many stay in the cache, which is four times as fast.
+# Points per block: a dozen arrays of this size fit into the cache, which is four times as fast.
 _BLOCK = 2**15
 # A step must gain this share of what its slope promises, up to what rounding hides.
 ARMIJO = 1e-4

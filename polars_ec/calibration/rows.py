@@ -38,7 +38,7 @@ from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 OptionsT = TypeVar("OptionsT", CalibrationOptions, CalibrationLossOptions)
 
-# So few rows are calibrated by their very scores: of more, memory should not grow with the distinct ones.
+# Up to this many rows calibrators use the exact scores. With more, memory must not grow with the distinct scores.
 _FEW_ROWS = 100_000
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"

@@ -93,7 +93,7 @@ class PeriodChanges:
             )
             for column in in_order(self.changes, metrics)
         )
-        # Of any value: which period is the reference of each the rows say themselves.
+        # The metric is arbitrary: the rows themselves determine each period's reference.
         reference = Reference(key={keys[-1]: None})
         return result_table(rows, self.groups, keys, reference, min_rows, drift_columns(factors), keys[-1:])
 
@@ -148,7 +148,7 @@ def drifted(cells: pl.DataFrame, drift: CheckedDrift) -> pl.DataFrame:
 def _blocks(
     cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, shape: Shape, drift: CheckedDrift
 ) -> Iterator[PeriodChanges]:
-    """All changes, so many periods at a time that the sums of their strata and buckets do not take all memory."""
+    """All changes, in blocks of periods that limit the memory for sums of strata and buckets."""
     n_strata = 1
     if drift.mix:
         strata = numbered_strata(cells, drift.by, drift.mix)
@@ -190,7 +190,7 @@ def _changes(
 
 
 def _bounds(against: Integers, at_once: int) -> list[int]:
-    """Where periods are cut into runs of about so many, each with all that it is compared with."""
+    """Bounds of runs of about this many periods, each with its references."""
     number = len(against)
     places = np.arange(number)
     known = np.where(against >= 0, against, places)

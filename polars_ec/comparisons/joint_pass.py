@@ -44,10 +44,10 @@ ROWS, UNDECIDED, WEIGHT, WEIGHT2 = "__ec_rows", "__ec_undecided", "__ec_w", "__e
 _LESS = " - "
 
 UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
-"""How many rows there are in which the models' labels, or their cluster keys, differ."""
+"""Number of rows in which the models' labels, or their cluster columns, differ."""
 
 UNLIKE = "unlike"
-"""How many rows there are in which a model's scores are not those of its reference."""
+"""Number of rows in which the scores of a model and its reference differ."""
 
 COSTS = ("class_cost", "error_cost")
 """Numbers of a row with costs of its own: what its error costs; and the same if its decision is an error, else 0."""
@@ -69,7 +69,7 @@ class Comparison:
     buckets: int | None
     min_rows: int | None = None
     grids: tuple[Grids, ...] = ()
-    """Of each model, where there are ranking metrics."""
+    """One per model, if there are ranking metrics."""
 
     @property
     def pairs(self) -> list[Pair]:
@@ -98,7 +98,7 @@ def numbers_of(pair: Pair, numbers: Sequence[str]) -> list[str]:
     model, reference = pair
     if reference is None:
         return [f"{model.prefix}{name}" for name in numbers]
-    # What an error would cost is the same for all models.
+    # The cost of an error is equal for all models.
     return [
         f"{reference.prefix}{name}" if name == COSTS[0] else f"{model.prefix}{name}{_LESS}{reference.prefix}{name}"
         for name in numbers
@@ -128,7 +128,7 @@ def sum_jointly(
     row_table = row_table.with_columns(
         m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
     )
-    # Of several pairs by the class for each model: rows that one of them lacks are rows of the other pairs.
+    # With several pairs, by the class for each model: rows that one model lacks belong to the other pairs.
     within = [f"{model.prefix}{CLASS}" for model in models]
     if len(pairs) == 1:
         row_table, within = row_table.with_columns(joint_class(models)), [JOINT]
@@ -366,7 +366,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Shape:
-    """How many groups, classes and decisions there are; and buckets, if rows are in clusters."""
+    """The numbers of groups, classes and decisions, and of buckets if rows are in clusters."""
 
     groups: int
     classes: int

@@ -44,7 +44,7 @@ from polars_ec.sketches.sums import ordered_cells, ranking_prior
 # The passes over the log for ranking metrics: cells of equal log-odds, which have the values; and coarse ones, which have their spread.
 
 KIND, MODEL, CODE, OTHER_CODE = "__ec_kind", "__ec_model", "__ec_code", "__ec_other_code"
-"""Which table a cell is of; the number of its model; its cell, and, of two models, that of the reference."""
+"""The table of a cell, the number of its model, its cell, and for two models the cell of the reference."""
 
 AMOUNT, SQUARES = "__ec_amount", "__ec_squares"
 """Rows, or their weight; and the squares of their weights."""
@@ -315,7 +315,7 @@ class RankingEstimator:
             return VarianceComponents.of_variance(self._variance_of_rows(influence, others=others))
         by_bucket, buckets = self._per_bucket(influence), self._by_bucket
         if others:
-            # What all rows have under these influences, less what the group's own have.
+            # The sum over all rows minus that over the group's own.
             by_bucket = self._of_all_buckets(np.nan_to_num(influence)) - by_bucket
             buckets = exclusive(buckets)
         singletons = None
@@ -458,7 +458,7 @@ def _counts(cells: pl.DataFrame, grid: Grid, other: Grid | None = None) -> Count
 # The cells of a sketch as ranking metrics are compared from them.
 
 _CODE = "__ec_code"
-# Of a sum of weights, that is added up in another order.
+# The relative rounding error of a sum of weights in a different order.
 _ROUNDING = 1e-9
 
 

@@ -63,7 +63,7 @@ def compare_cells(
     request: Request,
     min_rows: int | None,
 ) -> pl.DataFrame:
-    """What `Sketch.compare` gives."""
+    """The result of `Sketch.compare`."""
     check_keys(cells.keys, COLUMNS)
     models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
     keys = [key for key in cells.keys if key != SCORE]

@@ -55,7 +55,7 @@ class SketchDriftRequest:
 
 
 def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None = None) -> pl.DataFrame:
-    """What `Sketch.drift` gives; with `rolling` of the windows over the cells."""
+    """The result of `Sketch.drift`, or with `rolling` that for the windows over the cells."""
     question = _checked(cells, question)
     period, factors = question.period, factors_of(question.mix)
     by = [key for key in cells.keys if key not in (SCORE, period, *question.mix)]
@@ -66,7 +66,7 @@ def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | N
         question = replace(question, reference=_reference(question, periods))
     tables = [pl.DataFrame(schema={**cells.frame.select(*by, period).schema, **drift_columns(factors)})]
     for chosen, of_model in without_models(cells):
-        # Of all groups, and of each row once, however many windows it is in.
+        # From all groups, with each row counted once even if it is in several windows.
         prior = prior_of_rows(question.keywords.get("prior"), of_model)
         at_prior = replace(question, keywords={**question.keywords, "prior": prior})
         keys = [key for key in by if key != TARGET]

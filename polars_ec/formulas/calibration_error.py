@@ -15,13 +15,13 @@ from polars_ec.typing import EceNorm
 Placement = tuple[pl.Expr, pl.Expr]
 """Whether all scores of a cell are above an edge; whether, if not, some may be."""
 
-# How far from an edge rounding takes a sum of shares.
+# The largest distance from an edge that rounding can cause in a sum of shares.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class EceBins:
-    """How rows are binned, and how the gaps of bins are averaged."""
+    """The binning of rows, and the averaging of the gaps of bins."""
 
     number: int
     norm: EceNorm

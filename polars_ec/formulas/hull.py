@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polars_ec.numerics import Bools, Floats, Integers, np
 
-# Passes over all points go on while each removes at least one point in so many.
+# Passes over all points continue while each removes at least one point in this many.
 _WORTHWHILE = 32
 
 

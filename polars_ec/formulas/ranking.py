@@ -43,7 +43,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class RankingArguments:
-    """What ranking metrics take beside the cells."""
+    """Arguments of ranking metrics besides the cells."""
 
     costs: CostMatrix
     sensitivity: float = 0.95
@@ -97,9 +97,9 @@ def reached_first(reached: pl.Expr) -> pl.Expr:
 
 
 POSITIVES_ABOVE = pl.col("tp_before") + pl.col("w1") / 2
-"""How many a negative of the cell has: of positives in its cell one half."""
+"""The number of positives above a negative of the cell, with half of those in its cell."""
 NEGATIVES_BELOW = pl.col("tn") + pl.col("w0") / 2
-"""How many a positive of the cell has."""
+"""The number of negatives below a positive of the cell, with half of those in its cell."""
 
 
 def _auc_roc(_: RankingArguments) -> Bounded:
@@ -110,7 +110,7 @@ def _auc_roc(_: RankingArguments) -> Bounded:
 
 
 NEGATIVES_COUNT = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
-"""How many times, so that the prior is the one that it is: P0 f / (P1 t) = r FP / TP."""
+"""The weight r of a false positive at the prior: P0 f / (P1 t) = r FP / TP."""
 
 
 def _average_precision(_: RankingArguments) -> Bounded:
@@ -227,7 +227,7 @@ def _min_dcf(arguments: RankingArguments) -> Bounded:
 
 
 def constant_costs(costs: CostMatrix) -> list[pl.Expr]:
-    """What it costs to decide all rows negative, and positive."""
+    """Costs of deciding all rows negative, and positive."""
     return [pl.col("p1") * costs.values[1][j] + pl.col("p0") * costs.values[0][j] for j in range(2)]
 
 
@@ -237,7 +237,7 @@ def threshold_cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, 
 
 
 def _eer_of_hull() -> pl.Expr:
-    """Where the hull meets the line FPR = FNR; over the corners that `hulls` gives."""
+    """The intersection of the hull with the line FPR = FNR, from the corners in `hulls`."""
     fpr, tpr = pl.col("fpr"), pl.col("tpr")
     fpr_before, tpr_before = fpr.shift(1), tpr.shift(1)
     crossing = reached_first(fpr + tpr >= 1)
@@ -310,7 +310,7 @@ def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.
 
 
 def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
-    """What `evaluate` gives, of each metric: those of the hull share it."""
+    """The results of `evaluate` for several metrics, which share the hull."""
     of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
     values = _of_hulls(cells, of_hull) if of_hull else {}
     for name in names:
@@ -358,7 +358,7 @@ def checked_share(share: float, name: str) -> float:
 
 
 def checked_method(method: str) -> EerMethod:
-    """How an EER is read off the ROC curve."""
+    """Check the method for the EER."""
     if method not in ("hull", "linear"):
         raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
     return "hull" if method == "hull" else "linear"

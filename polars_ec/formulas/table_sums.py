@@ -18,7 +18,7 @@ from polars_ec.formulas.sums import OfClass, Others, PerClass, Priors, Sums, Tot
 
 @dataclass(frozen=True)
 class Part:
-    """Values of a group that formulas ask for: one, or one per class, or one per bin of the posterior."""
+    """Values of a group that formulas use: one, or one per class, or one per bin of the posterior."""
 
     name: str
     costs: CostMatrix | None = field(default=None, compare=False)
@@ -29,7 +29,7 @@ class Part:
     bins: int | None = None
 
     def width(self, n_classes: int) -> int:
-        """How many values it has."""
+        """The number of values."""
         return 1 if self.one else self.bins or n_classes
 
 

@@ -36,7 +36,7 @@ class Units:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.starts) - 1
 
     def of(self, group: int) -> slice:
@@ -140,7 +140,7 @@ def bootstrap(
 
 
 def _block_size(units: Units, sums: UnitSums, block: slice) -> int:
-    """How many replicates of a block of groups are made at a time."""
+    """The number of replicates that are computed at a time for a block of groups."""
     n_groups = max(block.stop - block.start, 1)
     most = np.diff(units.starts)[block].max(initial=0)
     n_sums: int = n_groups * max(math.prod(sums.shape), 1)
@@ -180,7 +180,7 @@ def _of_log(value: Value, units: Units, sums: UnitSums, block: slice) -> tuple[F
             yield sums.weighed(group, factors)
 
     def of_rest(tables: Floats, groups: slice) -> Floats:
-        # What rounding leaves of a sum that one unit has made is nothing.
+        # The rounding error of a sum after its only unit is subtracted.
         return value(np.where(np.abs(tables) < _EQUAL * np.abs(tables).max(axis=0), 0.0, tables), groups)
 
     without = [without_each(block.start + at, number) for at, number in enumerate(numbers)]
@@ -190,13 +190,13 @@ def _of_log(value: Value, units: Units, sums: UnitSums, block: slice) -> tuple[F
 
 
 def acceleration(without: Floats, number: Floats) -> Floats:
-    """How fast the standard error changes with the value, from values without one row, or cluster, of each unit, (units, groups, metrics)."""
+    """The acceleration of BCa intervals, from values without one row or cluster of each unit, (units, groups, metrics)."""
     weight = number[..., None]
     used = np.where(weight > 0, without, 0.0)
     with np.errstate(all="ignore"):
         mean = (weight * used).sum(axis=0) / weight.sum(axis=0)
         influence = mean - used
-        # What rounding leaves of a metric that no row moves.
+        # The rounding error of a metric that does not depend on any row.
         influence = np.where(np.abs(influence) > 1e-14 * np.abs(mean), influence, 0.0)
         squares = (weight * influence**2).sum(axis=0)
         found = (weight * influence**3).sum(axis=0) / (6 * squares**1.5)
@@ -238,7 +238,7 @@ def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float)
         above = np.minimum(below + 1, last)
         first, second = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (below, above))
         with np.errstate(all="ignore"):
-            # Of infinite ones no share can be taken.
+            # Infinite values have no shares.
             between = np.where((first == second) | (place == below), first, first + (place - below) * (second - first))
         ends.append(np.where(known & ~np.isnan(share), between, np.nan))
     low, high = ends

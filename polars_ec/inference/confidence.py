@@ -30,7 +30,7 @@ FormulaOf: TypeAlias = "Callable[[slice | Integers], Formula]"
 _ONE_ROW = 1 + 1e-9
 # Sums of squares of weights beyond have lost digits.
 _LEAST_SQUARE, _MOST_SQUARE = 1e-280, 1e300
-# What rounding makes of a 0; and of a variance that is none, as a share of the mean square: sums of many equal numbers lose digits.
+# Rounding errors of a 0, and of a zero variance relative to the mean square: sums of many equal numbers lose digits.
 _ZERO, _ALIKE = 1e-7, 1e-11
 
 FEWEST_CLUSTERS = 5
@@ -39,7 +39,7 @@ FEWEST_CLUSTERS = 5
 
 @dataclass(frozen=True)
 class Variance:
-    """Variances and their degrees of freedom, (groups,); NaN where there is none."""
+    """Variances and their degrees of freedom, (groups,); NaN if undefined."""
 
     variance: Floats
     df: Floats
@@ -167,7 +167,7 @@ class Singletons:
             rows = self.weight**2 / self.weight2
             mean = self.influence / self.weight
             within = self.squared - 2 * mean * self.mixed + mean**2 * self.weight2
-            # What rounding leaves of rows that are all equal.
+            # The rounding error of equal rows.
             within = np.where(within <= 1e-13 * self.squared, 0.0, within) * rows / (rows - 1)
             between = mean**2 * self.weight2
             used = self.weight > 0
@@ -223,13 +223,13 @@ class Clusters:
         """Effective number of clusters, (groups,)."""
         if self.singletons is None:
             return effective_clusters(self.weight)
-        # Of all classes, and strata if there are any.
+        # For all classes, and strata if there are any.
         rows = tuple(range(1, self.singletons.weight.ndim))
         amounts = (of.sum(axis=rows) for of in (self.singletons.weight, self.singletons.weight2))
         return effective_clusters(self.weight, *amounts)
 
     def influence(self, gradient: Floats) -> ClusterInfluence:
-        """What each cluster adds to the metric with this gradient."""
+        """The influence of each cluster on the metric with this gradient."""
         with np.errstate(all="ignore"):
             influence = np.einsum("gkf,gbkf->gbk", gradient, self.linear)
         singletons = None if self.singletons is None else self.singletons.singletons(gradient)
@@ -251,7 +251,7 @@ def rests_on_one_cluster(
     with np.errstate(all="ignore"):
         added = gradient * linear.sum(axis=1)
         moved = np.abs(added).sum(axis=-1)
-    # Of a class that counts as much whatever number of rows it has, influences add up to 0, and so do those of its only cluster.
+    # Influences in a class whose weight does not depend on its rows sum to 0, as do those of its only cluster.
     is_fixed = (np.abs(added.sum(axis=-1)) < _ZERO * moved) & (moved > _ZERO * moved.max(axis=-1, keepdims=True))
     return np.asarray((in_one_cluster(linear @ unit, singletons) & is_fixed).any(axis=-1))
 
@@ -490,11 +490,11 @@ def _mean_weight(moments: Moments) -> Floats:
 
 
 def rescaled_to(number: Floats, moments: Moments) -> Moments:
-    """Moments of so many rows at most, each of weight 1, that are like these on average."""
+    """Moments of at most this many rows of weight 1 with the same means."""
     weight, rows = moments.weight.sum(axis=-1), moments.rows.sum(axis=-1)
     with np.errstate(all="ignore"):
         times = np.minimum(number, rows) / weight
-        # What a row of each class weighs in the mean of the squares.
+        # The weight of a row of each class in the mean of squares.
         equal = np.where(moments.weight > 0, moments.weight / moments.weight2, 0.0)
     return Moments(
         moments.linear * times[:, None, None], moments.square * (equal * times[:, None])[..., None, None], moments.unit
@@ -503,7 +503,7 @@ def rescaled_to(number: Floats, moments: Moments) -> Moments:
 
 # Estimates of metrics from the same sums.
 
-# Of the value: what a variance of 0 is, but for rounding.
+# The rounding error of a zero variance, relative to the value.
 _DEGENERATE = 1e-9
 
 
@@ -583,7 +583,7 @@ class Estimate:
         else:
             components = self._of_clusters(self.clusters, metric)
             if degenerate.any():
-                # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
+                # A rate of 0 or 1 gets the variance of as many independent rows as there are clusters.
                 independent_rows = _components_of_rows(*self._rescaled, metric)
                 independent = np.where(degenerate, independent_rows.independent, components.independent)
                 df = np.where(degenerate, independent_rows.df, components.df)
@@ -638,7 +638,7 @@ _FUNCTIONS: Mapping[Scale, _Functions] = MappingProxyType(
     }
 )
 
-# Of shares that are summed over classes.
+# For shares that are summed over classes.
 _ROUNDING = 1e-12
 
 
@@ -663,7 +663,7 @@ def inverse(scale: Scale, values: Floats) -> Floats:
 
 
 def slope(scale: Scale, values: Floats) -> Floats:
-    """How fast the scale runs at these values of the metric."""
+    """The derivative of the scale at these values of the metric."""
     with np.errstate(all="ignore"):
         return np.asarray(_FUNCTIONS[scale].slope(values), dtype=np.float64)
 
@@ -672,7 +672,7 @@ def slope(scale: Scale, values: Floats) -> Floats:
 
 Limits: TypeAlias = tuple[Floats, Floats]
 
-# The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
+# The squares of smaller or larger numbers underflow or overflow, and variances with them.
 _LEAST, _MOST = 1e-140, 1e140
 # Limits further apart on their scale are at its ends.
 _MOST_HALF = 100
@@ -722,7 +722,7 @@ _ROOT = math.sqrt(2 * math.pi)
 # Below this mass beyond it, and above this z, the tail is summed; both rules have 12 digits around there.
 _TAIL, _FAR = 0.03, 2.1
 _STEPS = 3
-# With as many degrees of freedom t is normal, to the last digit.
+# With this many degrees of freedom, t equals the normal distribution to the last digit.
 _MOST_DEGREES = 1e30
 
 # Wichura 1988, algorithm AS 241 (PPND16): numerators and denominators, highest power first, around the middle, beyond, and far out.

@@ -108,7 +108,7 @@ class FactoredChange:
             yield from map(frozenset, combinations(self._factors, number))
 
     def _share(self, before: int) -> float:
-        """Share of the orders in which so many factors, and these, change before one."""
+        """Share of the orders in which this set of factors changes before a given one."""
         number = len(self._factors)
         return 1 / (number * comb(number - 1, before))
 
@@ -160,10 +160,10 @@ class FactoredChange:
         return totals
 
     def _slopes_of_periods(self, of_sums: Floats, some: Collection[str]) -> tuple[Floats, Floats]:
-        """How the value with these factors of the period moves with the rows of the period, and with those of the reference."""
+        """Derivatives of the value with these factors of the period, by the rows of the period and of the reference."""
         share, prior, mean = self._mixed(some)
         with np.errstate(all="ignore"):
-            # What a row of a class, of a stratum, and any row is worth, at these factors.
+            # Influence of a row as one of its class, of its stratum, and of all rows, at these factors.
             of_class = np.einsum(
                 "pkfc,pmkf->pmkc", of_sums, np.where((share[..., None] * prior)[..., None] == 0, 0.0, mean)
             )
@@ -222,7 +222,7 @@ _ROUNDING = 1e-13
 
 @dataclass(frozen=True)
 class _Levels:
-    """What a row adds at least, (pairs, strata, classes): as one of its class in its stratum, of its stratum, and of all."""
+    """Mean influence of a row, (pairs, strata, classes), by level: class within stratum, stratum, and all."""
 
     of_class: Floats
     of_stratum: Floats
@@ -268,7 +268,7 @@ class _StratumCounts:
     number: Floats
     number_of_class: Floats
     informative: Floats
-    """How many a stratum has of a class, or, if none, of all: infinite where it has no rows."""
+    """Effective rows of a class in a stratum, or, if none, of all classes; infinite without rows."""
 
     @property
     def share(self) -> Floats:
@@ -379,7 +379,7 @@ class _StratifiedClusters:
         return self._scaled(self._of_class)
 
     def _scaled(self, times: Floats) -> tuple[Floats, Floats]:
-        """Sums of w x and of w, each bucket's so many times."""
+        """Sums of w x and of w, scaled by bucket."""
         return _in_rows(self.clusters.linear * times[..., None]), _in_rows(self._weight * times)
 
     @cached_property
@@ -474,7 +474,7 @@ class StratifiedEstimate:
 
     @classmethod
     def split(cls, moments: Moments, clusters: Clusters | None, number: int) -> StratifiedEstimate:
-        """From sums of so many strata that follow each other in each unit."""
+        """Split sums of consecutive strata, this many in each unit."""
 
         def split(values: Floats) -> Floats:
             return values.reshape(len(values) // number, number, *values.shape[1:])
@@ -623,7 +623,7 @@ class _Block:
                 for at_end, of_period in zip(degenerate, components, strict=True)
             ]
         if any(chosen.any() for chosen in by_rows):
-            # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
+            # Rates of 0 or 1 get the variance of as many independent rows as there are clusters.
             rows, rows_move = self._components_of_rows(factor, metric)
             components = [_either(*of) for of in zip(by_rows, rows, components, strict=True)]
             moves = np.where(by_rows[0] | by_rows[1], rows_move, moves)
@@ -631,7 +631,7 @@ class _Block:
 
     @cached_property
     def _lacks_decision(self) -> Bools:
-        """Whether a class lacks one of the decisions in either period, (pairs,): sums of 0, with which nothing is seen to move."""
+        """Whether a class lacks one of the decisions in either period, (pairs,): sums of 0 have no finite differences."""
         lacks = np.zeros(len(self._units[0]), dtype=bool)
         for moments in self._moments:
             sums = moments.linear.sum(axis=1)
@@ -640,7 +640,7 @@ class _Block:
 
     @cached_property
     def _smoothed(self) -> tuple[Sequence[Moments], Attribution]:
-        """With pseudo-counts for decisions; for clusters, as many rows as there are of these."""
+        """Add pseudo-counts for decisions; for clusters, to as many rows as there are clusters."""
         if self._of.with_pseudocounts is None:
             return self._moments, self._attribution
         smoothed = []
@@ -690,7 +690,7 @@ def _either(chosen: Bools, rows: VarianceComponents, clusters: VarianceComponent
 
 
 def _rescaled_strata(number: Floats, moments: Moments) -> Moments:
-    """Moments of so many rows at most, each class of each stratum being a class of its own."""
+    """Moments of at most this many rows, with each class of each stratum as a class."""
     n, m, k, f = moments.linear.shape
     flat = Moments(moments.linear.reshape(n, m * k, f), moments.square.reshape(n, m * k, f, f), moments.unit)
     fewer = rescaled_to(number, flat)

@@ -38,9 +38,9 @@ from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate, de
 from polars_ec.numerics import Bools, Floats, Integers, np
 
 Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
-"""What each group is compared with; or the number of the group that it is, -1 for none."""
+"""The reference of each group, by name or by the number of a group, -1 for none."""
 
-# Of the values: what a difference of 0 is, but for rounding.
+# The rounding error of a zero difference, relative to the values.
 _EQUAL = 1e-12
 
 # With more sums than this, gradients take longer than the jackknife, which uses fewer parts the more sums there are.
@@ -149,11 +149,11 @@ class Estimator(Estimate):
         if self.with_pseudocounts is not None:
             moved = self.formula(moments.linear[None])[0]
             if n_classes > 2:
-                # What is added to each of many classes would move the value by more than its noise: only at the boundary it counts.
+                # With many classes pseudo-counts would move the value by more than its noise, so they are used only at the boundary.
                 at_ends = [at_boundary(scale, value) for scale, value in zip(scales, values.T, strict=True)]
                 moved = np.where(np.stack(at_ends, axis=-1), moved, values)
         variances = (moments.variance(slopes[..., m]) for m in range(len(scales)))
-        # Of two classes the value with pseudo-counts is the centre, which these move away from the boundary.
+        # With two classes the interval is centred on the value with pseudo-counts, which is further from the boundary.
         skewed = self.with_pseudocounts is not None and n_classes == 2
         moved = np.where(self.known[:, None], moved, np.nan)
         return _limits_of_each(values, moved, variances, scales, level, skewed)
@@ -385,7 +385,7 @@ def with_best(values: Floats, components: VarianceComponents, lower_is_better: b
     sign = -1.0 if lower_is_better else 1.0
     best = int(chosen[np.argmax(sign * values[chosen])])
     n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
-    # Of the small tail, which has the digits; by the reciprocal of the degrees of freedom, with which the quantile increases.
+    # From the small tail, which keeps the digits, and by the reciprocal of the degrees of freedom, with which the quantile increases.
     tail, size = (1 - level) / 2 / n_pairs, 1000
     quantiles = -t_quantile(tail, np.append(np.inf, size / np.arange(1, size + 2)))
     others = components.taken(chosen)

@@ -11,7 +11,7 @@ OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", 
 
 # Beside shares: what no classifier does worse than at its best.
 _AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
-# Of one point of a curve, or of one that is fitted: of fewer rows of a class intervals are too narrow.
+# For metrics at one point of a curve, or on a fitted one: with fewer rows of a class their intervals are too narrow.
 _AT_ONE_POINT = ("eer", "ks", "min_cllr")
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60

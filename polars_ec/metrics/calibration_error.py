@@ -34,7 +34,7 @@ from polars_ec.typing import EceNorm, IntoExpr
 
 @dataclass(frozen=True)
 class _Confidences:
-    """What a calibration error compares, row by row: a posterior, and whether what it is the posterior of is true."""
+    """Inputs of a calibration error by row: a posterior, and whether its class is the true one."""
 
     posterior: pl.Expr
     holds: pl.Expr
@@ -99,9 +99,9 @@ def _of_equal_width(rows: Rows, sums: RowSums, confidences: _Confidences, bins: 
     if bins.number <= _SUMMED_BINS:
         return _of_few_bins(rows, sums, confidences, inside, bins)
     gaps = [_gap(rows, confidences, mask & one) for mask in masks for one in inside]
-    # What norm 1 does not take of a bin need not be added up.
+    # Omit sums that norm 1 does not use.
     shares = [rows.amount(mask & one) for mask in masks for one in inside] if bins.norm == 2 else []
-    # Of elements of an Array, for Polars copies an expression wherever it is used: the weights would be in every bin.
+    # From elements of an Array, because Polars copies an expression at each use: the weights would be repeated in every bin.
     of_class = [pl.element().get(len(gaps) + len(shares) + i) for i in range(len(weights))]
 
     def expectation(start: int) -> pl.Expr:

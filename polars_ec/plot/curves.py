@@ -220,7 +220,7 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     x, y = Axis(in_words("recall_gain") + _at(prior)), Axis(in_words("precision_gain") + _at(prior))
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(inside)
-    # Of gains that are all below 0 no point is seen but the last one, of deciding all positive, in the corner.
+    # If all gains are below 0, only the last point is visible, in the corner: deciding every case positive.
     seen = kept.filter((pl.col("x") >= 0) & (pl.col("y") > 0))
     notes = [*shown.notes, *shown.without(seen)]
     return titled(curve_layers(shown, kept, x, y, numbers), "Precision-recall-gain curve", notes)

@@ -20,7 +20,7 @@ KINDS = (".svg", ".png", ".pdf", ".html")
 """The suffixes of files."""
 
 _PIXELS_PER_INCH = 144
-# What a drawing refers to within itself: where it is, and from where.
+# References within a drawing: targets and uses.
 _PART = re.compile(r'(?<= id=")(clip|gradient_)\d+(?=")|(?<=="url\(#)(clip|gradient_)\d+(?=\)")')
 
 

@@ -83,7 +83,7 @@ def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.V
     return alt.Color("group:N", scale=scale, sort=domain, legend=legend)
 
 
-# What no drawing may hold, and what turns the text beside it.
+# Characters that drawings may not contain, and those that change the direction of text.
 _HIDDEN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 # Vega keeps groups in objects of JavaScript, in which these are there already: a chart of such a group would be none.
 _OF_OBJECTS = (

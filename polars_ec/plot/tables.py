@@ -44,7 +44,7 @@ from polars_ec.plot.layers import (
 )
 
 ROWS = (20, 10)
-"""So many of the largest groups, and of the worst or of those that differ most clearly."""
+"""The numbers of largest groups shown, and of the worst or most clearly different ones."""
 MOST_PANELS = 12
 
 _ROW = 17
@@ -274,9 +274,9 @@ def _is_against_best(compared: pl.DataFrame) -> bool:
 
 
 def _verdict(*, lower: bool, is_best: bool) -> pl.Expr:
-    """The verdict on a difference; there is none where there are few rows."""
+    """The verdict on a difference; none with few rows."""
     low, high, difference = (pl.col(name) for name in ("difference_ci_low", "difference_ci_high", "difference"))
-    # Those for all groups at once are of the best group in truth, which the p-value of the pair is not.
+    # Simultaneous intervals refer to the truly best group, unlike the p-value of a pair.
     real = ((low > 0) | (high < 0)) if is_best else (pl.col("p_adjusted") < _REAL).fill_null(value=False)
     is_worse = (difference > 0) if lower else (difference < 0)
     return (
@@ -303,12 +303,12 @@ def _infinite(values: pl.Series) -> list[str]:
 
 LINES = (4, 2)
 PANELS = (8, 4)
-"""So many of the largest and of the worst."""
+"""The numbers of largest and of worst groups shown."""
 
 _TREND_PANEL = {"width": 170, "height": 100}
 _TICKS, _TICKS_OF_PANEL = 12, 4
 _DENSE_TREND = 60
-# So many times as long as steps between periods usually are is a gap.
+# A step between periods this many times the usual one is a gap.
 _GAP = 1.5
 
 
@@ -325,7 +325,7 @@ class _PeriodAxis:
             # By it paths go from period to period, too: else they would take their names in the order of the alphabet.
             by_period = alt.EncodingSortField("order", op="min")
             return alt.X("x:O", title=self.title, sort=by_period, axis=axis)
-        # Every so many periods, by what they are called: ticks of their own would be at hours that no period begins at.
+        # Ticks at every n-th period, by name, because automatic ticks may be at hours at which no period starts.
         at = self.ticks[:: max(1, -(-len(self.ticks) // ticks))]
         axis = alt.Axis(format=self.format, labelOverlap=True, values=at)
         return alt.X("x:T", title=self.title, scale=alt.Scale(type="utc"), axis=axis)
@@ -420,7 +420,7 @@ def _period_rows(
     report: pl.DataFrame, metrics: Sequence[str], x: str, facets: Sequence[str], lines: Sequence[str]
 ) -> tuple[pl.DataFrame, _PeriodAxis, int]:
     """A row per period, panel, line and metric, by names of our own; the axis; and how many rows have no place on it."""
-    # Of no rows there are no instants to make an axis of.
+    # Without rows there are no instants for an axis.
     is_time = report.height > 0 and (isinstance(report.schema[x], pl.Datetime) or report.schema[x] == pl.Date)
     left_out = report[x].null_count() if is_time else 0
     report = report.drop_nulls(x) if is_time else report
@@ -604,7 +604,7 @@ _SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"
 _DRIFT_PANEL = {"width": 200, "height": 120}
 _DENSE_DRIFT = 40
-# What stands before bars is seen.
+# Opacity of bars, so that marks over them stay visible.
 _BAR = 0.6
 
 
@@ -675,7 +675,7 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
         header=alt.Header(labelLimit=_DRIFT_PANEL["width"]),
     )
     facets = chart.properties(**_DRIFT_PANEL).facet(facet, columns=3).properties(title=title)
-    # Of several metrics each has a scale of its own.
+    # Each of several metrics has its own scale.
     return facets.resolve_scale(y="independent") if len(metrics) > 1 else facets
 
 

@@ -32,7 +32,7 @@ Read: TypeAlias = Callable[[str], Numbers]
 """The sums of this name, (..., classes); of `DECISIONS` (..., classes, decisions)."""
 
 DECISIONS, AGAINST = "decisions", "against"
-"""Of many classes the sums of all decisions at once; and, before its number, those of a class against the rest, (..., 2, 2)."""
+"""Prefix of the sums of all decisions of many classes; and, before a class number, of its one-vs-rest sums, (..., 2, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,11 +64,11 @@ class Features(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """How many features a row has."""
+        """The number of features of a row."""
 
     @property
     def n_sums(self) -> int:
-        """How many sums of w x a group has."""
+        """The number of sums of w x in a group."""
         return self.model.rows.costs.n_classes * self.n_features
 
     @property
@@ -77,7 +77,7 @@ class Features(ABC):
         return None
 
     def constant_costs(self, linear: Numbers) -> Numbers:
-        """What each constant decision costs at the group's own prior, (..., constant decisions)."""
+        """The cost of each constant decision at the group's own prior, (..., constant decisions)."""
         raise NotImplementedError
 
     def undecided(self, moments: Moments, clusters: Clusters | None) -> tuple[Moments, Clusters | None]:
@@ -128,7 +128,7 @@ class ValueFeatures(Features):
 
 @dataclass(frozen=True, eq=False)
 class DecisionFeatures(Features):
-    """Which decision a row has, for metrics of all classes together, or of one class each."""
+    """The decision of a row, for metrics of all classes together, or of one class each."""
 
     of_one_class: bool = False
 
@@ -180,7 +180,7 @@ class OneVsRestFeatures(DecisionFeatures):
 
     k: int = field(kw_only=True)
     prefix: str = field(kw_only=True)
-    """Of the columns of sums of this class."""
+    """Prefix of the columns with sums of this class."""
 
     @property
     def n_sums(self) -> int:
@@ -261,7 +261,7 @@ class Chunk:
         self._place = group[used], bucket[used].astype(np.int64), index[used].astype(np.int64)
 
     def of_groups(self, model: Model, name: str) -> Numbers:
-        """A sum of each group, (groups, classes); NaN for what is more than a float holds."""
+        """A sum of each group, (groups, classes); NaN if it overflows."""
         if is_multiclass(model):
             return _finite(self._cells(model).sum(name, by_bucket=False))
         columns = [self.table[f"{model.prefix}{name}_{i}"].to_numpy() for i in range(model.rows.costs.n_classes)]
@@ -417,7 +417,7 @@ class Family:
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
-        """What it adds to the table of sums."""
+        """Columns that it adds to the table of sums."""
         schema: dict[str, pl.DataType] = {
             f"{estimate.column}{end}": estimate.dtype for estimate in self.estimates for end in (LOW, HIGH)
         }
@@ -452,7 +452,7 @@ def with_intervals(
 
 
 def _chunks(table: pl.DataFrame, families: Sequence[Family], binned: bool, request: Request) -> Iterator[Chunk]:
-    """So many groups at a time that the table of their changed sums stays small."""
+    """Blocks of groups whose tables of changed sums stay small."""
     n_buckets = None if request.cluster is None else request.buckets
     numbers = [family.features.n_sums for family in families]
     tables = [n * max(4 * n if n <= MOST_SLOPES else JACKKNIFE_PARTS, n_buckets or 0) for n in numbers]
@@ -528,7 +528,7 @@ class _MetricFormula:
         n_variants, n_groups, *shape = sums.shape
         columns = self._family.features.columns(sums.reshape(-1, *shape))
         table = pl.DataFrame([pl.Series(name, values) for name, values in columns.items()])
-        # Of each variant the same: what the formulas ask for beside sums, such as a stated prior.
+        # Equal for all variants: inputs of the formulas besides sums, such as a stated prior.
         others = self._others.drop(columns, strict=False)
         if others.width:
             table = table.hstack(pl.concat([others] * n_variants))

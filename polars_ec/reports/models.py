@@ -179,7 +179,7 @@ def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores | Many
     return replace(scores, elements=elements, wrong_length=None, null_element=scores.missing | moved.is_null())
 
 
-# What the pass of a report is to make.
+# Outputs of the pass of a report.
 
 
 @dataclass(frozen=True)
@@ -696,7 +696,7 @@ class ClassSums(Sums):
 
 
 def is_right(model: Model) -> pl.Expr:
-    """Whether the rows of a group give metrics: none is invalid, and their weights sum to less than `MOST_WEIGHT`."""
+    """Whether a group has metrics: no row is invalid, and the weights sum to less than `MOST_WEIGHT`."""
     right = model.column("invalid") == 0
     if is_multiclass(model):
         return right & (model.column("size") < MOST_WEIGHT)
@@ -786,14 +786,14 @@ def _known_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
 
 
 def summed_decisions(rows: Rows) -> range:
-    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
+    """All decisions but one if rows are counted; with weights all, because a difference would lose digits."""
     return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
 
 
 # A class against the rest: two by two sums of the decisions made between more.
 
 AGAINST_REST = ("count_0", "count_1", "00", "01", "10", "11")
-"""The sums of a class against the rest: of the rest and of the class, and of each what is decided for the rest and for the class."""
+"""One-vs-rest sums: of the rest and of the class, and for each the decisions for the rest and for the class."""
 
 
 def one_class_columns(sums: Sums, prefix: str, *, weighed: bool) -> dict[str, pl.Expr]:

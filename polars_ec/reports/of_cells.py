@@ -54,7 +54,7 @@ class Point:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """As methods of a sketch take it."""
+        """The keywords for methods of a sketch."""
         return {**({} if self.threshold is None else {"threshold": self.threshold}), **self.stated}
 
     @property

@@ -93,7 +93,7 @@ def _listed(
 
 @dataclass(frozen=True)
 class _Ranked:
-    """What the metrics of a model are made by, of a table with its cells in lists."""
+    """Computes the ranking metrics of a model from a table with its cells in lists."""
 
     model: Model
     grid: Grid
@@ -109,7 +109,7 @@ class _Ranked:
 
     @property
     def columns(self) -> list[str]:
-        """What the table gets."""
+        """Columns that are added to the table."""
         return [self._column(rank, suffix) for rank in self.ranks for suffix in self._suffixes]
 
     @property
@@ -155,7 +155,7 @@ class _Ranked:
             values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
         if self.interval is None:
             return values
-        # Imported here, for they need numpy.
+        # Imported here, because they need NumPy.
         from polars_ec.sketches.ranking import Ranking, limits_of_ranks
 
         ranking = Ranking(by_bucket, self.coarse if self.in_buckets else self.grid, metrics, arguments, prior)

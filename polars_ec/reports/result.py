@@ -61,7 +61,7 @@ _MOVED = "__ec_moved_"
 
 @dataclass(frozen=True)
 class ReportLayout:
-    """What rows of the report have beside metrics."""
+    """Columns of the report besides metrics."""
 
     options: Options
     usual: bool
@@ -208,7 +208,7 @@ def _shown_classes(model: Model) -> pl.Series:
     values = model.rows.labels.classes
     if len({type(value) for value in values}) > 1:
         return pl.Series([str(value) for value in values])
-    # As literals are typed.
+    # As for literals.
     is_small = all(type(value) is int and -(2**31) <= value < 2**31 for value in values)
     return pl.Series(values, dtype=pl.Int32 if is_small else None)
 

@@ -235,7 +235,7 @@ def _checked(name: str, number: int, fewest: int = 2) -> int:
 
 
 def _from_key(key: IntoExpr, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """What `build` makes of the hash of the key: UInt32 below 2^31, null for a null."""
+    """Apply `build` to the hash of the key: UInt32 below 2^31, null for a null."""
 
     def hashed(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
         return build(_hash(*inputs[0]).reinterpret(signed=False) & _NOT_THE_SIGN)

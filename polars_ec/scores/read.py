@@ -82,7 +82,7 @@ def index_of_names(
 
 
 def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
-    """The names of the decisions in order, their own or those of their classes: as many as have one."""
+    """The names of the decisions in order, or those of their classes, for as many as have one."""
     values = classes.known
     names: list[Any] = []
     for j in range(costs.n_decisions):
@@ -98,7 +98,7 @@ def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
 
 
 def name_as_text(name: Any, dtype: pl.DataType) -> str:
-    """As the decision of that name is, cast to text."""
+    """The name of a decision, cast to text."""
     return str(name).lower() if dtype == pl.Boolean else str(name)
 
 
@@ -106,7 +106,7 @@ def name_as_text(name: Any, dtype: pl.DataType) -> str:
 
 
 def n_score_classes(dtype: pl.DataType, options: Options, label_dtype: pl.DataType | None = None) -> int:
-    """How many classes the scores, the keywords and an Enum label together speak of."""
+    """The number of classes in the scores, the keywords and an Enum label together."""
     if isinstance(dtype, pl.Array):
         return dtype.size
     if isinstance(dtype, pl.Struct):
@@ -198,7 +198,7 @@ def _read_vector(
     numbers = _numbers(name, score, dtype, classes)
     if isinstance(numbers, list):
         return VectorScores(numbers, None, pl.any_horizontal([x.is_null() for x in numbers]), scale, prior)
-    # Nulls are counted, for that is done for all rows at once: `drop_nulls` of lists takes a hundred times as long.
+    # Nulls are counted, which works on all rows at once: `drop_nulls` of lists takes a hundred times as long.
     if isinstance(dtype, pl.Array):
         elements = [numbers.arr.get(k) for k in range(n_classes)]
         nulls = numbers.arr.agg(pl.element().null_count())
@@ -235,7 +235,7 @@ def _numbers(name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames)
 
 # Labels, as one Boolean row expression per class.
 
-# What Polars compares a column of integers with.
+# Types that Polars compares with integer columns.
 _INTEGERS = range(-(2**63), 2**64)
 
 
@@ -398,7 +398,7 @@ def class_index(labels: Labels) -> pl.Expr:
 
 
 def checked_costs(options: Options, classes: ClassNames, column: str) -> CostMatrix:
-    """The costs that the call means for these classes; ValueError where they are of others."""
+    """The costs of the call for these classes; ValueError if they are for others."""
     n_classes = len(classes.values)
     costs = options.costs(n_classes)
     if costs.n_classes != n_classes:
@@ -548,7 +548,7 @@ class Rows:
         return self.row_prior[0].is_not_null()
 
     def error_cost(self) -> pl.Expr:
-        """What an error costs the row, where rows have costs of their own."""
+        """The cost of an error in the row, with costs per row."""
         assert self.row_costs is not None
         return pl.when(self.labels.in_class[1]).then(self.row_costs.of_error(1)).otherwise(self.row_costs.of_error(0))
 
@@ -583,7 +583,7 @@ class Rows:
 
 
 def count_rows(mask: pl.Expr) -> pl.Expr:
-    """How many rows `mask` holds for; Int64, because the engine's own counts are unsigned 32-bit."""
+    """The number of rows in `mask`; Int64, because the engine's own counts are unsigned 32-bit."""
     return mask.sum().cast(pl.Int64)
 
 
@@ -751,7 +751,7 @@ def warn_of_nulls(nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows]) -
 
 
 def _remedy(kind: str, rows: Rows, models: Sequence[str]) -> str:
-    """What to do about labels that are no classes, and about scores of one number a row that are out of range."""
+    """A hint for labels that are not classes, and for scores of one number per row that are out of range."""
     if kind == _NO_CLASS and len(models) > 2:
         ends = f"{models[0]!r}, ..., {models[-1]!r}"
         return f" (these are {len(models)} models; posteriors of K classes are one column: pl.concat_arr({ends}))"
@@ -803,7 +803,7 @@ def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> Non
 
 
 def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:
-    """What the prior "overall" of a function with these options stands for: an aggregate of its whole log."""
+    """The prior "overall" for a function with these options, as an aggregate of the whole log."""
     read = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
     return per_group("class_prior", score, label, parse_options(read), empirical_prior)
 

@@ -45,7 +45,7 @@ def cell_dtype(n_cells: int) -> pl.DataType:
 
 
 def rows_at_a_time(n_classes: int) -> int:
-    """How many rows of K numbers are worked on at a time."""
+    """The number of rows of K numbers per block."""
     return max(_BLOCK // n_classes, _LEAST_ROWS)
 
 
@@ -207,7 +207,7 @@ class Decider:
         square = costs.n_classes == costs.n_decisions
         if square and not (reduced - np.diag(np.diag(reduced))).any():
             self._diagonal = np.diag(reduced).copy()
-        # Of equal columns the first is taken.
+        # The first of equal columns is used.
         _, first = np.unique(reduced, axis=1, return_index=True)
         self._columns = np.sort(first)
         self._costs = np.ascontiguousarray(reduced[:, self._columns])
@@ -293,7 +293,7 @@ def shares_of(prior: pl.Series, n_classes: int) -> Numbers:
 
 
 def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
-    """The class of each label: 0..K-1, -1 where it is none, null where it is."""
+    """The class of each label: 0..K-1, -1 for an invalid one, null for a null."""
     index = np.full(len(label), -1, dtype=np.int32)
     for i, value in enumerate(classes):
         index[(label == value).fill_null(False).to_numpy()] = i
@@ -302,7 +302,7 @@ def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
 
 
 def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:
-    """What the decision of each row costs, from a struct of its class and decision; null where it has no class."""
+    """The cost of each row's decision, from a struct of its class and decision; null without a class."""
 
     def lookup(rows: pl.Series) -> pl.Series:
         table = rows.struct.unnest()
@@ -355,7 +355,7 @@ NEEDS_PRIOR = "score_type={!r} needs prior=: the prior of a group is not known w
 
 
 class Scores:
-    """What metrics ask of scores. `in_class` is one Boolean expression per class: the row's true class."""
+    """The interface of scores for metrics. `in_class` is one Boolean expression per class: the row's true class."""
 
     @property
     def missing(self) -> pl.Expr:
@@ -711,7 +711,7 @@ class ManyScores(Scores):
 
 
 def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
-    """What `shift_prior` gives for these scores, in class order; of many classes each prior is one vector."""
+    """The result of `shift_prior` for these scores, in class order; with many classes each prior is one vector."""
     if isinstance(scores, ManyScores):
         return scores.moved(from_, to)
     possible = pl.all_horizontal([old > 0 for old in from_])
@@ -752,16 +752,16 @@ class Decisions:
     """Whether the row's decision is this one, where that is found sooner than by `number`."""
 
     def among(self, chosen: Collection[int]) -> pl.Expr:
-        """Whether the row's decision is one of `chosen`; null where there is none."""
+        """Whether the row's decision is one of `chosen`; null without a decision."""
         others = [j for j in range(self.n_decisions) if j not in chosen]
         if len(others) < len(chosen):
             return ~reduce(or_, map(self._is, others)) if others else ~self._is(0) | self._is(0)
-        # Of one decision no other is left to choose.
+        # With one decision there is no other to choose.
         return reduce(or_, map(self._is, sorted(chosen))) if chosen else ~self._is(0) & self._is(0)
 
     @property
     def index(self) -> pl.Expr:
-        """Int32 index of the decision; null where there is none."""
+        """Int32 index of the decision; null without a decision."""
         if self.positive is not None:
             return self.positive.cast(pl.Int32)
         assert self.number is not None
@@ -777,7 +777,7 @@ class Decisions:
 
 @dataclass(frozen=True)
 class RowCosts:
-    """What an error costs each row: a miss, where the row is of the positive class, and a false alarm, where it is not."""
+    """The cost of an error in each row: of a miss for a positive, of a false alarm for a negative."""
 
     fn: pl.Expr
     fp: pl.Expr
@@ -811,7 +811,7 @@ class RowCosts:
 
 
 def decision_faults(threshold: float | pl.Expr | None, costs: RowCosts | None) -> dict[str, pl.Expr]:
-    """What can be wrong with a threshold and costs that rows have of their own: a mask for each kind, never null."""
+    """Masks of the kinds of invalid thresholds and costs in columns; never null."""
     faults = {}
     if isinstance(threshold, pl.Expr):
         faults["threshold is null or NaN"] = ~threshold.is_not_nan().fill_null(False)
@@ -859,7 +859,7 @@ def decide(
 
 
 def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
-    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is not a matter of a threshold."""
+    """The threshold above which deciding 1 is cheaper, on the scores' own scale; None if there is none."""
     try:
         threshold = scores.scale.bayes_threshold(costs)
     except ValueError:

@@ -171,7 +171,7 @@ def _combined(nearest: Floats, x: Floats, u: Floats) -> Floats:
 
 def _slopes(nearest: Floats, right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
     largest, smallest = 1 / (1 + np.exp(right)), 1 / (1 + np.exp(wrong))
-    # Where a parabola with these coefficients turns, or the end where it does not.
+    # The vertex of a parabola with these coefficients, or an end if it has none inside.
     turn = np.clip(np.nan_to_num((nearest[1] / nearest[2] + 2) / 4), smallest, largest)
     values = np.stack([nearest[0] + d * (nearest[1] + 2 * nearest[2] * (1 - d)) for d in (smallest, largest, turn)])
     return values.min(axis=0), values.max(axis=0)
@@ -231,7 +231,7 @@ def _brier(right: Floats, wrong: Floats, against: Floats) -> Bounds:
         may_turn = np.minimum(np.abs(rates[0]), np.abs(rates[1])) <= 0.75 * width
         beyond = np.where(may_turn, np.exp(width * (np.maximum(np.abs(rates[0]), np.abs(rates[1])) + 0.75 * width)), 1)
         least, most = np.minimum(*slopes) / beyond, np.maximum(*slopes) * beyond
-        # Of large LLRs against their class it is at most twice the maximum of p^2 (1 - p).
+        # For large LLRs against their class it is at most twice the maximum of p^2 (1 - p).
         for is_open, largest in ((np.isinf(right), np.inf), (np.isinf(wrong), 0.3)):
             least, most = np.where(is_open, 0.0, least), np.where(is_open, largest, most)
     return Bounds(_square(at_right), _square(at_wrong), least, most)

@@ -20,10 +20,10 @@ SCORE, TARGET = "score", "target"
 """Group columns of a sketch of several models, and of a sketch of each class against the rest."""
 
 OF_CLUSTERS = ("buckets", "cluster", "hash")
-"""What is said about the coarse cells of a sketch, if it has some."""
+"""The attributes of a sketch's coarse cells, if there are any."""
 
 _MOST_ROWS = 2**63 - 1
-# What names of columns begin with while metrics are computed.
+# Prefix of column names while metrics are computed.
 _OWN = "__ec_"
 
 _SIZE, _BLOCK = "__ec_size", "__ec_block"
@@ -208,7 +208,7 @@ def add_cells(sketches: Sequence[Cells]) -> Cells:
     weights = ([*WEIGHTS] if squared else ["weight"]) if weighted else []
     sums = [part.sums for part in sketches if part.sums is not None]
     coarse = [part.coarse for part in sketches if part.coarse is not None]
-    # Whoever named the classes named them for all.
+    # Class names apply to all sketches.
     named = [part.grid for part in sketches if part.grid.classes.known and part.grid.classes != UNKNOWN]
     grid = (named or [first.grid])[0]
     return Cells(
@@ -234,7 +234,7 @@ def _check_same_buckets(one: Cells, other: Cells) -> None:
 
 
 def _common_hash(parts: Sequence[Cells]) -> str | None:
-    """The hash that dealt out the clusters of all of them; where there are none any hash will do."""
+    """The common hash of the clusters of all sketches; sketches without clusters fit any hash."""
     first, *others = [part for part in parts if part.coarse is not None and part.coarse.height] or parts[:1]
     for other in others:
         check_same("hash of the clusters", first.hash, other.hash)

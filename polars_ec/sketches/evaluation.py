@@ -306,7 +306,7 @@ class _Buckets:
         return running[:, :-1].sum(axis=1), running
 
     def at(self, group: Integers, positive: Floats) -> Clusters:
-        """The sums at points of these groups, of which so much weight of each class is above, (points, classes)."""
+        """The sums at points of these groups, with this weight of each class above, (points, classes)."""
         # Where a point lies within a coarse cell, as many of its rows are above it, in every bucket, as there are of all.
         of_points = np.zeros((len(group), 2, 2, self._number + 2))
         first = np.flatnonzero(np.diff(group, prepend=-1))
@@ -549,7 +549,7 @@ def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weig
         return {name: expression for of_cell in columns for name, expression in of_cell.items()}
     if name in SCORING_RULES and grid.scale.needs_prior:
         low, high = (loss_column(name, prior, f"_{end}") for end in ("low", "high"))
-        # Where both are infinite the value is known.
+        # If both are infinite the value is known.
         error = pl.when(low == high).then(0.0).otherwise((high - low) / 2)
         return {name: (low + high) / 2, f"{name}_error": error}
     if name in LOSS_OF:

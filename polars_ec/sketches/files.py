@@ -109,7 +109,7 @@ HASH = "hash"
 _VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})
 
-# What reading a damaged file may end in; a panic of Polars is no Exception to Python.
+# Errors from reading a damaged file; a panic of Polars is not an Exception in Python.
 DAMAGE: tuple[type[BaseException], ...] = (Exception, PanicException)
 
 _CHECKSUM, _COVERED = "sha256", "metadata"

@@ -24,7 +24,7 @@ SUMS = ("log_loss", "brier", "posterior")
 WEIGHTS = ("weight", "weight2")
 """Sums of the weights of the rows of a cell and of their squares, where rows have weights."""
 AMOUNTS = ("n", *WEIGHTS, *SUMS)
-"""What adds up where rows are taken together; the other columns say which rows."""
+"""Columns that are summed when cells are merged; the other columns are keys."""
 RESERVED = frozenset({"table", *AMOUNTS})
 """Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
 EXACT = "score_value"
@@ -65,7 +65,7 @@ def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Grid:
-    """How scores become cells: `resolution` bins per nat, None for a cell per distinct score; ascending `thresholds` are edges of cells."""
+    """The mapping of scores to cells: `resolution` bins per nat, None for a cell per distinct score; ascending `thresholds` are edges of cells."""
 
     score_type: str
     resolution: int | None
@@ -74,7 +74,7 @@ class Grid:
 
     @property
     def scale(self) -> ScoreScale:
-        """What the scores are."""
+        """The scale of the scores."""
         return SCALES[self.score_type]
 
     @property
@@ -83,7 +83,7 @@ class Grid:
         return [EXACT] if self.resolution is None else ["bin", "above"]
 
     def declared(self, computed: float) -> float:
-        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is."""
+        """The declared threshold that equals a computed one (an edge of bins, a Bayes threshold), else the computed one."""
         if self.resolution is None:
             return computed
         near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]

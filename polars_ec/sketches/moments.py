@@ -19,7 +19,7 @@ from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid
 from polars_ec.sketches.sums import End, log_odds, losses, number_groups, number_sums, placed, with_group
 
-# Of a variance, what bins without an end may hide.
+# The share of a variance that open-ended bins may hide.
 _HIDDEN = 0.05
 
 
@@ -202,7 +202,7 @@ def check_squares(frame: pl.DataFrame, weighted: bool) -> None:
 NUMBER, REPLICATE, PRIOR = "__number", "__replicate", "__prior"
 """Group columns of the replicates' cells: the number of the group, that of the replicate, and the stated share of class 1."""
 
-# So many cells of replicates are in memory at a time.
+# The number of cells of replicates in memory at a time.
 _MOST = 2**19
 _AT_A_TIME = 100
 

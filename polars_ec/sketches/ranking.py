@@ -216,7 +216,7 @@ def _replicates_of_block(ranking: Ranking, ranked: RankedCells, metrics: Sequenc
     total = in_parts.sum(axis=0)
     rest = np.concatenate([np.clip(total - in_parts, 0, None), total[None]])
     number = (np.arange(confidence.PARTS + 1)[:, None] * ranked.size + ranked.group).ravel()
-    # Where rows of a cell lie is no matter of the variance.
+    # The variance does not depend on the position of rows within a cell.
     tiled = pl.DataFrame({GROUP: number, "w1": rest[:, :, 1].ravel(), "w0": rest[:, :, 0].ravel()}).with_columns(
         point=pl.lit(value=True), whole=pl.lit(ranked.frame["whole"].all()), threshold=pl.lit(None, dtype=pl.Float64)
     )
@@ -245,7 +245,7 @@ def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
 
 # Variance and intervals of ranking metrics, from the influence of each cell.
 
-# Of an area, in all rows together: rounding.
+# The rounding error of an area over all rows.
 _NO_INFLUENCE = 1e-9
 
 
@@ -376,7 +376,7 @@ def _independent_rows(ranking: Ranking, variance: confidence.Variance) -> Floats
     weight = _per_bucket(ranked, with_key, with_key.weight)
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
     clusters = [confidence.effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
-    # As many fewer as the variance is larger than that of independent rows; where neither is anything, as many as effective clusters.
+    # The effective number of rows: reduced by the ratio of the variance to that of independent rows; if both are 0, the effective number of clusters.
     larger = variance.variance / _variance_of_rows(ranked, of_cells).variance
     fewer = rows / np.fmax(larger, 1)[:, None]
     fewest = np.fmin(rows, np.stack(clusters, axis=-1))

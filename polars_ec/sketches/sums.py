@@ -95,7 +95,7 @@ class GroupSums(Sums):
     def count(self, i: int) -> pl.Expr:
         if self._by_decision is None:
             return pl.col(f"__ec_count_{i}")
-        # Of the very sums that its cells are, so that their shares are at most 1.
+        # From the sums of its own cells, so that their shares are at most 1.
         return self._by_decision[0][i] + self._by_decision[1][i]
 
     @property
@@ -272,7 +272,7 @@ def overall_prior(cells: Cells) -> Any:
 
 
 def is_overall(prior: Any) -> bool:
-    """True for the word for the shares in all cells; an expression or an array is none."""
+    """Whether this is the word "overall", and no expression or array."""
     return isinstance(prior, str) and prior == "overall"
 
 
@@ -303,7 +303,7 @@ def stated_priors(cells: Cells, keys: list[str], prior: Any) -> pl.DataFrame | N
 # The formulas of metrics on the sums of a table that `tabulate` made.
 
 End: TypeAlias = Literal["least", "most"]
-"""Of the rows that a threshold may cut, whether none are decided positive, or all."""
+"""Whether none or all of the rows in cells with a threshold inside are decided positive."""
 
 ENDS: Sequence[End] = ("least", "most")
 _OPPOSITE: dict[End, End] = {"least": "most", "most": "least"}

@@ -101,7 +101,7 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     summed = table.join(bounds, on=GROUP, how="left", maintain_order="left")
     group = GroupSums(prior_columns(arguments))
     low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
-    # Where both are infinite the value is known.
+    # If both are infinite the value is known.
     columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
     right = (pl.col("n_invalid") == 0) & (group.size < MOST_WEIGHT)
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
@@ -192,7 +192,7 @@ def _function(weight: Any) -> Callable[[Any], Any]:
 #
 # For a posterior q the loss of a positive is the integral over t from q to 1 of w(t) / t, that of a negative the integral from 0
 # to q of w(t) / (1 - t). Over log-odds x of t they are integrals of w (1 - t) and of w t, which are smooth where w is. Beyond
-# the posteriors that a float tells from 0 and 1 the weight is taken for a power of t, or of 1 - t, and the integrals are known.
+# the posteriors that a float distinguishes from 0 and 1 the weight is taken as a power of t, or of 1 - t, with known integrals.
 
 _LOWEST, _HIGHEST = -690.0, 52 * math.log(2)
 # Between them there are panels of 1/16, beyond of 1: narrow enough that a peak of the weight is not passed over.

@@ -26,7 +26,7 @@ _TOGETHER = 2**20
 
 @dataclass(frozen=True)
 class Rolling:
-    """Windows of so many consecutive `periods`, each named by its last one; only those that lie within the first and the last period of the sketch."""
+    """Windows of this many consecutive `periods`, named by the last one, that lie within the first and the last period of the sketch."""
 
     column: str
     number: int
@@ -89,7 +89,7 @@ class Rolling:
     def _in_runs(self, cells: C) -> Iterator[C]:
         """The cells of the windows, of some after the others, where those of all would be many."""
         rows = cells.frame.height + (0 if cells.coarse is None else cells.coarse.height)
-        # Cells of a window are at most those of its periods, which are in so many windows.
+        # The cells of a window are at most those of its periods, each of which is in this many windows.
         runs = min(-(-rows * self.number // MOST_OF_BLOCK), len(self.periods) - self.number + 1)
         for run in np.array_split(np.arange(self.number - 1, len(self.periods)), max(runs, 1)):
             periods = self.periods[int(run[0]) - self.number + 1 : int(run[-1]) + 1]
@@ -168,7 +168,7 @@ def _dense(shape: tuple[int, int], at: tuple[Integers, Integers], values: Number
 
 
 def _windows(values: Numbers, number: int) -> Numbers:
-    """Sums of so many consecutive rows, of 1, 2, 4 and so on: differences of sums would lose digits, and more after an infinite value."""
+    """Sums of this many consecutive rows, from sums of 1, 2, 4 and so on: differences of running sums would lose digits."""
     total, covered, size = None, 0, 1
     while True:
         if number & size:

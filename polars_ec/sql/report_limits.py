@@ -363,7 +363,7 @@ def _after(name: str) -> str:
 # The t quantile at a constant level, by degrees of freedom in a column, as a query level per step.
 
 _STEPS = 3
-# As in the macro: of less mass beyond, the tail is summed.
+# As in the macro: with less mass beyond, the tail is summed.
 TAIL = 0.03
 
 

@@ -85,7 +85,7 @@ def _of_raw_scores(resolution: int, largest: str) -> Kind:
 
 
 DECISIONS_TAKEN = Kind(valid="(ec_score = 0 OR ec_score = 1)", bin="")
-"""Of scores that are decisions already, which have neither bins nor losses."""
+"""For scores that are decisions already, without bins and losses."""
 
 
 def kind_of(scale: ScoreScale, resolution: int, largest: str) -> Kind:
