@@ -97,7 +97,7 @@ test-lake: .venv/test-lake
 test-partitions: .venv/test-partitions
 	$(VENV)/bin/python -m pytest -m partitions tests/sql/test_partitions.py
 
-# The site, below site/: the pages of docs/, the README and the docstrings. It fails on a broken link.
+# The site, below site/: the pages of docs/ and the docstrings. It fails on a broken link.
 docs: .venv/docs
 	$(VENV)/bin/python docs/website
 

@@ -7,6 +7,7 @@ import doctest
 import io
 import re
 import shlex
+import textwrap
 from os.path import normpath
 from pathlib import Path
 from typing import Any
@@ -67,7 +68,7 @@ def commands_of(page: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def example_log() -> dict[str, Any]:
-    """The example log of the overview, which the other pages go on from; and what was printed."""
+    """The example log of the landing page, which the other pages go on from; and what was printed."""
     names: dict[str, Any] = {}
     names["printed"] = run(with_output("docs/index.md", "python")[0], names)
     return names
@@ -75,6 +76,21 @@ def example_log() -> dict[str, Any]:
 
 def test_the_example_log(example_log) -> None:
     assert example_log["printed"] == with_output("docs/index.md", "python")[1]
+
+
+def test_the_cards_of_the_landing_page(example_log, tmp_path: Path, monkeypatch, macros_at_hand) -> None:
+    """The calls in Python and SQL and the command give what the page prints below."""
+    monkeypatch.chdir(tmp_path)
+    cards = dict(re.findall(r"^    ```(\w+)\n(.*?)^    ```", PAGES["docs/index.md"], re.DOTALL | re.MULTILINE))
+    log = example_log["log"].collect()
+    log.write_parquet("log.parquet")
+    names = {**example_log, "log": log}
+    exec(textwrap.dedent(cards["python"]).replace("log.", "by_python = log."), names)
+    by_sql = database().cursor().execute(cards["sql"].replace("log", "'log.parquet'")).fetchall()
+    command = shlex.split(cards["sh"].replace("\\\n", ""))
+    printed = pl.read_csv(io.StringIO(invoke(*command[1:], "--format", "csv").output))
+    for rows in (names["by_python"].rows(), by_sql, printed.select("month", "nec").rows()):
+        assert [value for _, value in sorted(rows)] == pytest.approx([0.465967, 0.359428, 0.590445], abs=1e-6)
 
 
 def test_first_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of_macros: Path) -> None:
@@ -235,8 +251,15 @@ def test_links_lead_somewhere() -> None:
             assert path.exists(), f"{page}: {target}"
             if anchor:
                 assert anchor in anchors(path.read_text("utf-8")), f"{page}: {target}"
-    overview = {normpath(f"docs/{name}") for name in re.findall(r"\]\(([^)#]+)\)", PAGES["docs/index.md"])}
-    assert {page for page in PAGES if page.startswith("docs/")} - {"docs/index.md"} <= overview
+
+
+def test_the_landing_page_lists_each_page() -> None:
+    linked = {
+        normpath(Path(page).parent / name)
+        for page in ("docs/index.md", "docs/explanation/papers.md")
+        for name in re.findall(r"\]\(([^)#]+)\)", PAGES[page])
+    }
+    assert {page for page in PAGES if page.startswith("docs/")} - {"docs/index.md"} <= linked
 
 
 def anchors(text: str) -> set[str]:

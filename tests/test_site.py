@@ -1,9 +1,12 @@
-"""The site that `make docs` builds: its pages, its links and what its API pages say, without what makes it HTML."""
+"""The site that `make docs` builds: its pages, its links and what its API pages say; as HTML, what its search finds and its charts."""
 
 from __future__ import annotations
 
 import inspect
+import json
 import re
+import shutil
+import subprocess
 import sys
 import tomllib
 from os.path import normpath
@@ -12,14 +15,15 @@ from pathlib import Path
 import pytest
 
 import polars_ec as ec
+from tests.support.pages import chromium
 
 ROOT = Path(__file__).parent.parent
 WEBSITE = ROOT / "docs" / "website"
 sys.path.insert(0, str(WEBSITE))
 try:
-    from docstrings import as_markdown, exports
+    from docstrings import as_markdown, documented, exports, with_table
     from links import faults_of
-    from pages import NoPageError, as_page, lay_out, place, site_pages
+    from pages import ELSEWHERE, NoPageError, as_page, lay_out, place, site_pages
 finally:
     sys.path.remove(str(WEBSITE))
 
@@ -34,17 +38,6 @@ INNER = {
 }
 
 
-def described() -> list[str]:
-    """What follows `polars_ec.` in each directive, and the members that are asked for with it."""
-    names = []
-    for text in API.values():
-        for name, options in re.findall(r"^::: polars_ec\.(\S+)\n((?: +.*\n)*)", text + "\n", re.MULTILINE):
-            names.append(name)
-            members = re.search(r"members: \[(.*)\]", options)
-            names += [f"{name}.{member}" for member in members[1].split(", ")] if members else []
-    return names
-
-
 def members(name: str) -> set[str]:
     """The methods and properties of a class that are for its users."""
     found = inspect.getmembers(getattr(ec, name), lambda it: callable(it) or isinstance(it, property))
@@ -55,11 +48,24 @@ def test_each_export_stands_on_one_api_page() -> None:
     classes = {name for name, it in exports().items() if inspect.isclass(it) and not issubclass(it, Exception)}
     assert classes == set(INNER)
     wanted = [*exports(), *(f"{name}.{member}" for name in classes for member in members(name))]
-    assert sorted(described()) == sorted(wanted)
+    assert sorted(name for page in API.values() for name in documented(page)) == sorted(wanted)
     # Also those that no page shows, for `help`.
     for name in classes:
         for member in members(name) | INNER[name]:
             assert inspect.getdoc(getattr(getattr(ec, name), member)), f"{name}.{member}"
+
+
+def test_api_pages_begin_with_a_table_of_their_functions() -> None:
+    for name, page in API.items():
+        text = with_table(page)
+        rows = re.findall(r"^\| \[`(\S+)`\]\[polars_ec\.\1\] \| (.+) \|$", text, re.MULTILINE)
+        assert [function for function, _ in rows] == documented(page), name
+        # The first directive or heading of a section comes after it.
+        assert text.rindex("\n| [") < re.search(r"^(## |::: )", text, re.MULTILINE).start()
+        assert not [said for _, said in rows if len(said) > 200]
+    assert site_pages(ROOT)["reference/api/report.md"] == as_page(
+        with_table(API["report"]), "docs/reference/api/report.md", ROOT
+    )
 
 
 def test_exports_are_those_of_the_package_and_the_charts() -> None:
@@ -104,7 +110,7 @@ def test_pages_link_to_places_on_the_site() -> None:
         return as_page(f"[a]({target})", page, ROOT)[4:-1]
 
     assert moved("../../README.md") == "../index.md"
-    assert moved("../index.md#guides") == "../overview.md#guides"
+    assert moved("../index.md#all-pages") == "../index.md#all-pages"
     assert moved("../reference/metrics.md#options") == "../reference/metrics.md#options"
     assert moved("../../examples") == "../examples.md"
     assert moved("../../examples/rain.py") == "../examples/rain.md"
@@ -152,7 +158,10 @@ def test_what_is_laid_out(tmp_path: Path) -> None:
     assert not [file for file in files if "website" in file]
     named = [*CONFIGURATION["extra_css"], *(script["path"] for script in CONFIGURATION["extra"]["polyfills"])]
     assert {f"docs/{name}" for name in named} <= files
-    assert (tmp_path / "site/docs/index.md").read_text("utf-8").startswith("# polars_ec\n")
+    landing = (tmp_path / "site/docs/index.md").read_text("utf-8")
+    assert "\n# polars_ec\n" in landing
+    # From the README.
+    assert landing.index("\n## Which metric?\n") < landing.index("| `nec` |") < landing.index("\n## All pages\n")
     code = (ROOT / "examples/rain.py").read_text("utf-8")
     assert f"```python\n{code}```" in (tmp_path / "site/docs/examples/rain.md").read_text("utf-8")
 
@@ -200,9 +209,9 @@ def test_a_style_that_loads_from_elsewhere_is_found(tmp_path: Path) -> None:
 
 
 def test_places_are_unlike() -> None:
-    assert len({place(path.relative_to(ROOT).as_posix()) for path in (ROOT / "docs").rglob("*.md")} | {"index.md"}) == (
-        len(list((ROOT / "docs").rglob("*.md"))) + 1
-    )
+    sources = [*(path.relative_to(ROOT).as_posix() for path in (ROOT / "docs").rglob("*.md")), *ELSEWHERE]
+    # Links to the README lead to the landing page.
+    assert len({place(source) for source in sources}) == len(sources) - 1
 
 
 def test_each_word_of_the_glossary_leads_to_a_page() -> None:
@@ -210,3 +219,97 @@ def test_each_word_of_the_glossary_leads_to_a_page() -> None:
     entries = re.findall(r"^\*\*(.+?)\.\*\* (.*?)(?:\n\n|\Z)", text, re.DOTALL | re.MULTILINE)
     assert len(entries) > 50
     assert [word for word, said in entries if "](" not in said] == []
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory) -> Path:
+    """The site as HTML."""
+    pytest.importorskip("zensical")
+    site = tmp_path_factory.mktemp("built") / "site"
+    build = subprocess.run([sys.executable, WEBSITE, site], cwd=ROOT, capture_output=True, text=True)
+    assert build.returncode == 0, build.stdout + build.stderr
+    return site
+
+
+# Runs the worker of the site's search, as a browser does, and prints the first address for each query.
+SEARCH = """
+const fs = require("fs"), [script, index, ...queries] = process.argv.slice(1)
+const { items, config } = JSON.parse(fs.readFileSync(index))
+const self = {}
+require("vm").runInNewContext(fs.readFileSync(script, "utf8"), { self, Intl })
+const answer = message => new Promise(resolve => {
+  self.postMessage = resolve
+  self.onmessage({ data: structuredClone(message) })
+})
+const none = { type: "operator", data: { operator: "and", operands: [] } }
+const filter = { input: none, aggregation: { input: [{ type: "term", data: { field: "tags" } }] } };
+(async () => {
+  await answer({ type: 0, data: { items, config } })
+  const found = {}
+  for (const input of queries) found[input] = (await answer({ type: 2, data: { input, filter } })).data.items[0]?.id
+  console.log(JSON.stringify(Object.fromEntries(queries.map(query => [query, items[found[query]]?.location]))))
+})()
+"""
+FIRST_FOUND = {
+    "log loss": "reference/api/scoring-rules.html#log-loss-brier-score-and-other-rules",
+    "fairness": "guides/choosing-a-prior.html#fairness-compare-subgroups",
+    "install": "index.html#install",
+    "confidence interval": "explanation/confidence-intervals.html",
+    "threshold": "guides/choosing-costs.html#thresholds-from-costs",
+    "glossary": "reference/glossary.html",
+}
+
+
+@pytest.mark.slow
+def test_search_finds_the_right_page_first(built: Path) -> None:
+    node = shutil.which("node") or pytest.skip("no node")
+    (script,) = built.glob("assets/javascripts/workers/search.*.js")
+    run = [node, "-e", SEARCH, script, built / "search.json", *FIRST_FOUND]
+    answered = subprocess.run(run, capture_output=True, text=True, check=True, timeout=120)
+    assert json.loads(answered.stdout) == FIRST_FOUND
+
+
+# The smallest letters of the charts of a page, in pixels of the screen.
+SMALLEST_LETTERS = """
+async () => Math.min(...await Promise.all([...document.querySelectorAll("article img")].map(async image => {
+  await image.decode()
+  const style = getComputedStyle(image), frame = parseFloat(style.paddingLeft) + parseFloat(style.paddingRight)
+  return 10 * (image.getBoundingClientRect().width - frame) / image.naturalWidth
+})))
+"""
+
+
+@pytest.mark.slow
+def test_charts_are_legible_on_a_phone_and_in_the_dark(built: Path) -> None:
+    for drawing in (ROOT / "docs/pictures").rglob("*.svg"):
+        sizes = re.findall(r'font-size="([\d.]+)px"', drawing.read_text("utf-8"))
+        assert min(map(float, sizes)) >= 10, drawing
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark", offline=True)
+        for name in ("index", "gallery", "tutorial/python", "papers/analysis"):
+            page.goto((built / f"{name}.html").as_uri())
+            assert page.evaluate(SMALLEST_LETTERS) >= 9.99, name
+            # Charts scroll by themselves, the page does not.
+            assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), name
+            dark = "getComputedStyle(document.querySelector('article img')).filter"
+            assert page.evaluate(dark).startswith("invert"), name
+            page.emulate_media(color_scheme="light")
+            page.goto((built / f"{name}.html").as_uri())
+            assert page.evaluate(dark) == "none", name
+            page.emulate_media(color_scheme="dark")
+
+
+@pytest.mark.slow
+def test_the_gallery_is_a_grid_whose_code_opens(built: Path) -> None:
+    with chromium() as browser:
+        page = browser.new_page(viewport={"width": 1440, "height": 900}, offline=True)
+        page.goto((built / "gallery.html").as_uri())
+        cards = page.locator(".gallery > div")
+        assert cards.count() == page.locator("article img").count()
+        first, second = cards.nth(0).bounding_box(), cards.nth(1).bounding_box()
+        assert first["y"] == second["y"]
+        code = cards.nth(0).locator("code").last
+        assert not code.is_visible()
+        cards.nth(0).locator("summary").click()
+        assert code.is_visible()
+        assert cards.nth(0).bounding_box()["width"] > 2 * first["width"]

@@ -1,6 +1,6 @@
-"""Build the site: `make docs`.
+"""Build the site: `make docs`, or `python docs/website FOLDER`.
 
-The pages are laid out below .site/ in the root of the repository, made to HTML there, checked, and moved to site/.
+The pages are laid out in a hidden folder beside the site, made to HTML there, checked, and moved to site/ or FOLDER.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from pages import NoPageError, lay_out, site_pages
 
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-LAID_OUT, BUILT = ROOT / ".site", ROOT / "site"
 
 
-def main() -> None:
-    """Build and check it; nothing is moved to site/ where a link is broken or something would be loaded from elsewhere."""
-    lay_out(site_pages(ROOT), ROOT, LAID_OUT)
+def main(site: Path = ROOT / "site") -> None:
+    """Build and check it; nothing is moved to `site` where a link is broken or something would be loaded from elsewhere."""
+    laid_out = site.with_name(f".{site.name}")
+    lay_out(site_pages(ROOT), ROOT, laid_out)
     zensical = [sys.executable, "-m", "zensical", "build", "--clean", "--strict", "--config-file"]
     # mkdocstrings finds its extension there.
     paths = [str(HERE), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
-    if subprocess.run([*zensical, LAID_OUT / "zensical.toml"], env=environment, check=False).returncode:
+    if subprocess.run([*zensical, laid_out / "zensical.toml"], env=environment, check=False).returncode:
         sys.exit("zensical found the faults above")
-    if faults := faults_of(LAID_OUT / "site"):
+    if faults := faults_of(laid_out / "site"):
         sys.exit("\n".join(faults))
-    shutil.rmtree(BUILT, ignore_errors=True)
-    shutil.move(LAID_OUT / "site", BUILT)
-    print(f"{len(list(BUILT.rglob('*.html')))} pages, no broken link: {BUILT / 'index.html'}")
+    shutil.rmtree(site, ignore_errors=True)
+    shutil.move(laid_out / "site", site)
+    print(f"{len(list(site.rglob('*.html')))} pages, no broken link: {site / 'index.html'}")
 
 
 if __name__ == "__main__":
     try:
-        main()
+        main(*(Path(name).absolute() for name in sys.argv[1:]))
     except NoPageError as error:
         sys.exit(str(error))

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from textwrap import fill, indent
 from typing import Any
 
@@ -15,6 +16,7 @@ import polars_ec as ec
 
 _WIDTH, _LONGEST_DEFAULT = 88, 40
 _CODE = re.compile(r"(`[^`]*`)")
+_DIRECTIVE = re.compile(r"^::: polars_ec\.(\S+)\n((?: +.*\n)*)", re.MULTILINE)
 
 
 def exports() -> dict[str, Any]:
@@ -22,6 +24,29 @@ def exports() -> dict[str, Any]:
     charts = {f"plot.{name}": it for name, it in inspect.getmembers(ec.plot, inspect.isfunction) if name[0] != "_"}
     of_spark = {f"spark.{name}": getattr(ec.spark, name) for name in ec.spark.__all__}
     return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | charts | of_spark
+
+
+def documented(page: str) -> list[str]:
+    """What the directives of an API page name, without `polars_ec.`, each class with the members that it lists."""
+    names = []
+    for name, options in _DIRECTIVE.findall(page + "\n"):
+        members = re.search(r"members: \[(.*)\]", options)
+        names += [name, *(f"{name}.{member}" for member in (members[1].split(", ") if members else []))]
+    return names
+
+
+def with_table(page: str) -> str:
+    """An API page that begins with a table of its functions: each name, linked, and the first sentence of its docstring."""
+    names = documented(page)
+    rows = [f"| [`{name}`][polars_ec.{name}] | {_first_sentence(attrgetter(name)(ec), name)} |" for name in names]
+    above, below = re.split(r"^(?=## |::: )", page, maxsplit=1, flags=re.MULTILINE)
+    table = ["| function | description |", "|---|---|", *rows]
+    return "\n".join([f'{above}<div class="functions" markdown>\n', *table, "\n</div>\n", below])
+
+
+def _first_sentence(it: Any, name: str) -> str:
+    summary = " ".join(_sections(inspect.getdoc(it) or "")["Summary"].split())
+    return _prose(re.split(r"(?<=[^.][.!?])(?<!Eq\.) ", summary, maxsplit=1)[0], name)
 
 
 def as_markdown(it: Any, name: str) -> str:

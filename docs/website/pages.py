@@ -1,4 +1,4 @@
-"""The pages of the site: those of docs/, and what they link to outside of it, each link to where its page is on the site."""
+"""The pages of the site: those of docs/, and the files outside it that they link to, with links to their places on the site."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ from collections.abc import Iterator
 from os.path import normpath, relpath
 from pathlib import Path, PurePosixPath
 
-# Where a page of the repository is on the site, if not where docs/ has it. The README is the first page, as it is on a code host.
+from docstrings import with_table
+
+# Where a page of the repository is on the site, if not where docs/ has it. The README is the first page of the code host alone:
+# links to it lead to the landing page, which takes its table of metrics.
+README, LANDING, METRICS = "README.md", "docs/index.md", "## Which metric?"
 ELSEWHERE = {
-    "README.md": "index.md",
-    "docs/index.md": "overview.md",
+    README: "index.md",
     "CONTRIBUTING.md": "contributing.md",
     "CHANGELOG.md": "changelog.md",
     "LICENSE": "license.md",
     "examples": "examples.md",
 }
-_WEBSITE = "docs/website"
+_WEBSITE, _API = "docs/website", "docs/reference/api/"
 _LINK = re.compile(r"(!?\[(?:[^\[\]]|\[[^\]]*\])*\]\()([^)\s]+)(\))")
 _CODE = re.compile(r"^(```.*?^```)|(`[^`\n]*`)", re.DOTALL | re.MULTILINE)
 
@@ -30,11 +33,23 @@ class NoPageError(ValueError):
 def site_pages(root: Path) -> dict[str, str]:
     """The Markdown of each page by its place on the site."""
     pages = {}
-    for path in sorted([*(root / "docs").rglob("*.md"), *(root / name for name in ELSEWHERE if name.endswith(".md"))]):
+    outside = [root / name for name in ELSEWHERE if name.endswith(".md") and name != README]
+    for path in sorted([*(root / "docs").rglob("*.md"), *outside]):
         source = path.relative_to(root).as_posix()
-        pages[place(source)] = as_page(path.read_text("utf-8"), source, root)
+        page = as_page(path.read_text("utf-8"), source, root)
+        pages[place(source)] = with_table(page) if source.startswith(_API) else page
+    before, list_of_pages = pages[place(LANDING)].split("\n## All pages\n")
+    metrics = as_page(section((root / README).read_text("utf-8"), METRICS), README, root)
+    # It has no neighbours to list beside it.
+    pages[place(LANDING)] = f"---\nhide: [navigation]\n---\n\n{before}\n{metrics}\n## All pages\n{list_of_pages}"
     pages["license.md"] = f"# License\n\n```text\n{(root / 'LICENSE').read_text('utf-8')}```\n"
     return pages | dict(_examples(root / "examples"))
+
+
+def section(text: str, heading: str) -> str:
+    """The section of a page with this heading, up to the next heading of its level."""
+    level = heading.split()[0]
+    return f"{heading}\n" + text.split(f"\n{heading}\n")[1].split(f"\n{level} ")[0]
 
 
 def place(source: str) -> str:

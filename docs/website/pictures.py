@@ -1,4 +1,4 @@
-"""The pictures of docs/gallery.md and of the tutorials, each by the code that stands above it: `make pictures`."""
+"""The pictures of docs/gallery.md and of the tutorials, each by the code below or above it: `make pictures`."""
 
 from __future__ import annotations
 
@@ -19,13 +19,16 @@ _STEP = re.compile(r"^```python\n(.*?)^```|^!\[[^\]]*\]\(([^)]+)\)$", re.DOTALL 
 
 
 def charts(page: Path = GALLERY) -> Iterator[tuple[str, Any]]:
-    """Each picture of the page by its name, with the `chart` that the code above it made."""
+    """Each picture of the page by its name, with its `chart`: the gallery has the code below the picture, a tutorial above it."""
     names: dict[str, Any] = {}
+    waiting = None
     for code, picture in _STEP.findall(page.read_text("utf-8")):
         if code:
             exec(code, names)
-        else:
-            yield picture, names.pop("chart")
+        waiting = picture or waiting
+        if waiting and "chart" in names:
+            yield waiting, names.pop("chart")
+            waiting = None
 
 
 def main() -> None:
