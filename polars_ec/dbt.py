@@ -1,4 +1,4 @@
-"""The plugin of dbt-duckdb that gives models and tests the macros: `plugins: [{module: polars_ec.dbt}]` in the profile."""
+"""A plugin of dbt-duckdb that provides the macros to models and tests: `plugins: [{module: polars_ec.dbt}]` in the profile."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 class Plugin(BasePlugin):
-    """Registers the macros of polars_ec on the connection of dbt, of which the connections of all threads are copies.
+    """Registers the macros of polars_ec on the connection of dbt, which is copied for all threads.
 
-    They are in the schema `ec` of the database of the profile, which keeps them; if that is read-only, in a temporary database.
+    They are in the schema `ec` of the database of the profile, which keeps them. If that is read-only, they are in a temporary database.
     """
 
     def configure_connection(self, conn: duckdb.DuckDBPyConnection) -> None:

@@ -1,4 +1,4 @@
-"""Errors of polars_ec that are not plain ValueError or TypeError, and its warnings."""
+"""Exceptions of polars_ec beyond ValueError and TypeError, and its warnings."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ import warnings
 
 
 class InvalidDataError(ValueError):
-    """Rows of a prediction log break the data rules; the message counts each kind and shows the first of them."""
+    """Invalid rows in a prediction log; the message counts each kind and shows the first of them."""
 
 
 class SketchError(ValueError):
-    """A sketch that cannot be read, added to another, or asked for what it does not hold; the message says why."""
+    """A sketch that cannot be read, merged, or evaluated as requested; the message says why."""
 
 
 def warn(text: str) -> None:
-    """Warn at the line that called the package, however many functions of the package lie between."""
+    """Warn at the line that called the package, however many internal calls lie between."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).split(".")[0] == "polars_ec":
         frame, level = frame.f_back, level + 1

@@ -1,4 +1,4 @@
-"""NumPy, which is loaded when it is first used, and the arrays that it makes."""
+"""NumPy, loaded on first use, and aliases of array types."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def floats(column: pl.Series) -> Floats:
 
 
 def quiet(function: Callable[P, R]) -> Callable[P, R]:
-    """The function without NumPy's warnings of what is infinite or no number."""
+    """Wrap a function to suppress NumPy's warnings about infinities and NaN."""
 
     @wraps(function)
     def quietly(*args: P.args, **kwargs: P.kwargs) -> R:

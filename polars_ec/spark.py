@@ -1,4 +1,4 @@
-"""The sketch of a Spark DataFrame: `ec.spark.sketch(frame, score, label)`. Spark makes the pass over the log."""
+"""Sketches of Spark DataFrames: `ec.spark.sketch(frame, score, label)`. Spark makes the pass over the log."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _TEXTS = ("string", "char", "varchar")
 # Their text is the same in every session; that of a timestamp goes by the session's time zone, that of a float by its digits.
 _CLUSTERS = (*_INTEGERS, *_TEXTS, "boolean", "date", "timestamp_ntz", "void")
 _LONGS = range(-(2**63), 2**63)
-# What stands for the log until Spark names it; no other name in the query holds it.
+# A placeholder for the log until Spark names it; no other name in the query contains it.
 _LOG = "log_of_spark"
 
 
@@ -63,64 +63,59 @@ def sketch(
     threshold: float | None = None,
     prior: Prior = None,
 ) -> Sketch:
-    """The log in a Spark DataFrame reduced to cells, by one pass that Spark makes: what `polars_ec.sketch` makes of its rows.
+    """Build a sketch of a Spark DataFrame in one pass that Spark makes; the result is that of `polars_ec.sketch`.
 
-    Spark runs the query of `sketch_query`, and only its result, some thousand rows a group, comes to the driver. It works by classic
-    sessions and by Spark Connect. Columns are names, taken as they are (dots, spaces and backticks need no quotes), or Columns of PySpark.
+    Spark runs the query of `sketch_query`, and only its result, some thousand rows per group, comes to the driver. Classic sessions and Spark
+    Connect both work. Columns are PySpark Columns or names, which are taken literally (dots, spaces and backticks need no quotes).
 
     Parameters
     ----------
     frame
-        The log, a DataFrame of PySpark 4 or later.
+        The log: a DataFrame of PySpark 4 or later.
     score
-        One number a row, of two classes. Several (models) are sketched in the same pass, and add a group column `score` with
-        their names.
+        One number per row, for two classes. Several (models) share the pass, and add a group column `score` with their names.
     label
         Boolean, or integers 0 and 1, unless `pos_label` or `classes` is given.
     by
-        Group columns: one or a sequence; a Column is called by its alias. Timestamps come in UTC: for the days of the
-        session's time zone take dates, `F.to_date("ts").alias("day")`.
+        Group columns: one or a sequence. A Column is named by its alias. Timestamps come in UTC. For days in the session's time zone use
+        dates, `F.to_date("ts").alias("day")`.
     resolution
-        Bins per nat of log-odds (to the factor e of |score| for raw scores): a whole number from 1 to 4096.
+        Bins per nat of log-odds (for raw scores, per factor e of |score|): a whole number from 1 to 4096.
     thresholds
-        Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, whose Bayes threshold is
-        meant. The one that the options describe is declared in any case.
+        Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, which stand for their Bayes
+        threshold. The operating point of the options is always included.
     score_type
-        What the scores are, one number a row, as for `polars_ec.sketch`. Default "posterior", of the positive class.
+        The kind of score, one number per row, as for `polars_ec.sketch`. Default "posterior", of the positive class.
     weight
-        Weights, finite and not negative: a row of weight w counts as w rows. Default None: 1 each.
+        Weights, finite and not negative. A row of weight w counts as w rows. Default None: 1 each.
     pos_label
-        The label's value that is the positive class; every other value is the negative class.
+        The label value of the positive class; all other values are the negative class.
     classes
-        The label's two values, the negative class first; a value that is not listed is wrong.
+        The two label values, the negative class first; any other value is invalid.
     cluster, buckets
-        The key of what correlated rows share, such as the user or the day, for intervals, and how many buckets, from 5 to 1000, its MD5 in
-        Spark deals them out to. A row without a key is a cluster of its own. A key is an integer, a string, a date, a Boolean or a
-        timestamp without time zone.
+        The cluster column, which groups correlated rows, such as the user or the day, for intervals. The number of buckets, from 5 to 1000,
+        to which Spark assigns clusters by MD5. A row with a null there is its own cluster. A cluster is an integer, a string, a date, a
+        Boolean or a timestamp without time zone.
     costs, cost_fn, cost_fp, threshold
-        The operating point of the sketch, as for `polars_ec.sketch`: 2 x 2 costs, or the costs of a miss and of a false alarm
-        (default 1); and the threshold, default the Bayes threshold of the costs.
+        The operating point of the sketch, as for `polars_ec.sketch`: 2 x 2 costs, or the costs of a miss and of a false alarm (default 1),
+        and the threshold. Default: the Bayes threshold of the costs.
     prior
-        The class prior at which LLRs decide: the positive class's, one per class, or "uniform". Only for score_type="llr".
+        The class prior at which LLRs decide: that of the positive class, one per class, or "uniform". Only for score_type="llr".
 
     Returns
     -------
-    A `Sketch`, which adds up with sketches of any other home that were asked for the same. With clusters only with those of Spark: other
-    homes deal clusters out by another hash.
+    A `Sketch`. It can be merged with sketches from other engines that have the same options. With clusters it can only be merged with
+    sketches from Spark, because other engines use another hash.
 
     Raises
     ------
     TypeError
-        A frame that is not of Spark; a score or weight that is not a number, such as a vector; a label, or a cluster, of another type.
+        A frame that is not a Spark DataFrame; a score or weight that is not a number, such as a vector; a label or a cluster of another type.
     ValueError
-        A DataFrame that is a stream; a column that is not there; two group columns of one name, or one with the name of a column of a sketch; a resolution,
-        threshold, cost or prior that is none.
+        A streaming DataFrame; an unknown column; two group columns with the same name, or one with the name of a sketch column; an invalid
+        resolution, threshold, cost or prior.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
-
-    References
-    ----------
-    Ferrer, "The expected cost", section 2.1, for what decisions are functions of.
 
     Examples
     --------
@@ -171,7 +166,7 @@ def sketch(
 
 
 def _check_frame(frame: Any) -> None:
-    """TypeError for what is not a DataFrame of PySpark, which is not imported, for who has one has it; ValueError for one without an end."""
+    """Raise TypeError for a frame that is not a PySpark DataFrame (without importing PySpark), and ValueError for a streaming one."""
     if is_instance(frame, "pyspark.sql", "DataFrame"):
         if frame.isStreaming:
             raise ValueError(
@@ -188,7 +183,7 @@ def _check_frame(frame: Any) -> None:
 
 @dataclass(frozen=True)
 class _SparkLog:
-    """The columns that were asked for, under names that need no quotes, with the types and the names that Spark has for them."""
+    """The requested columns under names that need no quotes, with their Spark types and names."""
 
     frame: Any
     models: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""Aliases of the types in public signatures; they import nothing of the package."""
+"""Aliases of the types in public signatures, without imports from the package."""
 
 from __future__ import annotations
 

@@ -528,7 +528,7 @@ CREATE OR REPLACE MACRO ec.bayes_decision(score DOUBLE, costs := NULL, cost_fn :
              THEN CAST(ec._decide_vector(_v, _m, _c, prior, score_type) AS INTEGER) END,
              ec._likely_list(score, score_type, prior), ec._vector_costs(costs, cost_fn, cost_fp),
              ec._choices(ec._vector_costs(costs, cost_fn, cost_fp)), ec._priors(prior)) END;
-COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by threshold if one is given, else the one of least expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 where score > threshold, strictly; of a posterior the threshold is cost_fp / (cost_fp + cost_fn), unless one is given.';
+COMMENT ON MACRO ec.bayes_decision IS 'Index of the decision for each row: by the threshold if one is given, else the one with the lowest expected cost. argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 if score > threshold, strictly. For a posterior the default threshold is cost_fp / (cost_fp + cost_fn).';
 
 CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior') AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) AND ec._prior_ok(prior) AND NOT ec._no_threshold(threshold, score_type)
@@ -554,7 +554,7 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs := NULL, cost_fn 
                                    ELSE ec._error_cost(cost_fn, cost_fp, ec._class(label),
                                                        ec._positive(_s, NULL, cost_fn, cost_fp, prior, threshold, score_type)) END END,
                      ec._likely(ec._boolean_decision(score, score_type), score_type, prior), ec._choices(ec._given_costs(costs))) END;
-COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the empirical priors.';
+COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. The mean over rows is the `expected_cost` at the empirical priors.';
 
 -- A score, and log-odds for an LLR: NaN where the prior contradicts it, an infinite one a prior of 0.
 CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
@@ -580,7 +580,7 @@ CREATE OR REPLACE MACRO ec.row_log_loss(score DOUBLE, label, score_type := 'post
     ec._row_log_loss(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
     ec._row_log_loss_vector(score, label, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.row_log_loss IS 'Negative natural logarithm of each row''s posterior of its true class. Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.';
+COMMENT ON MACRO ec.row_log_loss IS 'Log loss of each row: the negative natural logarithm of the posterior of its true class. Lower is better; in [0, inf] nats. -ln q_i for class i. The mean over rows is the `cross_entropy` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_brier(score, label, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
@@ -598,7 +598,7 @@ CREATE OR REPLACE MACRO ec.row_brier(score DOUBLE, label, score_type := 'posteri
     ec._row_brier(score, label, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL) AS
     ec._row_brier_vector(score, label, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.row_brier IS 'Mean over the classes of each row''s squared error of the posteriors. Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical priors.';
+COMMENT ON MACRO ec.row_brier IS 'Brier loss of each row: the mean over classes of the squared error of its posteriors. Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. The mean over rows is the `brier` at the empirical priors.';
 
 CREATE OR REPLACE MACRO ec._row_posterior(score, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
@@ -615,7 +615,7 @@ CREATE OR REPLACE MACRO ec.posterior(score DOUBLE, score_type := 'posterior', pr
     ec._row_posterior(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
     ec._row_posterior_vector(score, CAST(score_type AS VARCHAR), prior);
-COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: of the positive class, or of every class for a vector. In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x; those of an LLR are the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus ln P.';
+COMMENT ON MACRO ec.posterior IS 'Posterior of each row''s score: for the positive class, or for every class with vector scores. In [0, 1]. Binary: 1/(1 + e^-x) for log-odds x; an LLR has log-odds of the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods plus ln P.';
 
 CREATE OR REPLACE MACRO ec._row_log_odds(score, score_type, prior) AS
     CASE WHEN ec._holds_posterior(score_type) THEN
@@ -627,7 +627,7 @@ CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', pri
     ec._row_log_odds(score, CAST(score_type AS VARCHAR), prior),
 (score DOUBLE[], score_type := 'posterior', prior := NULL) AS
     ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
-COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary score. In [-inf, inf], natural logarithm. Of a posterior ln q_1 - ln(1 - q_1), of an LLR the LLR plus ln(P_1/P_0).';
+COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary score. In [-inf, inf], natural logarithm. For a posterior ln q_1 - ln(1 - q_1), for an LLR the LLR plus ln(P_1/P_0).';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
     ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
@@ -642,7 +642,7 @@ CREATE OR REPLACE MACRO ec.llr(score DOUBLE, prior, score_type := 'posterior') A
     ec._row_llr(score, prior, score_type),
 (score DOUBLE[], prior, score_type := 'posterior') AS
     ec._row_llr(ec._pair(score, score_type), prior, ec._pair_type(score_type));
-COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio of each row''s binary score: its log-odds without the prior that they were made with. In [-inf, inf], natural logarithm. ln(q_1/q_0) - ln(P_1/P_0).';
+COMMENT ON MACRO ec.llr IS 'Log-likelihood ratio of each row''s binary score: its log-odds minus those of its own prior. In [-inf, inf], natural logarithm. ln(q_1/q_0) - ln(P_1/P_0).';
 
 CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * factor1 + (1 - q) * factor0);
 CREATE OR REPLACE MACRO ec._pair_log_odds(pair) AS ln(pair[2]) - ln(pair[1]);
@@ -1270,7 +1270,7 @@ CREATE OR REPLACE MACRO ec.nec(score DOUBLE, label, costs := NULL, cost_fn := 1,
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._normalized(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'cost')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._nec(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.nec IS 'Expected cost normalised by that of the best naive system, which always takes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. With the least cost of each row subtracted (`costs.normalized()` does) what counts is only what decisions cost more than the best one for the class: they stay, and 0 is perfect again.';
+COMMENT ON MACRO ec.nec IS 'Expected cost normalised by the cost of the naive system, which ignores the score and always makes the cheapest decision. Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than ignoring the score. NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. If even right decisions cost something, a perfect system is above 0. To count only the cost beyond the best decision for each class, pass `costs.normalized()`, which subtracts the minimum of each row. Then decisions stay the same, and 0 is perfect again.';
 CREATE OR REPLACE MACRO ec._error_rate(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r10(_c)) + ec._term(_c['p0'], ec._r01(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1283,7 +1283,7 @@ CREATE OR REPLACE MACRO ec.error_rate(score DOUBLE, label, costs := NULL, cost_f
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.error_rate IS 'Share of rows whose decision is not their class; abstaining counts as an error. Lower is better; in [0, 1]. sum_i P_i (1 - R_ii), the expected cost of 0-1 costs. The costs or the threshold given say which decisions are taken, not what they cost.';
+COMMENT ON MACRO ec.error_rate IS 'Share of rows whose decision is not their class; abstaining counts as an error. Lower is better; in [0, 1]. sum_i P_i (1 - R_ii), the expected cost at 0-1 costs. The costs or the threshold passed determine only the decisions.';
 CREATE OR REPLACE MACRO ec._accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r00(_c)))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1309,7 +1309,7 @@ CREATE OR REPLACE MACRO ec.balanced_error_rate(score DOUBLE, label, costs := NUL
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'error')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_error_rate(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.balanced_error_rate IS 'Mean over classes of the share of the class that is decided wrongly; priors do not move it. Lower is better; in [0, 1]. (1/K) sum_i (1 - R_ii).';
+COMMENT ON MACRO ec.balanced_error_rate IS 'Mean over classes of the share of the class with wrong decisions; it does not depend on priors. Lower is better; in [0, 1]. (1/K) sum_i (1 - R_ii).';
 CREATE OR REPLACE MACRO ec._balanced_accuracy(score, label, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, (ec._r11(_c) + ec._r00(_c)) / 2))[1],
 (score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -1322,7 +1322,7 @@ CREATE OR REPLACE MACRO ec.balanced_accuracy(score DOUBLE, label, costs := NULL,
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN ec._balanced(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight, 'hit')) END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._balanced_accuracy(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.balanced_accuracy IS 'Mean over classes of the share of the class that is decided rightly; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_i R_ii.';
+COMMENT ON MACRO ec.balanced_accuracy IS 'Mean over classes of the share of the class with right decisions; it does not depend on priors. Higher is better; in [0, 1]. (1/K) sum_i R_ii.';
 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
 CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
@@ -1339,7 +1339,7 @@ CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, 
 (score BOOLEAN, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._dcf_ok(score_type) AND ec._has_prior(prior, prior) AND ec._binary_costs_ok(cost_fn, cost_fp)
          THEN ec._nec(ec._boolean_decision(score, score_type), label, NULL, cost_fn, cost_fp, prior, threshold, score_type, weight) END;
-COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.';
+COMMENT ON MACRO ec.dcf IS 'Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs. Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), the NEC at the costs C_fn and C_fp. Rows are decided positive if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0).';
 
 -- In units of the larger cost: neither products nor the sum overflow.
 CREATE OR REPLACE MACRO ec._cost_is(cost, name) AS
@@ -1372,7 +1372,7 @@ CREATE OR REPLACE MACRO ec.recall(score DOUBLE, label, costs := NULL, cost_fn :=
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
-COMMENT ON MACRO ec.recall IS 'Share of the positive class that is decided positive (sensitivity); priors do not move it. Higher is better; in [0, 1]. R_11 = TP / N_1.';
+COMMENT ON MACRO ec.recall IS 'Share of the positive class that is decided positive (sensitivity); it does not depend on priors. Higher is better; in [0, 1]. R_11 = TP / N_1.';
 CREATE OR REPLACE MACRO ec._value_of_specificity(c) AS
     ec._with_prior(c, ec._r00(c));
 CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1381,7 +1381,7 @@ CREATE OR REPLACE MACRO ec.specificity(score DOUBLE, label, costs := NULL, cost_
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
-COMMENT ON MACRO ec.specificity IS 'Share of the negative class that is decided negative; priors do not move it. Higher is better; in [0, 1]. R_00 = TN / N_0.';
+COMMENT ON MACRO ec.specificity IS 'Share of the negative class that is decided negative; it does not depend on priors. Higher is better; in [0, 1]. R_00 = TN / N_0.';
 CREATE OR REPLACE MACRO ec._value_of_fpr(c) AS
     ec._with_prior(c, ec._r01(c));
 CREATE OR REPLACE MACRO ec.fpr(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1417,7 +1417,7 @@ CREATE OR REPLACE MACRO ec.fbeta(score DOUBLE, label, beta := 1, costs := NULL, 
 (score BOOLEAN, label, beta := 1, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._number_is(beta > 0 AND beta < CAST('inf' AS DOUBLE), beta, 'beta must be a finite number above 0')
          THEN list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, ec._odds_share(beta), ec._odds_share(1 / CAST(beta AS DOUBLE))))[1] END;
-COMMENT ON MACRO ec.fbeta IS 'F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
+COMMENT ON MACRO ec.fbeta IS 'F score, in which recall counts beta times as much as precision; with `prior`, calibrated. Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).';
 CREATE OR REPLACE MACRO ec._value_of_f1(c) AS
     ec._fbeta(c, 0.5e0, 0.5e0);
 CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1426,7 +1426,7 @@ CREATE OR REPLACE MACRO ec.f1(score DOUBLE, label, costs := NULL, cost_fn := 1, 
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, 0.5e0, 0.5e0))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._fbeta(_c, 0.5e0, 0.5e0))[1];
-COMMENT ON MACRO ec.f1 IS 'Harmonic mean of precision and recall; with `prior`, the calibrated one. Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).';
+COMMENT ON MACRO ec.f1 IS 'Harmonic mean of precision and recall; with `prior`, calibrated. Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).';
 -- R11 - R01 is R00 - R10: the smaller ones of the rates have the digits of the difference.
 CREATE OR REPLACE MACRO ec._rate_difference(c) AS
     CASE WHEN ec._r11(c) > 0.5 THEN ec._r00(c) - ec._r10(c) ELSE ec._r11(c) - ec._r01(c) END;
@@ -1438,7 +1438,7 @@ CREATE OR REPLACE MACRO ec.informedness(score DOUBLE, label, costs := NULL, cost
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._rate_difference(_c)))[1];
-COMMENT ON MACRO ec.informedness IS 'How much more often positives than negatives are decided positive (Youden''s J); priors do not move it. Higher is better; in [-1, 1], 0 is chance. R_11 - R_01: recall plus specificity less 1, or 1 - 2 balanced_error_rate.';
+COMMENT ON MACRO ec.informedness IS 'True-positive rate minus false-positive rate (Youden''s J); it does not depend on priors. Higher is better; in [-1, 1]: 0 is uninformative. R_11 - R_01: recall plus specificity minus 1, or 1 - 2 balanced_error_rate.';
 -- Zero over zero is NULL, anything else over zero is inf.
 CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
     CASE WHEN y > 0 THEN x / y WHEN y = 0 AND x > 0 THEN CAST('inf' AS DOUBLE) END;
@@ -1450,7 +1450,7 @@ CREATE OR REPLACE MACRO ec.lr_plus(score DOUBLE, label, costs := NULL, cost_fn :
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
-COMMENT ON MACRO ec.lr_plus IS 'Likelihood ratio of a positive decision; priors do not move it. Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.';
+COMMENT ON MACRO ec.lr_plus IS 'Likelihood ratio of a positive decision; it does not depend on priors. Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.';
 CREATE OR REPLACE MACRO ec._value_of_lr_minus(c) AS
     ec._with_prior(c, ec._ratio_or_inf(ec._r10(c), ec._r00(c)));
 CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1459,7 +1459,7 @@ CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn 
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
-COMMENT ON MACRO ec.lr_minus IS 'Likelihood ratio of a negative decision; priors do not move it. Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.';
+COMMENT ON MACRO ec.lr_minus IS 'Likelihood ratio of a negative decision; it does not depend on priors. Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.';
 CREATE OR REPLACE MACRO ec._value_of_precision_gain(c) AS
     CASE WHEN c['p1'] > 0 AND c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(c), ec._r11(c)) END;
 CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1468,7 +1468,7 @@ CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, co
     list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
-COMMENT ON MACRO ec.precision_gain IS 'Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
+COMMENT ON MACRO ec.precision_gain IS 'Precision rescaled so that deciding every case positive is 0 and perfection is 1; it does not depend on priors. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
 CREATE OR REPLACE MACRO ec._value_of_recall_gain(c) AS
     CASE WHEN c['p0'] > 0 AND c['n0'] > 0 AND (c['p1'] > 0 OR ec._r11(c) > 0)
         THEN 1 - c['p1'] / c['p0'] * ec._ratio_or_inf(ec._r10(c), ec._r11(c)) END;
@@ -1481,7 +1481,7 @@ CREATE OR REPLACE MACRO ec.recall_gain(score DOUBLE, label, costs := NULL, cost_
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
         THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];
-COMMENT ON MACRO ec.recall_gain IS 'Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.';
+COMMENT ON MACRO ec.recall_gain IS 'Recall rescaled so that a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated. Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.';
 CREATE OR REPLACE MACRO ec._net_benefit(cells, p_t) AS
     list_transform(cells, lambda _c: ec._term(_c['p1'], ec._r11(_c)) - p_t / (1 - p_t) * ec._term(_c['p0'], ec._r01(_c)))[1];
 
@@ -1497,7 +1497,7 @@ CREATE OR REPLACE MACRO ec.net_benefit(score DOUBLE, label, p_t, prior := NULL, 
                                  ec._pair_type(score_type), weight) END,
 (score BOOLEAN, label, p_t, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._p_t_ok(p_t) THEN ec._net_benefit_at(ec._boolean_decision(score, score_type), label, CAST(p_t AS DOUBLE), prior, threshold, score_type, weight) END;
-COMMENT ON MACRO ec.net_benefit IS 'Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row. Higher is better; at most the positive class''s prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
+COMMENT ON MACRO ec.net_benefit IS 'Net benefit per row of deciding positive above the posterior p_t: hits minus weighted false alarms. Higher is better; at most the prior of the positive class. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost at costs 1 (miss) and p_t/(1 - p_t) (false alarm).';
 -- polars_ec for DuckDB, file 4 of 12: each class against the rest, averages over classes, shares of decisions. Load after decisions.
 -- A formula is of `table`, which holds counts {n}, K x M, class priors {p} and the number {m} of decisions of a group; it is NULL where one of its rows is wrong,
 -- none is usable, or the prior is none. `make sql` makes the overloads.
@@ -1562,21 +1562,21 @@ CREATE OR REPLACE MACRO ec.class_precision(score DOUBLE, label, costs := NULL, c
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._precisions(_t))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._precisions(_t))[1];
-COMMENT ON MACRO ec.class_precision IS 'Precision of each class against the rest: the share of the decisions for it that are right. Higher is better; each in [0, 1]. P_k R_kk / sum_i P_i R_ik for class k; another decision, abstaining say, is for no class.';
+COMMENT ON MACRO ec.class_precision IS 'One-vs-rest precision of each class: the share of the decisions for it that are right. Higher is better; each in [0, 1]. P_k R_kk / sum_i P_i R_ik for class k. Other decisions, such as to abstain, are for no class.';
 CREATE OR REPLACE MACRO ec.class_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._recalls(_t))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._recalls(_t))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._recalls(_t))[1];
-COMMENT ON MACRO ec.class_recall IS 'Recall of each class: the share of the class that is decided so; priors do not move it. Higher is better; each in [0, 1]. R_kk = N_kk / N_k for class k.';
+COMMENT ON MACRO ec.class_recall IS 'Recall of each class: the share of its rows that are decided for it; it does not depend on priors. Higher is better; each in [0, 1]. R_kk = N_kk / N_k for class k.';
 CREATE OR REPLACE MACRO ec.class_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._f1s(_t))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._f1s(_t))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._f1s(_t))[1];
-COMMENT ON MACRO ec.class_f1 IS 'F1 of each class against the rest. Higher is better; each in [0, 1]. 2 P_k R_kk / (P_k + sum_i P_i R_ik) for class k.';
+COMMENT ON MACRO ec.class_f1 IS 'One-vs-rest F1 of each class. Higher is better; each in [0, 1]. 2 P_k R_kk / (P_k + sum_i P_i R_ik) for class k.';
 CREATE OR REPLACE MACRO ec.class_nec(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform(ec._detectors(_t), lambda _d:
         ec._ratio(_d['m'] + _d['a'], least(_d['h'] + _d['m'], _d['a'] + _d['r']))))[1],
@@ -1586,7 +1586,7 @@ CREATE OR REPLACE MACRO ec.class_nec(score DOUBLE, label, costs := NULL, cost_fn
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform(ec._detectors(_t), lambda _d:
         ec._ratio(_d['m'] + _d['a'], least(_d['h'] + _d['m'], _d['a'] + _d['r']))))[1];
-COMMENT ON MACRO ec.class_nec IS 'NEC of each class against the rest, where a miss and a false alarm cost the same. Lower is better; each in [0, inf): 1 is naive. (P_k (1 - R_kk) + sum_i P_i R_ik over i != k) / min(P_k, 1 - P_k) for class k. The costs or the threshold given say which decisions are taken, not what they cost.';
+COMMENT ON MACRO ec.class_nec IS 'One-vs-rest NEC of each class, with equal costs of a miss and a false alarm. Lower is better; each in [0, inf): 1 is naive. (P_k (1 - R_kk) + sum_i P_i R_ik over i != k) / min(P_k, 1 - P_k) for class k. The costs or the threshold passed determine only the decisions.';
 
 -- Averages over classes -------------------------------------------------------------------------------------------------
 
@@ -1596,21 +1596,21 @@ CREATE OR REPLACE MACRO ec.macro_precision(score DOUBLE, label, costs := NULL, c
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._precisions(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._precisions(_t)))[1];
-COMMENT ON MACRO ec.macro_precision IS 'Mean over classes of the precision of the class against the rest. Higher is better; in [0, 1]. (1/K) sum_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik.';
+COMMENT ON MACRO ec.macro_precision IS 'Mean over classes of the one-vs-rest precision. Higher is better; in [0, 1]. (1/K) sum_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik. It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 CREATE OR REPLACE MACRO ec.macro_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._recalls(_t)))[1];
-COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it. Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the costs 1/(K P_i) of an error in class i (`CostMatrix.balanced`).';
+COMMENT ON MACRO ec.macro_recall IS 'Mean over classes of the recall, which equals `balanced_accuracy`; it does not depend on priors. Higher is better; in [0, 1]. (1/K) sum_k R_kk. Unlike other averages over classes it is one minus an expected cost, with costs 1/(K P_i) for an error in class i (`CostMatrix.balanced`).';
 CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1];
-COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the F1 of the class against the rest; `f1_of_averages` is the other F that is called macro. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).';
+COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the one-vs-rest F1; `f1_of_averages` is another metric that some call macro F1. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik). It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 -- Without hits it is 0/0.
 CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
 CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1619,7 +1619,7 @@ CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, co
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1];
-COMMENT ON MACRO ec.f1_of_averages IS 'Harmonic mean of macro precision and macro recall; `macro_f1` is the mean of the F1 of the classes. Higher is better; in [0, 1]. 2 p r / (p + r), with p = (1/K) sum_k P_k R_kk / sum_i P_i R_ik and r = (1/K) sum_k R_kk. Both are called macro F1 by some: scikit-learn''s is `macro_f1`, and this one is never below it.';
+COMMENT ON MACRO ec.f1_of_averages IS 'Harmonic mean of macro precision and macro recall; `macro_f1` is the mean of the F1 of the classes. Higher is better; in [0, 1]. 2 p r / (p + r), with p = (1/K) sum_k P_k R_kk / sum_i P_i R_ik and r = (1/K) sum_k R_kk. Both metrics are called macro F1 in the literature. scikit-learn has `macro_f1`, which is never above this one. It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 CREATE OR REPLACE MACRO ec.micro_precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
         ec._ratio(ec._pool(_d, 'h'), ec._pool(_d, 'h') + ec._pool(_d, 'a')))[1])[1],
@@ -1629,14 +1629,14 @@ CREATE OR REPLACE MACRO ec.micro_precision(score DOUBLE, label, costs := NULL, c
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
         ec._ratio(ec._pool(_d, 'h'), ec._pool(_d, 'h') + ec._pool(_d, 'a')))[1])[1];
-COMMENT ON MACRO ec.micro_precision IS 'Share of the decisions for any class that are right. Higher is better; in [0, 1]. sum_k P_k R_kk / sum_k sum_i P_i R_ik. Where every decision is for a class it is `accuracy`; where some abstain, it is the accuracy of the others.';
+COMMENT ON MACRO ec.micro_precision IS 'Share of the decisions for any class that are right. Higher is better; in [0, 1]. sum_k P_k R_kk / sum_k sum_i P_i R_ik. If every decision is for a class, it equals `accuracy`. If some decisions abstain, it is the accuracy of the others. It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 CREATE OR REPLACE MACRO ec.micro_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1];
-COMMENT ON MACRO ec.micro_recall IS 'Share of rows that are decided for their class, which is `accuracy`. Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost of 0-1 costs.';
+COMMENT ON MACRO ec.micro_recall IS 'Share of rows that are decided for their class, which equals `accuracy`. Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost at 0-1 costs.';
 CREATE OR REPLACE MACRO ec.micro_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
         ec._f_of(ec._pool(_d, 'h'), ec._pool(_d, 'm'), ec._pool(_d, 'a'), 0.5e0, 0.5e0))[1])[1],
@@ -1646,28 +1646,28 @@ CREATE OR REPLACE MACRO ec.micro_f1(score DOUBLE, label, costs := NULL, cost_fn 
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: list_transform([ec._detectors(_t)], lambda _d:
         ec._f_of(ec._pool(_d, 'h'), ec._pool(_d, 'm'), ec._pool(_d, 'a'), 0.5e0, 0.5e0))[1])[1];
-COMMENT ON MACRO ec.micro_f1 IS 'F1 of all classes'' hits, misses and false alarms together. Higher is better; in [0, 1]. 2 a / (1 + b), with a = sum_k P_k R_kk and b = sum_k sum_i P_i R_ik. Where every decision is for a class it is `accuracy`.';
+COMMENT ON MACRO ec.micro_f1 IS 'F1 from the hits, misses and false alarms of all classes together. Higher is better; in [0, 1]. 2 a / (1 + b), with a = sum_k P_k R_kk and b = sum_k sum_i P_i R_ik. If every decision is for a class, it equals `accuracy`. It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 CREATE OR REPLACE MACRO ec.weighted_precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._precisions(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._precisions(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._precisions(_t)))[1];
-COMMENT ON MACRO ec.weighted_precision IS 'Mean over classes, weighted by their priors, of the precision of the class against the rest. Higher is better; in [0, 1]. sum_k P_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik.';
+COMMENT ON MACRO ec.weighted_precision IS 'Mean over classes of the one-vs-rest precision, weighted by the priors. Higher is better; in [0, 1]. sum_k P_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik. It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 CREATE OR REPLACE MACRO ec.weighted_recall(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._recalls(_t)))[1];
-COMMENT ON MACRO ec.weighted_recall IS 'Mean over classes, weighted by their priors, of the share of the class that is decided so, which is `accuracy`. Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost of 0-1 costs.';
+COMMENT ON MACRO ec.weighted_recall IS 'Mean over classes of the recall, weighted by the priors, which equals `accuracy`. Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost at 0-1 costs.';
 CREATE OR REPLACE MACRO ec.weighted_f1(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._f1s(_t)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN list_transform(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._f1s(_t)))[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._expect(_t['p'], ec._f1s(_t)))[1];
-COMMENT ON MACRO ec.weighted_f1 IS 'Mean over classes, weighted by their priors, of the F1 of the class against the rest. Higher is better; in [0, 1]. sum_k P_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).';
+COMMENT ON MACRO ec.weighted_f1 IS 'Mean over classes of the one-vs-rest F1, weighted by the priors. Higher is better; in [0, 1]. sum_k P_k 2 P_k R_kk / (P_k + sum_i P_i R_ik). It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 
 -- Correlation of K classes and their decisions --------------------------------------------------------------------------
 
@@ -1698,7 +1698,7 @@ CREATE OR REPLACE MACRO ec.mcc(score DOUBLE, label, costs := NULL, cost_fn := 1,
         THEN CASE WHEN len(_t['p']) = 2 THEN ec._phi(ec._two_class_cells(_t)) ELSE ec._correlation(ec._detectors(_t)) END END)[1] END,
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._phi(_c))[1];
-COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient of class and decision; of K classes Gorodkin''s R_K. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are decided j. Of K classes sum_k P_k (R_kk - R_*k) / sqrt((1 - sum_k P_k^2) (1 - sum_k R_*k^2)), which for two is the same.';
+COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient between class and decision; for K classes Gorodkin''s R_K. Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), where R_*j is the share of all rows with decision j. For K classes sum_k P_k (R_kk - R_*k) / sqrt((1 - sum_k P_k^2) (1 - sum_k R_*k^2)), which agrees for K = 2.';
 
 -- Shares of decisions ---------------------------------------------------------------------------------------------------
 
@@ -1831,25 +1831,25 @@ CREATE OR REPLACE MACRO ec.cross_entropy(score DOUBLE, label, score_type := 'pos
     ec._mean_loss(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_loss(ec._log_losses_vector(score, label, prior, score_type, weight));
-COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy (CE): the expected negative natural logarithm of the true class''s posterior. Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.';
+COMMENT ON MACRO ec.cross_entropy IS 'Cross-entropy (CE, log loss): the expected negative natural logarithm of the posterior of the true class. Lower is better; in [0, inf] nats; inf if the true class of a row has posterior 0. sum_i P_i mean over class i of -ln q_i.';
 
 CREATE OR REPLACE MACRO ec.nce(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_entropy(ec._log_losses(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_over_entropy(ec._log_losses_vector(score, label, prior, score_type, weight));
-COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of always answering the prior. Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), CE being the `cross_entropy`.';
+COMMENT ON MACRO ec.nce IS 'Cross-entropy normalised by that of a system that always returns the prior. Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), with CE the `cross_entropy`.';
 
 CREATE OR REPLACE MACRO ec.brier(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_loss(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_loss(ec._briers_vector(score, label, prior, score_type, weight));
-COMMENT ON MACRO ec.brier IS 'Brier score (BS): the expected squared error of the posteriors, averaged over the K classes. Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is the squared error of q_1. Multiply by K for the convention that sums over the classes.';
+COMMENT ON MACRO ec.brier IS 'Brier score (BS): the expected squared error of the posteriors, averaged over the K classes. Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes this is the squared error of q_1. Multiply by K for the convention that sums over the classes.';
 
 CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._mean_over_spread(ec._briers(score, label, prior, score_type, weight)),
 (score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     ec._expected_over_spread(ec._briers_vector(score, label, prior, score_type, weight));
-COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of always answering the prior. Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), BS being the `brier`.';
+COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of a system that always returns the prior. Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), with BS the `brier`.';
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
@@ -1862,7 +1862,7 @@ CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_f
     CASE WHEN ec._not_decided(score_type) AND ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._expected(ec._means_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, NULL,
                                             score_type, weight, 'cost')) END;
-COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of the Bayes decisions that the posteriors imply: the expected proper scoring rule of a cost matrix. Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k. Divided by the naive cost it is `nec`.';
+COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of the Bayes decisions from the posteriors: the expected proper scoring rule of a cost matrix. Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k. Divided by the naive cost it is `nec`.';
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
@@ -1872,7 +1872,7 @@ CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', 
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
                               ec._sum_loss(0, score, label, ec._weighted(ec._softplus(score), weight))),
                    lambda _l: (_l['m1'] + _l['m0']) / (2 * ln(2e0)))[1];
-COMMENT ON MACRO ec.cllr IS 'Cost of log-likelihood ratios: cross-entropy at even priors, in bits. Lower is better; in [0, inf]: LLRs of 0 have 1. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.';
+COMMENT ON MACRO ec.cllr IS 'Cost of log-likelihood ratios (Cllr): their cross-entropy at a prior of 0.5, in bits. Lower is better; in [0, inf]: LLRs of 0 have 1. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of log2(1 + e^LLR)). It is the `nce` at prior 0.5.';
 
 -- epsr ----------------------------------------------------------------------------------------------------------------
 
@@ -2408,48 +2408,48 @@ CREATE OR REPLACE MACRO ec._ks_bounds(groups) AS
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._auc_of(_g['c']))[1];
-COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve: how often a positive scores above a negative, ties counting half. Higher is better; in [0, 1]: 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a negative; priors do not move it.';
+COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve: the probability that a positive scores above a negative, with ties counting half. Higher is better; in [0, 1]: 0.5 is random order. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a negative. It does not depend on priors.';
 CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                    lambda _g: ec._ap_of(_g['c'], _g['p1'], _g['p0']))[1];
-COMMENT ON MACRO ec.average_precision IS 'Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated. Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision of deciding positive from t on.';
+COMMENT ON MACRO ec.average_precision IS 'Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated. Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the increase in recall at t times the precision of deciding positive from t up.';
 CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                    lambda _g: ec._auprg_of(_g['c'], _g['p1'], _g['p0']))[1];
-COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `prior`, calibrated. Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain, from recall gain 0 (interpolated linearly in TP and FP) to 1.';
+COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `prior`, calibrated. Higher is better; at most 1, and 0 is as good as deciding every case positive. Trapezoids of precision gain over recall gain, from recall gain 0 (interpolated linearly in TP and FP) to 1.';
 CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, score_type := 'posterior', method := 'hull', weight := NULL) AS
     CASE CAST(method AS VARCHAR) WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
                 WHEN 'linear' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._linear_eer_of(_g['c']))[1]
                 ELSE ec._fail(format('method ''{}'' is neither hull nor linear', method)) END;
-COMMENT ON MACRO ec.eer IS 'Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent. Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the ROC curve or its convex hull.';
+COMMENT ON MACRO ec.eer IS 'Equal error rate: the error rate at the threshold where false-negative and false-positive rate are equal. Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the ROC curve or its convex hull.';
 CREATE OR REPLACE MACRO ec.min_expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN
         list_transform(ec._with_costs(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                                       ec._costs(costs, cost_fn, cost_fp)),
                        lambda _s: ec._least_cost(_s['g']['c'], _s['m'], _s['g']['p1'], _s['g']['p0']))[1] END;
-COMMENT ON MACRO ec.min_expected_cost IS 'Expected cost at the threshold that is best for these rows, in units of the costs. Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic: the threshold has seen the labels.';
+COMMENT ON MACRO ec.min_expected_cost IS 'Expected cost at the best threshold for these rows, in units of the costs. Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic, because the threshold is chosen with the labels.';
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, score_type := 'posterior', cost_fn := 1, cost_fp := 1, prior := NULL, weight := NULL) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN
         list_transform(ec._with_costs(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                                       ec._binary_costs(cost_fn, cost_fp)),
                        lambda _s: ec._least_dcf(_s['g']['c'], _s['m'], _s['g']['p1'], _s['g']['p0']))[1] END;
-COMMENT ON MACRO ec.min_dcf IS 'Detection cost at the threshold that is best for these rows, divided by that of the best naive system. Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being the costs. It is optimistic: the threshold has seen the labels.';
+COMMENT ON MACRO ec.min_dcf IS 'Detection cost at the best threshold for these rows, divided by that of the naive system. Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), with the costs C_fn and C_fp. It is optimistic, because the threshold is chosen with the labels.';
 CREATE OR REPLACE MACRO ec.specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._wanted(sensitivity, 'sensitivity') THEN
         list_transform(ec._ranked(score, label, NULL, score_type, weight),
                        lambda _g: ec._specificity_of(_g['c'], ec._enough(CAST(sensitivity AS DOUBLE), weight)))[1] END;
-COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold whose sensitivity is at least the stated one. Higher is better; in [0, 1]. 1 - FPR of deciding positive from t on, t being the highest score for which TPR >= sensitivity.';
+COMMENT ON MACRO ec.specificity_at_sensitivity IS 'Specificity at the highest threshold with at least the given sensitivity. Higher is better; in [0, 1]. 1 - FPR of deciding positive from t up, where t is the highest score with TPR >= sensitivity.';
 CREATE OR REPLACE MACRO ec.sensitivity_at_specificity(score DOUBLE, label, specificity := 0.95, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._wanted(specificity, 'specificity') THEN
         list_transform(ec._ranked(score, label, NULL, score_type, weight),
                        lambda _g: ec._sensitivity_of(_g['c'], ec._enough(CAST(specificity AS DOUBLE), weight)))[1] END;
-COMMENT ON MACRO ec.sensitivity_at_specificity IS 'Sensitivity at the lowest threshold whose specificity is at least the stated one. Higher is better; in [0, 1]. TPR of deciding positive from t on, t being the lowest score for which 1 - FPR >= specificity; 0 if there is none.';
+COMMENT ON MACRO ec.sensitivity_at_specificity IS 'Sensitivity at the lowest threshold with at least the given specificity. Higher is better; in [0, 1]. TPR of deciding positive from t up, where t is the lowest score with 1 - FPR >= specificity; 0 if there is none.';
 CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._ks_of(_g['c']))[1];
-COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the scores of the two classes. Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the positives and of the negatives that score above t.';
+COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the scores of the two classes. Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, the shares of the positives and of the negatives that score above t.';
 CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._cllr_of(ec._hull(_g['c'])))[1];
-COMMENT ON MACRO ec.min_cllr IS 'Cllr after the monotone calibration that is best for these rows (pool adjacent violators), in bits. Lower is better; in [0, 1]: 1 is chance. min over increasing functions f of the `cllr` of f(score): the part of it that no monotone calibration can remove.';
+COMMENT ON MACRO ec.min_cllr IS 'Cllr after the best monotone calibration for these rows (pool adjacent violators), in bits. Lower is better; in [0, 1]: 1 is uninformative. min over increasing functions f of the `cllr` of f(score): the part of the Cllr that no monotone calibration can remove.';
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 
@@ -2748,7 +2748,7 @@ CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'post
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(ec._pair(score, score_type), ec._calibrated_type(ec._pair_type(score_type)), NULL),
                ec._parameter(alpha), ec._parameter(beta));
-COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score: an affine function of its log-odds, as a posterior. In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite. Temperature scaling has beta = 0, and alpha is the inverse of the temperature.';
+COMMENT ON MACRO ec.affine IS 'Calibrated posterior of each row''s binary score, from an affine function of its log-odds. In [0, 1]. 1/(1 + e^-(alpha x + beta)) for log-odds x; with alpha = 0 it is 1/(1 + e^-beta), even if x is infinite. Temperature scaling has beta = 0 and the inverse of the temperature as alpha.';
 -- polars_ec for DuckDB, file 9 of 12: calibration errors by bins of the posterior, and divergence from reference posteriors.
 -- Load after scoring_rules.
 -- Bin b of B holds b/B < q <= (b + 1)/B, b = 0..B-1; q = 0 is in the first. There is a sum per bin, at most 32 of them,
@@ -3892,7 +3892,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '907ec8b6984802f539127a7f2bd6d2a792c44611bf7116ea82a47a255bf5d1fb', count(*),
+    SELECT concat_ws('-', '2e02c0b3ee1c7fa8ef1fa1227ad5db9c48e2c0c8b6a22d398212a5cf13ab825e', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -1,12 +1,18 @@
-"""The pages are plain English: sentences that can be read at once, and one word of the field for each thing."""
+"""Pages and public docstrings are plain English: short sentences, and one term of the field for each concept."""
 
 from __future__ import annotations
 
+import importlib
+import inspect
+import pkgutil
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+import polars_ec as ec
+from polars_ec.api import namespaces
 
 ROOT = Path(__file__).parent.parent
 PAGES = {
@@ -37,6 +43,22 @@ PHRASES = (
     "what cannot be",
     "whoever",
     "wrong rows",
+)
+# In docstrings.
+MORE_PHRASES = (
+    "alike",
+    "anew",
+    "beside rounding",
+    "by chance",
+    "confidence limits",
+    "dealt out",
+    "hangs on",
+    "limits are",
+    "limits of",
+    "the usual battery",
+    "told",
+    "what bins hide",
+    "wrong row",
 )
 # Where a point ends no sentence.
 _NO_END = re.compile(r"\b(e\.g|i\.e|vs|et al|Eq|Fig|Sec|No|cf)\.")
@@ -73,3 +95,60 @@ def test_sentences_are_short(page):
 def test_words_are_those_of_the_field(page):
     text = " ".join(prose(page).lower().split())
     assert not [phrase for phrase in PHRASES if phrase in text]
+
+
+def public_docstrings() -> dict[str, str]:
+    """Docstrings by name: exports, charts, Spark, the namespaces, public methods, and all public modules."""
+    objects = {name: getattr(ec, name) for name in ec.__all__}
+    objects |= {f"plot.{name}": it for name, it in inspect.getmembers(ec.plot, inspect.isfunction) if name[0] != "_"}
+    objects |= {f"spark.{name}": getattr(ec.spark, name) for name in ec.spark.__all__}
+    objects |= {name: it for name, it in inspect.getmembers(namespaces, inspect.isclass) if "Namespace" in name}
+    for name, it in list(objects.items()):
+        if inspect.isclass(it) and it.__module__.startswith("polars_ec"):
+            objects |= {f"{name}.{member}": value for member, value in inspect.getmembers(it) if member[0] != "_"}
+    for module in pkgutil.walk_packages(ec.__path__, "polars_ec."):
+        if not any(word.startswith("_") or word in ("dbt", "cli", "page") for word in module.name.split(".")):
+            objects[module.name] = importlib.import_module(module.name)
+    return {
+        name: inspect.getdoc(it) or ""
+        for name, it in objects.items()
+        if callable(it) or isinstance(it, property) or inspect.ismodule(it)
+    }
+
+
+DOCSTRINGS = public_docstrings()
+
+
+def docstring_sentences(text: str) -> Iterator[str]:
+    """The sentences of a docstring without references, examples, code and the heads of parameters."""
+    parts = re.split(r"^(\w+)\n-+$", f"Summary\n-------\n{text}", flags=re.MULTILINE)
+    for section, body in zip(parts[1::2], parts[2::2], strict=True):
+        if section in ("References", "Examples"):
+            continue
+        if section in ("Parameters", "Attributes", "Raises"):
+            body = re.sub(r"^\S.*$", "", body, flags=re.MULTILINE)
+        body = re.sub(r"`[^`]*`|\[\[[^`]*?\]\]", "CODE", re.sub(r"^ *(>>>|\.\.\.).*$", "", body, flags=re.MULTILINE))
+        body = re.sub(r"^\s*- ", "\n\n", body, flags=re.MULTILINE)
+        for paragraph in re.split(r"\n\s*\n", body):
+            joined = _NO_END.sub(r"\1", " ".join(paragraph.split()))
+            # Errors are a list, whose items are separated by semicolons.
+            yield from re.split(r"(?<=[.!?])\s+|; " if section == "Raises" else r"(?<=[.!?])\s+", joined)
+
+
+def test_docstrings_have_short_sentences() -> None:
+    # Symbols of formulas are no words.
+    long = {
+        (name, sentence)
+        for name, text in DOCSTRINGS.items()
+        for sentence in docstring_sentences(text)
+        if sum(bool(re.fullmatch(r"[\"(]*[A-Za-z][A-Za-z'’-]*[\",.:;)?]*", word)) for word in sentence.split())
+        > LONGEST
+    }
+    assert not long
+
+
+def test_docstrings_have_the_words_of_the_field() -> None:
+    texts = {name: " ".join(docstring_sentences(text)).lower() for name, text in DOCSTRINGS.items()}
+    assert not [
+        (name, phrase) for name, text in texts.items() for phrase in (*PHRASES, *MORE_PHRASES) if phrase in text
+    ]

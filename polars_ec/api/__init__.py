@@ -1,1 +1,1 @@
-"""The public functions on logs and sketches, and the namespaces `ec`."""
+"""Public functions on logs and sketches, and the namespaces `ec`."""

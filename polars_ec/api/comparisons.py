@@ -1,4 +1,4 @@
-"""Comparisons: the differences of models, or of groups, with their intervals and p-values, in one pass over the log."""
+"""Comparisons: differences between models or groups, with intervals and p-values, in one pass over the log."""
 
 from __future__ import annotations
 
@@ -43,65 +43,74 @@ def compare(
     min_rows: int | None = None,
     **options: Unpack[DecisionOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
-    """The differences of models on the same rows, or of groups, each with its interval and p-value, from one pass over the log.
+    """Compare models on the same rows, or groups, with an interval and a p-value for each difference, in one pass over the log.
 
     Parameters
     ----------
     frame
-        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
-        Several models that are not compared with each other are a pass each where it is not of Polars, and so of a reader that can be
-        read once an error.
+        The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame. A frame of another
+        library is read once per model if models are not compared with each other. A reader that can be read only once is then an error.
     score
-        Column name or expression; or several of them (models).
+        Column name or expression, or several (models).
     label
-        Column name or expression; or, where the models' scores came with labels of their own, a list of one for each model: rows in which
-        they differ are an error, for then these are not the same rows.
+        Column name or expression. If each model came with its own label column, pass a list with one per model. Labels that differ in any row
+        are an error, because the models were then not scored on the same rows.
     metrics
-        As for `report`: metrics of decisions, scoring rules and ranking metrics, but no counts, `ece` or metrics of each class. Default:
-        the usual battery.
+        As for `report`: decision metrics, scoring rules and ranking metrics, without counts, `ece` and per-class metrics. Default: the
+        default metrics of `report`.
     reference
-        What is compared with. Models: the name of one of several, default the first; each of the others is compared with it, row by
-        row. Groups, of each model: "rest", all other groups together; "total", all groups; "best", the group with the best value; or
-        one group, by the value of its column of `by`, or by a mapping from column to value: of two columns, `{"month": may}`
-        compares each group with the same one in May.
+        What to compare with. For models: the name of one of them, default the first. Each other model is compared with it row by row. For
+        groups, within each model: "rest" (all other groups together), "total" (all groups), "best" (the group with the best value), or one
+        group. Name a group by its value in the `by` column, or by a mapping from column to value. With two `by` columns, `{"month": may}`
+        compares each group with the same group in May.
     interval
         The level of the intervals, between 0 and 1.
     cluster
-        The key that correlated rows share, such as the user or the day, or a list of one for each model, which must be equal; a row
-        without one is a cluster of its own. Clusters may be in several groups. Default None: independent rows.
+        The cluster column, which groups correlated rows, such as the user or the day. A list with one per model is accepted if all are equal.
+        A row with a null there is its own cluster, and a cluster may have rows in several groups. Default None: independent rows.
     buckets
-        How many parts clusters are dealt out to, from 100 to 1000.
+        The number of hash buckets for the clusters, from 100 to 1000.
     min_rows
-        Groups with fewer rows than this are `small`, too. None is dropped.
+        Mark groups with fewer rows as `small` too. No group is dropped.
     prior
-        The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`.
+        The reference prior, as for `report`. Metrics that depend on it get a second row, `NAME_at_prior`.
 
     Returns
     -------
-    One row per group, model and metric, in this order, without those of the reference itself: the columns of `by`; `model`, `reference`,
-    `metric`; `value`, `value_reference`, `difference`, which is value - reference; `difference_ci_low`, `difference_ci_high`; `p_value`, of
-    no difference; `p_adjusted`, for as many groups as there are of a metric and model (Benjamini and Hochberg: of the differences that are
-    called real because it is below 0.05, at most a 20th are not); `small`, true where the group, or what it is compared with, has fewer than
-    10 rows of a class, or the group fewer than `min_rows`: limits mean little there; `n`, the rows used, and `n_missing`. A model is compared
-    with its reference on the rows that have the scores of both, whatever a third model lacks; `n` counts these. Values are those of `report` on these rows; limits and p-values are null where a class has no rows, for losses
-    one, or there are fewer than five clusters; of groups where the losses of one are all alike, for these say nothing of other rows; and
-    of models where all rows agree on the difference, but if their scores are the same in the whole log, which has limits of 0. Ranking metrics have their spread from 8 bins a nat: that of two models which
-    differ by less is taken for larger than it is. Those at the best threshold, or of the hull, such as `eer`, `ks` and
-    `min_dcf`, have it with the threshold, or the hull, where it is.
+    One row per group, model and metric, sorted in this order, without the rows of the reference itself. The columns:
 
-    With reference="best" limits and `p_adjusted` hold for all pairs of groups at once (Bonferroni). Limits are of the
-    distance to the best group in truth, which need not be the one of the best value: they end at 0, and where they hold it, the group may be the best.
-    The distance of the group furthest from it is the gap between best and worst.
+    - The columns of `by`, `model`, `reference` and `metric`.
+    - `value`, `value_reference` and `difference` (value - reference), with the bounds `difference_ci_low` and `difference_ci_high`.
+    - `p_value`, for the hypothesis of no difference, and `p_adjusted`, adjusted over the groups of a metric and model (Benjamini and
+      Hochberg). Among the differences with `p_adjusted` below 0.05, at most 5 % are expected to be false discoveries.
+    - `small`, true if the group or its reference has fewer than 10 rows in a class, or the group has fewer than `min_rows`. Intervals are
+      then unreliable.
+    - `n`, the rows used, and `n_missing`.
+
+    Each model is compared with the reference on the rows that have both scores, whatever a third model lacks; `n` counts these rows. Values
+    are those of `report` on these rows.
+
+    Bounds and p-values are null if a class has no rows (for losses, one row), or if there are fewer than five clusters. They are also null if
+    all losses of a compared group are equal, or if all rows agree on the difference between two models. Models with equal scores in the whole
+    log get bounds of 0.
+
+    The variance of ranking metrics is computed from bins of an eighth of a nat. It is overestimated for two models that differ by less than a
+    bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed.
+
+    With reference="best" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). The interval is for the
+    distance to the truly best group, which need not be the group with the best value. It ends at 0; a group whose interval contains 0 may be
+    the best. The group furthest from the best shows the gap between best and worst.
 
     Raises
     ------
     ValueError
-        One model and no reference; a `min_rows` that is not a whole number from 0; a reference that is not there; fewer than two groups; fewer than 100 buckets; labels or cluster
-        keys of models that differ, and a group that is not there, which only the rows tell.
+        One model without a `reference`, or an unknown one; fewer than two groups; fewer than 100 buckets; a `min_rows` that is not a whole
+        number from 0. While the log is read: labels or cluster columns that differ between models; an unknown group.
 
     References
     ----------
-    Benjamini and Hochberg, "Controlling the false discovery rate", 1995; Hsu, "Multiple comparisons", 1996, chapter 4, of the best.
+    Benjamini and Hochberg, "Controlling the false discovery rate", 1995; Hsu, "Multiple comparisons", 1996, chapter 4, for comparisons with
+    the best.
 
     Examples
     --------
@@ -202,7 +211,7 @@ def _models(
     if against.model is None or not (ranks or counts_prior):
         return with_priors, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
-    # Without the columns of priors, which are made anew.
+    # Without the columns of priors, which are recomputed.
     known = with_priors.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(
         *frame.collect_schema(), _LABEL
     )

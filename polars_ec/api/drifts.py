@@ -1,4 +1,4 @@
-"""Drift: where the change of a metric from one period to another comes from, with intervals, in one pass over the log."""
+"""Drift: the causes of a metric's change between two periods, with intervals, in one pass over the log."""
 
 from __future__ import annotations
 
@@ -39,74 +39,82 @@ def drift(
     min_rows: int | None = None,
     **options: Unpack[DecisionOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
-    """Where the change of each metric between two periods comes from, with intervals, from one pass over the log.
+    """Decompose the change of each metric between two periods, with intervals, in one pass over the log.
 
-    The change is taken apart into what the class shares add (`prior`), what rows of a class are like (`likelihood`: how they are decided
-    and what they lose), and, with `mix`, the shares of strata such as countries (`mix`). The parts add up to it: it is an account of the
-    change, as exact as its sums, and not a proof of causes.
+    The components are the class priors (`prior`), the behaviour within each class (`likelihood`: the decisions and losses of its rows), and
+    with `mix` the shares of strata such as countries (`mix`). The components add up to the change. They account for it exactly, but they do
+    not prove causes.
 
     Parameters
     ----------
     frame
-        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame.
-        Several models are a pass each where it is not of Polars, and so of a reader that can be read once an error.
+        The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame. A frame of another
+        library is read once per model. A reader that can be read only once is then an error.
     score
-        Column name or expression; or several of them (models).
+        Column name or expression, or several (models).
     period
         Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference
-        What each period is compared with: one of them, by its value, or "previous", the one before it in its group. Default: the
-        earliest period of the log.
+        The period to compare with: its value, or "previous" for the preceding period of the group. Default: the earliest period of the log.
     mix
-        Names and expressions of the strata within a group whose shares may move. Default: none, and no part `mix`.
+        Names or expressions of the strata within a group whose shares may change. Default: none, and no component `mix`.
     metrics
-        As for `compare`, without ranking metrics, which are not made of sums. Default: the usual battery.
+        As for `compare`, without ranking metrics, which are not functions of sums. Default: the default metrics of `report`.
     interval
         The level of the intervals, between 0 and 1.
     cluster
-        The key that correlated rows share, such as the user or the day; a row without one is a cluster of its own. Clusters may be in
-        several groups and periods. Default None: independent rows.
+        The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. A cluster
+        may have rows in several groups and periods. Default None: independent rows.
     buckets
-        How many parts clusters are dealt out to, from 100 to 1000.
+        The number of hash buckets for the clusters, from 100 to 1000.
     min_rows
-        Periods of a group with fewer rows than this are `small`, too.
+        Mark periods of a group with fewer rows as `small` too.
     prior
-        The reference prior, as for `report`: metrics that it moves have one more row, `NAME_at_prior`, of which class shares are
-        no part but through the mix.
+        The reference prior, as for `report`. Metrics that depend on it get a second row, `NAME_at_prior`. There the class priors contribute
+        only through the mix.
 
     Returns
     -------
-    One row per group, period, model and metric, in this order, without those of the reference itself: the columns of `by` and of the
-    period; `model`, `reference`, `metric`; `value`, `value_reference`, `difference` with its limits, `p_value` and `p_adjusted`, all as
-    `compare` has them against this reference; then of each part its value, such as `prior`, `prior_ci_low` and `prior_ci_high`, and
-    `prior_least` and `prior_most`, the range over the orders in which the parts may be taken; `small`, as for `compare`; `n` and
-    `n_reference`, the rows used, and `n_missing`. No rows where there is one period alone. Rows without a period are a period of their
-    own.
+    One row per group, period, model and metric, sorted in this order, without the rows of the reference itself. The columns:
 
-    What a stratum, or a class in it, has in one of the two periods alone is taken to be the same in the other. Parts are null where a
-    value is, and their limits where those of the difference are; and where strata do not tell: more rows of a class than the square
-    root of how many there are, or clusters, are in strata with fewer than five of them in one period and none in the other, with fewer
-    than 15 in the other and less than a sixth of the share of the class there, or in one cluster alone; or no stratum has the class in
-    both. Then take fewer and larger strata. Where a metric hardly hangs on a factor, limits of its part are wider than they need be, for
-    the part is a product of two small numbers.
+    - The columns of `by` and of the period, `model`, `reference` and `metric`.
+    - `value`, `value_reference`, `difference` with its bounds, `p_value` and `p_adjusted`, as in `compare`.
+    - For each component its value and bounds, such as `prior`, `prior_ci_low` and `prior_ci_high`, and the range over all orders of the
+      components, `prior_least` to `prior_most`.
+    - `small`, as in `compare`; `n` and `n_reference`, the rows used; `n_missing`.
+
+    The table is empty if there is only one period. Rows with a null period form their own period.
+
+    If a stratum, or a class within it, exists in only one of the two periods, its values are assumed equal in the other. Components are null
+    if the value is null, and their bounds if those of the difference are. Components are also null if the strata do not support them; use
+    fewer and larger strata then. This happens if no stratum has the class in both periods, or if sparse strata hold more than the square root
+    of the number of rows (or clusters) of a class. A stratum is sparse for a class in one of these cases:
+
+    - It has fewer than five rows or clusters of the class in one period and none in the other.
+    - It has fewer than 15 in one period, and a share of the class there of less than a sixth of that in the other.
+    - All its rows of the class are in one cluster.
+
+    If a metric hardly depends on a component, the bounds of that component are wider than necessary, because it is a product of two small
+    numbers.
 
     Raises
     ------
     ValueError
-        Several columns in `period`; a column of `mix` that is one of `by` or the period; names that the result has; ranking metrics,
-        counts, `ece` and metrics of each class; interval=None; fewer than 100 buckets. What only the rows tell: a
-        reference that is no period; "previous" where a period is called so; and a `prior` of the rows that differs between a period and
-        its reference.
+        Several columns in `period`; a column of `mix` that is also in `by` or the period; reserved column names; ranking metrics, counts,
+        `ece` and per-class metrics; interval=None; fewer than 100 buckets. While the log is read: an unknown reference period; "previous" if
+        a period has that name; a `prior` expression that differs between a period and its reference.
     TypeError
         Periods whose values have no order; a list for `label` or `cluster`.
 
     Notes
     -----
-    With the share of stratum m W_m, that of class i in it pi_mi, and the mean of what its rows have mu_mi, the value of a period is
-    g(sum_m W_m pi_mi mu_mi). A part is the mean over all orders of what the value moves by when this factor is taken from the period, and
-    no longer from the reference: the Shapley value. Of two factors that is what Kitagawa has; one order alone is Oaxaca and Blinder.
-    Limits are those of the sums of squared influences of rows, or of buckets of clusters, which may be in both periods; those within a class
-    of a stratum count n / (n - 1) times.
+    Let W_m be the share of stratum m, pi_mi the share of class i in it, and mu_mi the mean over the rows of that class. Then the value of a
+    period is g(sum_m W_m pi_mi mu_mi). Each component is a Shapley value. Replace one factor's reference value by its value in the period,
+    and average the change over all orders of replacement. With two factors this is Kitagawa's decomposition; one fixed order gives that of
+    Oaxaca and Blinder.
+
+    Intervals use sums of squared influences of rows, or of buckets of clusters, which may have rows in both periods. Influences within a
+    class of a stratum are scaled by n / (n - 1).
 
     References
     ----------

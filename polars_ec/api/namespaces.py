@@ -1,7 +1,7 @@
-"""The namespace `ec` on expressions and frames: one line per function, which is where the documentation is.
+"""The namespaces `ec` on expressions and frames, whose methods take their documentation from the functions.
 
-Polars adds namespaces at run time, so that type checkers and editors do not know them: the functions are the typed API. `help`
-and the completion of a notebook see both, the latter of an expression or frame that has a name: `score.ec.<TAB>`.
+Polars adds namespaces at run time, so type checkers and editors do not know them; the functions are the typed API. `help` shows both.
+Completion in a notebook works on a named expression or frame: `score.ec.<TAB>`.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _frame_method(function: Callable[..., T]) -> Callable[..., T]:
 
 @pl.api.register_expr_namespace("ec")
 class ExpressionNamespace:
-    """Metrics of the expression as score: `pl.col("score").ec.nec("label")` is `polars_ec.nec("score", "label")`."""
+    """Metrics with the expression as score: `pl.col("score").ec.nec("label")` equals `polars_ec.nec("score", "label")`."""
 
     def __init__(self, score: pl.Expr) -> None:
         self._score = score
@@ -150,7 +150,7 @@ class ExpressionNamespace:
 
 
 class _FrameNamespace:
-    """What is asked of a whole log: `lf.ec.report("score", "label", by="segment")`."""
+    """Methods on a whole log: `lf.ec.report("score", "label", by="segment")`."""
 
     def __init__(self, frame: pl.LazyFrame | pl.DataFrame) -> None:
         self._frame = frame
@@ -166,9 +166,9 @@ class _FrameNamespace:
 
 @pl.api.register_lazyframe_namespace("ec")
 class LazyFrameNamespace(_FrameNamespace):
-    """`lf.ec`: lazy in, lazy out."""
+    """Methods of LazyFrames, `lf.ec`, which return LazyFrames."""
 
 
 @pl.api.register_dataframe_namespace("ec")
 class DataFrameNamespace(_FrameNamespace):
-    """`df.ec`: a DataFrame in, a DataFrame out."""
+    """Methods of DataFrames, `df.ec`, which return DataFrames."""

@@ -1,4 +1,4 @@
-"""How many rows an interval of a given width needs, from what a pilot shows."""
+"""Sample sizes: the number of rows for an interval of a given width, estimated from a pilot."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from polars_ec.numerics import Floats, np
 
 _METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS, "rcl", "cal_loss")
 _AT_PRIOR = "_at_prior"
-# No limits are so far apart on a scale of exponentials; and halvings that leave no digit open.
+# A width that no interval on an exponential scale reaches, and enough bisections for all digits.
 _WIDEST, _HALVINGS = 800.0, 100
 _MOST_OF_SIZES = 2.0**62
-# How far apart the ends of a metric are, where it has two.
+# The range of metrics that are bounded on both sides.
 _WHOLE: Mapping[Scale, float] = {"logit": 1.0, "atanh": 2.0}
 
 
@@ -32,39 +32,38 @@ def rows_needed(pilot: pl.LazyFrame, metric: str, *, width: float) -> pl.LazyFra
 def rows_needed(pilot: pl.DataFrame, metric: str, *, width: float) -> pl.DataFrame: ...
 @checked_keywords
 def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float) -> pl.LazyFrame | pl.DataFrame:
-    """How many rows each group needs for an interval of this width, upper minus lower limit, from what a pilot shows.
+    """Estimate how many rows each group needs for an interval of this width (upper minus lower bound).
 
-    On the scale of the metric (ln of costs and losses, logit of rates and areas, atanh of correlations, else the metric as it
-    is) the limits of the pilot are 2 h apart, and h goes with 1 / sqrt(n). For the s at which f^-1(f(value) + s h) -
-    f^-1(f(value) - s h) is the width, n / s^2 rows are needed, rounded up.
+    The pilot's bounds are 2 h apart on the scale of the metric: ln for costs and losses, logit for rates and areas, atanh for correlations,
+    else the metric itself. h is proportional to 1 / sqrt(n). Find s such that f^-1(f(value) + s h) - f^-1(f(value) - s h) equals the width;
+    then n / s^2 rows are needed, rounded up.
 
-    A row is one like the pilot's: of as many positives among all, of as much weight, and where the pilot has `cluster=` in
-    clusters as large as those, so that more rows come in more clusters. It is a rough guide where the pilot has fewer than 30 rows in a
-    class, or fewer than 30 clusters, or limits that had to be widened to hold the value.
+    The new rows must resemble the pilot: the same base rate, the same weights and, with `cluster=`, clusters of the same size, so that more
+    rows mean more clusters. The estimate is rough if the pilot has fewer than 30 rows in a class, fewer than 30 clusters, or bounds that were
+    widened to include the value.
 
     Parameters
     ----------
     pilot
-        What `report(..., interval=0.95)` or `Sketch.evaluate(..., interval=0.95)` gave, at the level that is wanted.
+        The result of `report(..., interval=0.95)` or `Sketch.evaluate(..., interval=0.95)`, at the level that you want.
     metric
-        The metric's column: "nec", "recall", "nec_at_prior".
+        The column of the metric: "nec", "recall", "nec_at_prior".
     width
-        How far apart the limits may be, in the unit of the metric: 0.1 is about plus and minus 0.05.
+        The largest distance between the bounds, in units of the metric: 0.1 is about plus or minus 0.05.
 
     Returns
     -------
-    A frame as lazy as the pilot, one row for each of its rows: the columns before `n` (group, model), and `total` where there is one;
-    `n`; the metric; `width`, how far apart its limits are now; `rows_needed`, Int64. The last is null where the pilot has no
-    interval, or one without width; where the value or a limit is at an end of the scale, as a recall of 1 is; and where
-    what bins hide is wider alone.
+    A frame as lazy as the pilot, with one row for each of its rows. It has the columns before `n` (group, model), `total` if there is one,
+    `n`, the metric, `width` (the current distance between its bounds) and `rows_needed`, Int64. The last is null if the pilot has no interval
+    or one of width 0, or if the value or a bound is at an end of the scale, such as a recall of 1. It is also null if the bounds on the
+    binning error alone are further apart than the width.
 
     Raises
     ------
     ValueError
-        A width that is not above 0, or as wide as the metric's whole range; a metric that there is not, or that has no interval
-        in the pilot.
+        A width that is not above 0, or as large as the metric's whole range; an unknown metric, or one without an interval in the pilot.
     TypeError
-        A pilot that is no frame of Polars.
+        A pilot that is not a Polars frame.
 
     Examples
     --------
@@ -97,7 +96,7 @@ def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float
 
 
 def _columns(metric: str, names: Sequence[str]) -> dict[str, pl.Expr]:
-    """The metric, the width of its interval, the limits without what bins hide, and how much that is."""
+    """The metric, the width of its interval, its bounds without the binning error, and the size of that error."""
     low, high = pl.col(f"{metric}_ci_low"), pl.col(f"{metric}_ci_high")
     ends = [f"{metric}_{end}" for end in ("low", "high")]
     value = pl.col(metric) if metric in names else pl.mean_horizontal(ends)
@@ -152,9 +151,9 @@ def _checked_width(width: Any, metric: str, scale: Scale) -> float:
 def _rows_for_width(
     n: Floats, value: Floats, low: Floats, high: Floats, bins: Floats, *, scale: Scale, width: float
 ) -> Floats:
-    """The whole numbers of rows at which limits are so far apart; NaN where that is not known.
+    """Number of rows at which the interval has the width, rounded up; NaN if it cannot be computed.
 
-    `low` and `high` are the limits at `n` rows, without what bins hide, which is `bins` at any number of rows.
+    `low` and `high` are the bounds at `n` rows without the binning error, which is `bins` at any number of rows.
     """
     at, half = forward(scale, value), (forward(scale, high) - forward(scale, low)) / 2
     with np.errstate(all="ignore"):
@@ -165,7 +164,7 @@ def _rows_for_width(
 
 
 def _half_of(widths: Floats, at: Floats, scale: Scale) -> Floats:
-    """How far from here, on the scale, limits are that are so far apart on that of the metric: by halving."""
+    """Find by bisection the half-width on the transformed scale for a width on the scale of the metric."""
     least, most = np.zeros_like(at), np.maximum(widths, _WIDEST)
     for _ in range(_HALVINGS):
         middle = (least + most) / 2

@@ -1,4 +1,4 @@
-"""The report: the usual battery of metrics, or those asked for, per group, in one pass over the log."""
+"""Reports: the default or selected metrics per group, in one pass over the log."""
 
 from __future__ import annotations
 
@@ -56,80 +56,86 @@ def report(
     score_prior: Prior = None,
     **options: Unpack[ReportOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
-    """The usual battery of metrics, or those asked for, one row per group, sorted by group, from one pass over the log.
+    """Compute the default or selected metrics of each group, one row per group, in one pass over the log.
 
     Parameters
     ----------
     frame
-        The log, a frame of Polars or of another library. A LazyFrame gives a LazyFrame whose plan streams; all others give
-        a DataFrame.
+        The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame whose plan streams; all others give a DataFrame.
     score
-        Column name or expression; several of them (models) add a column `score` with their names.
+        Column name or expression. Several (models) add a column `score` with their names.
     by
-        Names and expressions of the groups: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
+        Names or expressions of the group columns: `["carrier", pl.col("ts").dt.truncate("1mo")]`. Default: one group.
     metrics
-        Names, which become the columns in this order: metrics of decisions, "confusion", scoring rules, "ece" and ranking
-        metrics. The last come from cells of the log-odds, 64 to a nat, as `sketch` makes them, by a group-by of their own:
-        each with `NAME_error`, |returned - exact| <= error. Default: the usual battery.
+        Names, which become the columns in this order: decision metrics, "confusion", scoring rules, "ece" and ranking metrics. Ranking
+        metrics are computed from 64 bins per nat of log-odds, as in `sketch`, by a separate group-by. Each has a column `NAME_error` with
+        |returned - exact| <= error. Default: see below.
     min_rows
-        Adds a Boolean column `small`, true where fewer rows than this were used. No group is dropped. With `interval` it is there
-        without too, and also true where a class has fewer than 10 rows.
+        Add a Boolean column `small`, true if fewer rows than this were used. No group is dropped. With `interval` the column is always there,
+        and also true if a class has fewer than 10 rows.
     total
-        Adds a row over all groups, the last, from the same sums; and a Boolean column `total`, true there: the columns of
-        `by` are null in it, as they may be in a group. An empty log has none.
+        Add a last row over all groups, from the same sums, and a Boolean column `total` that is true there. The columns of `by` are null in
+        this row, as they may be in a group. An empty log gets no total.
     per_class
-        One row per group and class: the decisions for the class, which a column `class` names, against those for the rest.
-        Metrics are those of two classes and two decisions then, with 0-1 costs; default `nec`, `precision`, `recall`, `f1`.
-        Decisions beyond those for a class, such as to abstain, are for the rest.
+        One row per group and class, for the decisions for this class against all others; a column `class` names the class. Metrics are then
+        those for two classes and two decisions with 0-1 costs; default `nec`, `precision`, `recall`, `f1`. Further decisions, such as to
+        abstain, count as decisions for another class.
     missing
-        "together"; or "by_part", which adds `n_missing_label`, `n_missing_score` and, with `weight`, `n_missing_weight`: rows
-        in which this is null. A row that lacks several of them counts in each.
+        "together"; or "by_part", which adds `n_missing_label`, `n_missing_score` and, with `weight`, `n_missing_weight`. These count the rows
+        with a null there. A row with several nulls counts in each.
     score_prior
-        The prior that the posteriors were made with, stated as `prior` is. The columns at the reference prior are then those
-        of `shift_prior(score, score_prior, prior)` and of the decisions made from it. Default None: posteriors and decisions
-        stay as they are.
+        The prior of the posteriors, for example that of the training data, in the same forms as `prior`. Values at the reference prior then
+        use `shift_prior(score, score_prior, prior)` and its decisions. Default None: posteriors and decisions stay as they are.
     prior
-        The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class),
-        "uniform", "overall", or an expression, which is evaluated on the whole log. "overall" is that of the whole log: the
-        shares of the classes in all rows that the metrics of the model are made of. LLRs and log-likelihoods, whose decisions
-        need it, and `score_prior` take a second pass for it. None: there is no reference prior.
+        The reference prior: that of the positive class, one per class (a sequence in class order, or a mapping from class), "uniform",
+        "overall", or an expression over the whole log. "overall" is the prior of all rows that the model's metrics use. LLRs and
+        log-likelihoods, whose decisions depend on it, and `score_prior` take a second pass for "overall". None: no reference prior.
 
     Returns
     -------
-    The columns of `by`; `score` if there are several; `n` (rows used); the metrics, at the group's own prior, and with
-    `prior`, beside each that a prior moves, once more at the reference prior: `nec`, `nec_at_prior`; `class_prior`;
-    `small`; `total`; `n_missing`, `n_invalid`. The usual battery is `nec`, and, where scores hold posteriors, `nce` and `nbs`;
-    for two classes and decisions `precision`, `f1`, `recall`, else `accuracy`, `macro_recall` and `macro_f1`; and, after
-    `class_prior`, the confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M). Each is null where the metric of that
-    name is.
+    One row per group, sorted by group. The columns are those of `by`; `score` if there are several; `n` (rows used); the metrics;
+    `class_prior`; `small`; `total`; `n_missing`, `n_invalid`. Metrics are computed at the group's own prior. With `prior`, those that depend
+    on it get a second column at the reference prior: `nec`, `nec_at_prior`.
 
-    With `interval` each metric, but not the confusion counts, is followed by `NAME_ci_low` and `NAME_ci_high`, which hold it: Arrays
-    where it is one; and `nec` also by `nec_kinked`, true where the cheapest constant decision and the next differ by less than two
-    standard errors, for beside this kink of NEC its interval is not to be trusted. In place of limits, which bins do not have near
-    calibration, `ece` is followed by `ece_if_calibrated` and `ece_if_calibrated_high`: what it is on average, and what it is below
-    at this level, if the posteriors are calibrated. Limits are null where a class has no rows, the value is null or infinite, or
-    rows are wrong; of losses, where a class has one row; with `cluster`, where fewer than 5 of its buckets have rows, and where one has
-    all rows of a class that has a fixed share in the metric, as in recall, or at a stated prior; and of more
-    than 200 classes, of losses of more than 100 if a row has no cluster.
+    The default metrics are `nec` and, if scores hold posteriors, `nce` and `nbs`. For two classes and decisions `precision`, `f1` and
+    `recall` follow, else `accuracy`, `macro_recall` and `macro_f1`. The confusion counts `tn`, `fp`, `fn`, `tp` (or `confusion`, K x M) stand
+    after `class_prior`. Each value is null if the metric of that name is.
+
+    With `interval` each metric except the confusion counts has its lower and upper bound, `NAME_ci_low` and `NAME_ci_high`, after it; for
+    array metrics these are Arrays. The interval always contains the value.
+
+    `nec_kinked` is true if the two cheapest constant decisions differ by less than two standard errors. The interval of `nec` is unreliable
+    near this kink.
+
+    `ece` has no bounds, as binned errors do not allow them near calibration. Instead, `ece_if_calibrated` is its mean if the posteriors are
+    calibrated, and `ece_if_calibrated_high` the value below which it then stays at this level.
+
+    Bounds are null if a class has no rows (for losses, one row), a row is invalid, or the value is null or infinite. With `cluster` they are
+    also null if fewer than 5 buckets have rows. The same holds if one bucket has all rows of a class whose share is fixed, as in recall or at
+    a stated prior. They are null with more than 200 classes, or, for losses of rows without a cluster, more than 100.
 
     Raises
     ------
     ValueError, TypeError
-        A `min_rows` that is not a whole number from 0; a metric that a report does not have, or not of such scores; `total`
-        without `by`; `score_prior` without `prior`; a level that is not one, `cluster` or `method` without `interval`. All are raised
-        here, before the log is read.
+        A `min_rows` that is not a whole number from 0; a metric that reports do not offer, or not for these scores; `total` without `by`;
+        `score_prior` without `prior`; an invalid level; `cluster` or `method` without `interval`. All are raised at the call, before the log
+        is read.
 
     Notes
     -----
-    An interval is of t around the value on the scale where it is nearest to normal: the logarithm for costs and losses, log-odds for
-    rates, atanh for MCC and informedness. Of independent rows the variance is the sum of the squares of what each adds to the value,
-    psi, around its mean in the row's class, times n_i / (n_i - 1), and of what the number of rows of each class adds, with Satterthwaite's
-    degrees of freedom. Of clusters it is (K - 1) / K sum_b psi_b^2 over K buckets, psi_b being what the rows of a bucket add together
-    to what is left of their classes without it. Metrics of decisions of independent rows are counted with half a row more in each class and
-    decision, so that rates of 0 and 1 have a width, and of K classes and M decisions with 1 / (K (M - 1)), so that as much is wrong,
-    or 1 / (2 (M - 1)) for metrics of one class each; of more than two classes the interval is around the value itself. Of clusters such
-    rates have the width of as many rows as there are clusters. A weight is no further row: the variance takes the sum of w^2 psi^2. A stated prior, "overall" too, is taken as known.
-    Where classes times decisions are more than 200, one part of the rows after the other is left out.
+    Intervals are t intervals around the value on a scale that makes it nearly normal. The scale is the logarithm for costs and losses,
+    log-odds for rates, atanh for MCC and informedness, and the value itself with more than two classes.
+
+    For independent rows the variance sums the squared influences psi of the rows, centred by class and scaled by n_i / (n_i - 1). The
+    variance of the class counts is added, with Satterthwaite's degrees of freedom. For clusters it is (K - 1) / K sum_b psi_b^2 over K
+    buckets. Here psi_b is the joint influence of a bucket's rows on the estimate from the other buckets.
+
+    Decision metrics of independent rows get half a pseudo-row in each class and decision, so that rates of 0 and 1 have intervals with a
+    width. With K classes and M decisions each gets 1 / (K (M - 1)) of a row, or 1 / (2 (M - 1)) for metrics of a single class. With clusters
+    such rates are as uncertain as if each cluster were one row.
+
+    A weight does not add rows: the variance uses the sum of w^2 psi^2. A stated prior, including "overall", counts as known. If classes times
+    decisions exceed 200, a jackknife over subsets of the rows is used.
 
     References
     ----------
@@ -228,7 +234,7 @@ def _with_limits(
     per_class: bool,
     interval: Request,
 ) -> pl.LazyFrame:
-    """The sums with the limits of what models have, ranking metrics apart."""
+    """Add confidence intervals to the sums of all models, except for ranking metrics."""
     of_model = result.families_of_classes if per_class else result.families_of
     families = [f for model in models for f in of_model(model, names[model.name], layout)]
     calibrated = [model for model in models if "ece" in names[model.name]]

@@ -1,4 +1,4 @@
-"""The sketch: a log reduced by one pass to a small table of cells, from which every threshold and curve follows; and how to make one."""
+"""Sketches: small summary tables, built in one pass over a log, for metrics, curves and thresholds."""
 
 from __future__ import annotations
 
@@ -57,32 +57,31 @@ def _point(*values: Any) -> dict[str, Any]:
 
 @dataclass(frozen=True, repr=False)
 class Sketch(DecidingCells):
-    """A log as cells: rows counted per group, class and bin of the score; and losses summed per group and class.
+    """A small summary table of a log: row counts per group, class and score bin, and sums of losses per group and class.
 
-    Make one with `sketch` (or `lf.ec.sketch`), `read_parquet`, `from_arrow` or `merge`. Everything that needs the order of
-    the scores follows from it, within bounds that it knows; sums such as cross-entropy are exact. It is plain data.
+    Make one with `sketch` (or `lf.ec.sketch`), `read_parquet`, `from_arrow` or `merge`. Metrics that depend on the order of the scores are
+    computed from the bins, with bounds on the error. Sums such as cross-entropy are exact. A sketch is plain data.
 
     Attributes
     ----------
     frame
-        The cells: the group columns; `class` (0 or 1, -1 for wrong rows, null for missing ones); `bin` and `above` (how
-        many declared thresholds the score is above), or `score_value` in an exact sketch; `n` rows; and if rows have weights
-        their sum, `weight`, and that of their squares, `weight2`.
+        The cells, with the group columns, `class` (0 or 1, -1 for invalid rows, null for rows with missing values), and `n` rows. `bin` and
+        `above` (how many declared thresholds the score exceeds) define the cell, or `score_value` in an exact sketch. Weighted sketches add
+        the sums `weight` and, of squared weights, `weight2`.
     grid
-        How scores became cells: `score_type`, `resolution` (None: exact), `thresholds`.
+        The mapping of scores to cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
         Whether the rows had weights.
     sums
-        Beside the cells, a row per group, `class` (0 or 1) and `above`: `log_loss`, `brier` and `posterior`, sums over the rows of
-        weight times the row's value. None in an exact sketch, whose cells say as much, and for raw scores.
+        A table with one row per group, `class` (0 or 1) and `above`. `log_loss`, `brier` and `posterior` are sums of weight times the row's
+        value. None in an exact sketch, whose cells contain them, and for raw scores.
     coarse
-        Of a sketch with clusters, for variances: the usable rows once more, also by `bucket` of their cluster (null: none), at
-        a `resolution` of at most 8, which an exact sketch has here too. The columns are those of `frame`, with `bin` and `above`.
+        For variances, in a sketch with clusters: the usable rows again, with a column `bucket` for the bucket of their cluster (null: none).
+        The `resolution` is at most 8, even in an exact sketch. The columns are those of `frame`, with `bin` and `above`.
     buckets, cluster, hash
-        How many buckets, the name of the key of the clusters, and of the hash that dealt them out; None without clusters.
+        The number of buckets, the name of the cluster column, and the hash that assigns clusters to buckets; None without clusters.
     costs, threshold
-        The operating point that it was made for, which its methods take where they are told no other: 2 x 2 costs, and the
-        threshold, None for the Bayes threshold of the costs.
+        The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs.
     """
 
     def __add__(self, other: Sketch) -> Sketch:
@@ -104,8 +103,8 @@ class Sketch(DecidingCells):
 
     @property
     def plot(self) -> SketchPlots:
-        """Charts of its curves: `sketch.plot.roc()` is `ec.plot.roc(sketch)`. They need the extra `plot`."""
-        # Imported here, for most sketches are never drawn.
+        """Charts of the curves: `sketch.plot.roc()` is `ec.plot.roc(sketch)`. They require the extra `plot`."""
+        # Imported here, because most sketches are never plotted.
         from polars_ec.plot import SketchPlots
 
         return SketchPlots(self)
@@ -127,50 +126,50 @@ class Sketch(DecidingCells):
         replicates: int = 1000,
         seed: int = 0,
     ) -> pl.DataFrame:
-        """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
+        """Compute the calibration loss per group: the loss of the scores as they are, minus the loss after calibration.
 
-        Higher means worse calibrated scores; about 0 for calibrated ones, and below it where the calibrator is
-        overfitted. CalLoss = EPSR raw - EPSR calibrated; RCL = 100 CalLoss / EPSR raw.
+        Higher means worse calibrated scores. Well calibrated scores have about 0, and an overfitted calibrator gives values below 0. CalLoss
+        = EPSR raw - EPSR calibrated; RCL = 100 CalLoss / EPSR raw.
 
         Parameters
         ----------
         rule
-            "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs. Of LLRs
-            "bayes_risk", with a prior; or "cllr", without: then `calibrated` is of calibrated LLRs, with "pav" and "test" `min_cllr`.
+            "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions at the costs. For LLRs "bayes_risk", with a prior,
+            or "cllr", without. `calibrated` is then for calibrated LLRs; with "pav" and "test" it is `min_cllr`.
         calibrator, bins, equal_mass
             As for `calibrate`.
         training
-            What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds'
-            rows are added up. "test": the very rows. A `Calibration`: that one, made of another log; it may have fewer
-            group columns than the sketch, and for "cllr" has a stated number as its prior.
+            The data to fit the calibrator on. "cv": cross-validation, which sums the losses of all folds, each with a calibrator fitted on
+            the other folds. "test": the same rows. A `Calibration`: one fitted on another log. It may have fewer group columns than the
+            sketch; for "cllr" its prior must be a number.
         prior
-            As for `evaluate`: of the loss and of what calibrators are fitted to. Default: the group's own.
+            The prior of the loss and of the fit, as for `evaluate`. Default: the group's own.
         costs, cost_fn, cost_fp
-            Of "bayes_risk", two by two; default: those that the sketch was made for.
+            Costs of "bayes_risk", 2 x 2. Default: those of the sketch.
         interval, method, replicates, seed
-            As for `evaluate`. "influence" is here the jackknife: everything is computed anew, calibrators are fitted anew, without each
-            of 20 parts of the rows in turn. These are the buckets of their clusters, of `sketch(cluster=)`; independent rows are
-            dealt out at random, by the seed. "bootstrap" are percentiles of the losses of rows, or clusters, drawn anew, with
-            calibrators fitted to each; rows keep their fold, so that none is on both sides of a fit; 100 replicates say about how far
-            it reaches. There is no "bca". A `Calibration` in `training` stays as it is. There are no limits of cross-entropy and
-            Cllr in groups with finite log-odds beyond 64 on the wrong side.
+            As for `evaluate`. "influence" is a jackknife here: everything is recomputed, with refitted calibrators, without each of 20 parts
+            of the rows in turn. The parts are buckets of the clusters from `sketch(cluster=)`; independent rows are assigned at random, by
+            the seed. "bootstrap" takes percentiles over resampled rows or clusters, with refitted calibrators. Rows keep their fold, so that
+            none is both in training and test data. 100 replicates are usually enough. "bca" is not available. A `Calibration` in `training`
+            stays fixed. Cross-entropy and Cllr have no bounds in groups with finite log-odds beyond 64 on the wrong side.
 
         Returns
         -------
-        One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`,
-        `rcl` in percent (null where `raw` is 0), each with `NAME_ci_low` and `NAME_ci_high` where `interval` is given, and `reason`: why there is no calibrated loss (as `calibrate` says it, or
-        "not calibrated": `training` has no such group), or "reversed". Rows of a cell get the calibrated posterior of
-        the middle of their bin, or the step of the lowest score in it. So all is exact in an exact sketch; else the loss of the
-        same affine calibrator is off by a factor of at most exp(alpha / (2 resolution)), Brier by the square of that, unless
-        there are finite log-odds beyond 64, and the risk by at most the cost of the rows in the one bin that a threshold
-        cuts, for each calibrator that was used.
+        One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss` and `rcl` in percent
+        (null if `raw` is 0). With `interval` each has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing calibrated loss: a reason
+        of `calibrate`, or "not calibrated" if `training` lacks the group. It can also be "reversed".
+
+        All values are exact in an exact sketch. Otherwise the rows of a cell get the calibrated posterior at the middle of their bin, or the
+        step of its lowest score. For a fixed affine calibrator the loss is then off by a factor of at most exp(alpha / (2 resolution)), and
+        Brier by its square, unless there are finite log-odds beyond 64. The risk is off by at most the cost of the rows in the bin with the
+        threshold, for each calibrator used.
 
         Raises
         ------
         ValueError
-            Another rule or training; a sketch without the folds that "cv" needs; raw scores; LLRs but for "cllr", and
-            "bayes_risk" with a prior; "cllr" with a prior, or of other scores; costs whose threshold on the scores as they
-            are is not declared; a group column with the name of a column of the result.
+            An unknown rule or training; "cv" for a sketch without folds; raw scores; LLRs except with "cllr", or with "bayes_risk" and a
+            prior; "cllr" with a prior or for other scores; costs whose threshold on the original scores is not declared; a group column with
+            the name of a result column.
 
         References
         ----------
@@ -184,7 +183,7 @@ class Sketch(DecidingCells):
         >>> sketch.calibration_loss(training="test").select(pl.col("raw", "calibrated", "rcl").round(3)).rows()
         [(1.574, 0.676, 57.044)]
         """
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.calibration.cells import calibration_loss
 
         request = parse_interval({"interval": interval, "method": method, "replicates": replicates, "seed": seed})
@@ -210,32 +209,32 @@ class Sketch(DecidingCells):
         specificity: float = 0.95,
         method: EerMethod = "hull",
     ) -> pl.DataFrame:
-        """The differences of models on the same rows, or of groups, each with its interval and p-value: `compare` without the rows.
+        """Compare models on the same rows, or groups, as `compare` does, with an interval and a p-value for each difference.
 
         Parameters
         ----------
         *metrics
-            Names, as for `evaluate`, but no counts and no `ece`. Default: the usual ones.
+            Names, as for `evaluate`, except counts and `ece`. Default: the usual ones.
         reference
-            As for `compare`. Models are those of the group column `score`; default the first of them in its order. They need a sketch
-            with clusters, `sketch(cluster=)` with the key of what correlated rows share or of the row, for cells do not say which rows are
-            the same; and the same rows for each.
+            As for `compare`. Models are the values of the group column `score`; default the first in its order. Comparing models requires a
+            sketch with clusters, `sketch(cluster=)`, because cells do not identify rows. The cluster column may be a row ID. All models must
+            have the same rows.
         interval
             The level of the intervals, between 0 and 1.
         min_rows
             As for `compare`.
         costs, cost_fn, cost_fp, threshold, prior, beta, p_t, sensitivity, specificity, method
-            As for `evaluate`. With `prior` values are at that prior alone. Decisions are at declared thresholds only.
+            As for `evaluate`. With `prior` all values are at that prior. Decisions use declared thresholds only.
 
         Returns
         -------
-        As `compare`: one row per group, model and metric. Limits are of clusters where the sketch has some, else of independent rows.
+        As `compare`: one row per group, model and metric. Intervals are for clusters if the sketch has them, else for independent rows.
 
         Raises
         ------
         SketchError, ValueError
-            As `compare` and `evaluate`; a threshold that is not declared; losses of LLRs at a prior; models in a sketch without
-            clusters, or that have other rows; fewer than 100 buckets.
+            Errors of `compare` and `evaluate`; a threshold that is not declared; losses of LLRs at a prior; models in a sketch without
+            clusters, or with different rows; fewer than 100 buckets.
 
         Examples
         --------
@@ -247,7 +246,7 @@ class Sketch(DecidingCells):
         >>> sketch.compare("recall", reference=4).select("month", "reference", "metric", "value", "p_value").rows()
         [(5, '4', 'recall', 0.6666666666666666, 1.0)]
         """
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.comparisons.sketched import compare_cells
 
         request = parse_interval({"interval": interval})
@@ -259,15 +258,15 @@ class Sketch(DecidingCells):
         return compare_cells(self, metrics, keywords, own_threshold, reference, request, parse_min_rows(min_rows))
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
-        """Save the cells; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
+        """Save the cells, with their meaning, a checksum and any further `metadata` in the metadata of the file."""
         write_cells(self, self.operating_point, path, metadata)
 
     @classmethod
     def read_parquet(cls, path: str | Path) -> Sketch:
-        """The sketch in a file that `write_parquet` made.
+        """Read a sketch from a file that `write_parquet` made.
 
-        SketchError for any other file, and for one that is damaged: its values are not those that were written, or none
-        that cells can have; the message says what is wrong. So for files of a schema version below 3: sketch their logs again.
+        Raises SketchError for any other file and for a damaged one, whose values differ from those written or are impossible for cells. The
+        message names the problem. Files with a schema version below 3 are not supported: sketch their logs again.
         """
         return sketch_of(*read_cells(path))
 
@@ -287,28 +286,28 @@ class Sketch(DecidingCells):
         cost_fp: float = 1.0,
         threshold: float | None = None,
     ) -> Sketch:
-        """The sketch that a warehouse made with `ec.sketch` or the text of `sketch_query`, as an Arrow table.
+        """Build a sketch from the result of `ec.sketch` or `sketch_query` in a warehouse, as an Arrow table.
 
         Parameters
         ----------
         table
-            The result: group columns, then the columns of `Sketch.frame`, `weight` and `weight2` in any case (without
-            weights the number of rows), and unless scores are raw `log_loss`, `brier` and `posterior` of each cell; anything that Polars reads as a table.
+            The result, as anything that Polars reads as a table. It has the group columns, the columns of `Sketch.frame`, and `weight` and
+            `weight2` always (without weights, the number of rows). Unless scores are raw it also has `log_loss`, `brier` and `posterior` of
+            each cell.
         score_type, resolution, thresholds
-            As the query was made with; the table cannot say.
+            The values used in the query; the table does not contain them.
         weighted
-            Whether it was made with weights.
+            Whether the query used weights.
         cluster, buckets
-            What the sketch calls the key of its clusters, and how many buckets these are in, if it was made with clusters. Which
-            hash dealt them out the table says.
+            The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The operating point that methods take where they are told no other. It is exact where it is among the thresholds.
+            The default operating point of the methods. It is exact if it is one of the thresholds.
 
         Raises
         ------
         SketchError
-            Columns that are not there or not numbers, and values that no cell can have, such as a bin off the grid. A cell
-            in several rows is not a fault: they are added up.
+            Missing columns, columns that are not numeric, and impossible values, such as a bin off the grid. Several rows of the same cell
+            are not an error: they are added.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         cells = cells_of_table(table, score_type, resolution, thresholds, weighted, cluster, buckets)
@@ -331,36 +330,36 @@ class Sketch(DecidingCells):
         beta: float = 1.0,
         p_t: float | None = None,
     ) -> pl.DataFrame:
-        """Where the change of each metric between two periods comes from, with intervals: `drift` without the rows.
+        """Decompose the change of each metric between two periods, with intervals, as `drift` does for a log.
 
         Parameters
         ----------
         *metrics
-            Names, as for `evaluate`, but no counts, no `ece` and no ranking metrics, which are not made of sums. Default: the usual ones.
+            Names, as for `evaluate`, except counts, `ece` and ranking metrics, which are not functions of sums. Default: the usual ones.
         period
             The group column of periods.
         reference
-            What each period is compared with: one of them, by its value, or "previous", the one before it in its group. Default:
-            the earliest one of the sketch.
+            The period to compare with: its value, or "previous" for the preceding period of the group. Default: the earliest period of the
+            sketch.
         mix
-            Group columns whose values are strata, within which the shares of the classes and what their rows are like are told apart from the
-            shares of the strata. All other group columns are those of the groups.
+            Group columns whose values are the strata. The change of their shares is a component of its own, apart from changes within strata.
+            All other group columns define the groups.
         interval, min_rows
             As for `compare`.
         costs, cost_fn, cost_fp, threshold, prior, beta, p_t
-            As for `evaluate`. With `prior` values are at that prior alone, of which class shares are no part but through the mix; it is
-            the same in periods that are compared. Decisions are at declared thresholds only.
+            As for `evaluate`. With `prior` all values are at that prior, where the class priors contribute only through the mix. It must be
+            equal in the compared periods. Decisions use declared thresholds only.
 
         Returns
         -------
-        As `drift`: one row per group, period, model and metric. Models are those of the group column `score`, and null where there is none.
-        Values and parts are exact; limits are of clusters where the sketch has some, else of independent rows.
+        As `drift`: one row per group, period, model and metric. Models are the values of the group column `score`, null without one. Values
+        and components are exact. Intervals are for clusters if the sketch has them, else for independent rows.
 
         Raises
         ------
         SketchError, ValueError
-            As `drift` and `evaluate`; a threshold that is not declared; losses of LLRs at a prior; fewer than 100 buckets; a `period` or
-            a column of `mix` that is no group column; a prior that moves from one period to another.
+            Errors of `drift` and `evaluate`; a threshold that is not declared; losses of LLRs at a prior; fewer than 100 buckets; a `period`
+            or a column of `mix` that is not a group column; a prior that differs between periods.
 
         Examples
         --------
@@ -391,7 +390,7 @@ class Sketch(DecidingCells):
         point: Mapping[str, Any],
     ) -> pl.DataFrame:
         """Drift of the periods, or of windows over them."""
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.comparisons.sketched_drift import SketchDriftRequest, drift_cells
 
         request = parse_interval({"interval": interval})
@@ -405,17 +404,17 @@ class Sketch(DecidingCells):
 
     @checked_keywords
     def rolling(self, period: str, *, periods: int = 7, every: str = "1d") -> Windows:
-        """Windows over the periods of the sketch: of each period with those before it, such as the last 7 days of each day.
+        """Define rolling windows over the periods of the sketch, such as the last 7 days at each day.
 
         Parameters
         ----------
         period
-            The group column of periods: dates or datetimes, each the begin of a period.
+            The group column of periods: dates or datetimes, each the start of a period.
         periods
-            How many of them a window has, at least 2.
+            The number of periods in a window, at least 2.
         every
-            What is from one period to the next, as Polars spells it: "1d", "1w", "1mo", "1h". Days and months of a time zone are
-            those of its clocks.
+            The step from one period to the next, in Polars notation: "1d", "1w", "1mo", "1h". Days and months of a time zone follow its local
+            time.
 
         Returns
         -------
@@ -424,8 +423,8 @@ class Sketch(DecidingCells):
         Raises
         ------
         SketchError, ValueError
-            A group column that there is not, or of no dates; a value that is not a whole number of steps after the first one, which is
-            named; rows without a period; fewer periods, from the first to the last one, than a window has; fewer than 2 in a window.
+            An unknown group column, or one without dates; a value that is not a whole number of steps after the first one; rows without a
+            period; fewer than 2 periods in a window, or more than the sketch spans.
 
         Examples
         --------
@@ -436,7 +435,7 @@ class Sketch(DecidingCells):
         >>> windows.evaluate("error_rate").select("day", "n", "error_rate").rows()
         [(datetime.date(2024, 2, 29), 6, 0.6666666666666666), (datetime.date(2024, 3, 1), 6, 0.5)]
         """
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.sketches.windows import Rolling
 
         rolling = Rolling.over(self, period, periods, every)
@@ -445,19 +444,19 @@ class Sketch(DecidingCells):
 
 @dataclass(frozen=True)
 class Windows:
-    """Rolling windows over the periods of a sketch: of each period with those before it. Made by `Sketch.rolling`.
+    """Rolling windows over the periods of a sketch, each with a period and those before it. Made by `Sketch.rolling`.
 
-    There are those windows alone that lie whole between the first period of the sketch and its last one, for each group that has rows
-    in one of their periods. A row is in several windows: so they are not added up or rolled up, which the sketch is before.
+    Only windows that lie completely between the first and the last period of the sketch exist, for each group that has rows in the window.
+    Windows overlap, so they cannot be added or rolled up. Do that with the sketch first.
 
     Attributes
     ----------
     sketch
         The sketch of the periods.
     period
-        Its group column of periods, which is in results that of the last period of each window.
+        The group column of periods, which holds the last period of each window in results.
     periods, every
-        How many a window has, and what is from one to the next.
+        The number of periods in a window, and the step between periods.
     """
 
     sketch: Sketch
@@ -466,24 +465,26 @@ class Windows:
     every: str
 
     def evaluate(self, *metrics: str, **keywords: Unpack[_WindowKeywords]) -> pl.DataFrame:
-        """Metrics of every window of every group, one row for each, sorted, as `Sketch.evaluate` has them of the rows of these periods.
+        """Compute metrics of every window of every group, one row per window, sorted.
+
+        Values are those of `Sketch.evaluate` for the rows of the window.
 
         Parameters
         ----------
         *metrics
-            Names; default: the battery of `report` and `auc_roc`.
+            Names. Default: the default metrics of `report`, and `auc_roc`.
         **keywords
-            As for `Sketch.evaluate`. `prior="overall"` is of all rows of the sketch, each once, of each `score` and `target`
-            for itself. Limits are those of each window for itself: neighbours share rows, and so their errors.
+            As for `Sketch.evaluate`. `prior="overall"` is the prior of all rows of the sketch, counted once, for each `score` and `target`.
+            Intervals apply to each window alone: neighbouring windows share rows, so their errors are correlated.
 
         Returns
         -------
-        As `Sketch.evaluate`; the column of periods has the last one of each window.
+        As `Sketch.evaluate`. The column of periods holds the last one of each window.
 
         Raises
         ------
         SketchError, ValueError
-            As `Sketch.evaluate`.
+            Errors of `Sketch.evaluate`.
 
         Examples
         --------
@@ -515,27 +516,29 @@ class Windows:
         beta: float = 1.0,
         p_t: float | None = None,
     ) -> pl.DataFrame:
-        """Where the change of each metric between two windows comes from, as `Sketch.drift` has it of the rows of their periods.
+        """Decompose the change of each metric between two windows, with intervals.
+
+        Values are those of `Sketch.drift` for the rows of the windows.
 
         Parameters
         ----------
         *metrics
             Names, as for `Sketch.drift`.
         reference
-            What each window is compared with: one of them, by its last period, or "previous", the one before it in its group, which shares
-            most of its rows. Default: the earliest one of the sketch.
+            The window to compare with: its last period, or "previous" for the preceding window of the group, which shares most of its rows.
+            Default: the earliest window of the sketch.
         mix, interval, min_rows, costs, cost_fn, cost_fp, threshold, prior, beta, p_t
             As for `Sketch.drift`; `prior="overall"` as for `evaluate`.
 
         Returns
         -------
-        As `Sketch.drift`; the column of periods has the last one of each window. Windows that share periods have limits and p-values
-        only where all rows of both are in clusters, `sketch(cluster=)`, whose sums say what is shared; else these are null.
+        As `Sketch.drift`. The column of periods holds the last one of each window. If windows share periods, bounds and p-values require that
+        all rows of both are in clusters, `sketch(cluster=)`, whose sums identify the shared rows. Otherwise they are null.
 
         Raises
         ------
         SketchError, ValueError
-            As `Sketch.drift`; a reference that is no window.
+            Errors of `Sketch.drift`; an unknown window as the reference.
 
         Examples
         --------
@@ -551,25 +554,25 @@ class Windows:
 
     @cached_property
     def _rolling(self) -> Rolling:
-        # Imported here, for it needs numpy.
+        # Imported here, because it needs NumPy.
         from polars_ec.sketches.windows import Rolling
 
         return Rolling.over(self.sketch, self.period, self.periods, self.every)
 
 
 def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
-    """Cells with the operating point that they were made for."""
+    """Cells with their default operating point."""
     attributes = {field.name: getattr(cells, field.name) for field in fields(Cells)}
     return Sketch(**attributes, costs=point.costs, threshold=point.threshold)
 
 
 def merge(sketches: Sequence[Sketch]) -> Sketch:
-    """The sketch of several logs together; in any order and grouping the same.
+    """Merge the sketches of several logs into one; the order and grouping of the merges do not matter.
 
     Parameters
     ----------
     sketches
-        At least one; made with the same group columns, score type, resolution, thresholds and costs.
+        At least one sketch. All must have the same group columns, score type, resolution, thresholds and costs.
 
     Returns
     -------
@@ -578,7 +581,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     Raises
     ------
     SketchError
-        They differ; the message names in what. More rows than a 64-bit integer holds.
+        Sketches that differ, with the difference in the message; more rows than a 64-bit integer can count.
 
     Examples
     --------
@@ -612,40 +615,39 @@ def sketch(
     buckets: int = BUCKETS,
     **options: Unpack[SketchOptions],
 ) -> Sketch:
-    """The log reduced to cells of equal log-odds, by one pass of the streaming engine.
+    """Build a sketch of the log, a small table of counts per bin of log-odds, in one streaming pass.
 
     Parameters
     ----------
     score
-        Column name or expression. One number a row, of two classes; or a vector of K a row, which `reduction` makes binary.
-        Several (models), all of one kind, are sketched in the same pass, and add a group column `score` with their names.
+        Column name or expression. One number per row, for two classes; or K numbers per row, which `reduction` makes binary. Several (models)
+        of the same kind share the pass, and add a group column `score` with their names.
     by
-        Names and expressions of the groups; `score` and `target` are names of the sketch's own.
+        Names or expressions of the group columns. The names `score` and `target` are reserved.
     resolution
-        Bins per nat of log-odds (to the factor e of |score| for raw scores); memory and bounds go with it. Beyond 64
-        nats bins are open-ended; posteriors 0 and 1 and infinite log-odds have bins of their own.
+        Bins per nat of log-odds (for raw scores, per factor e of |score|). Memory and error bounds depend on it. Beyond 64 nats bins are
+        open-ended; posteriors 0 and 1 and infinite log-odds have separate bins.
     thresholds
-        Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, whose Bayes
-        threshold is meant. The one that the options describe (threshold, or the Bayes threshold of the costs: 0.5 without
-        any) is declared in any case.
+        Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, which stand for their Bayes
+        threshold. The operating point of the options (threshold, or the Bayes threshold of the costs, default 0.5) is always included.
     exact
-        Keep every distinct score instead of bins: nothing is approximate, and memory grows with the distinct scores.
+        Keep every distinct score instead of bins. Nothing is approximate, and memory grows with the number of distinct scores.
     reduction
-        What a vector of K scores becomes. "one_vs_rest": K sketches in one, by a last group column `target`: the posterior
-        of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is
-        the true one; two classes can be asked so too. The costs are then of the binary problem.
+        How to reduce vectors of K scores to binary problems. "one_vs_rest": K sketches in one, with a last group column `target`, for the
+        posterior of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is the true
+        one; this also works for two classes. The costs are then those of the binary problem.
     folds, fold_by
-        Adds a group column `fold`, the `polars_ec.fold` of the key `fold_by`, for cross-validation: a key of the row, or of
-        what correlated rows share. Rows without a key are in a fold of their own, number `folds`.
+        Add a group column `fold` for cross-validation, the `polars_ec.fold` of the key `fold_by`: a row ID, or the cluster column. Rows with
+        a null key form their own fold, with number `folds`.
     stratified
-        Folds that share the keys of each class of each group out evenly. A key has one fold in each class then, and the
-        rows are ranked in memory: this does not stream.
+        Spread the keys of each class evenly over the folds within each group. A key then has one fold per class. The rows are ranked in
+        memory, so this does not stream.
     cluster, buckets
-        The key of what correlated rows share, such as the user or the day, for intervals: the rows are counted once more in coarse
-        cells by the `polars_ec.bucket` of their key, of so many from 5 to 1000. A row without a key is a cluster of its own.
+        The cluster column, which groups correlated rows, such as the user or the day, for intervals. The rows are counted again in coarse
+        cells by the `polars_ec.bucket` of the cluster. There are from 5 to 1000 buckets. A row with a null there is its own cluster.
     prior
-        Class priors, only for LLRs (where they decide) and log-likelihoods: the positive class's, or one per class (a
-        sequence in class order, or a mapping from class), "uniform", or an expression.
+        Class priors, only for LLRs (for their decisions) and log-likelihoods. Pass the prior of the positive class, one per class (a sequence
+        in class order, or a mapping from class), "uniform", or an expression.
 
     Returns
     -------
@@ -654,11 +656,11 @@ def sketch(
     Raises
     ------
     ValueError, TypeError
-        A resolution below 1; a prior that no decision needs.
+        A resolution below 1; a prior that no decision uses.
 
     References
     ----------
-    Ferrer, "The expected cost", section 2.1, for what decisions are functions of.
+    Ferrer, "The expected cost", section 2.1, for the quantities that decisions depend on.
 
     Examples
     --------
@@ -707,37 +709,37 @@ def equivalent_cost(
     beta: float = 1.0,
     p_t: float | None = None,
 ) -> pl.DataFrame:
-    """The costs that somebody who optimises another metric has in fact chosen, per group.
+    """Find the costs that are implied by optimising another metric, per group.
 
-    They have no interval: they are read off the best of many thresholds, and move in jumps from one to the next.
+    There is no interval: the costs follow from the best of many thresholds, and jump from one to the next.
 
     Parameters
     ----------
     sketch
-        The log of a baseline.
+        The sketch of a baseline's log.
     metric
-        A metric of decisions, whose best threshold is the Bayes threshold of the costs; or "sensitivity": then the costs are those for which the best threshold attains it.
+        A decision metric, whose best threshold is taken as the Bayes threshold of the costs. Or "sensitivity": the costs for which the best
+        threshold attains this sensitivity.
     sensitivity
-        The target, above 0 and up to 1; default 0.95.
+        The target, above 0 and at most 1; default 0.95.
     costs, cost_fn, cost_fp, prior, beta, p_t
-        As for `Sketch.evaluate`: of a metric that takes them.
+        As for `Sketch.evaluate`, for metrics that use them.
 
     Returns
     -------
-    The group columns, `threshold`, `cost_fn` (with cost_fp = 1), and for a sensitivity `alpha`, the weight of false alarms
-    in NEC = alpha FPR + FNR, and the `sensitivity` attained.
+    The group columns, `threshold` and `cost_fn` (with cost_fp = 1). For a sensitivity also `alpha`, the weight of false alarms in NEC = alpha
+    FPR + FNR, and the `sensitivity` attained.
 
     Raises
     ------
     SketchError
-        A metric that is none of decisions; scores whose thresholds are not Bayes thresholds of any costs.
+        A metric that does not depend on decisions; scores whose thresholds are not Bayes thresholds of any costs.
     ValueError
         A sensitivity outside (0, 1].
 
     References
     ----------
-    Ferrer, "Analysis and comparison of classification metrics", section 4.6 and Eq. 8; "The expected cost", section 4 and
-    Eq. 20.
+    Ferrer, "Analysis and comparison of classification metrics", section 4.6 and Eq. 8; "The expected cost", section 4 and Eq. 20.
 
     Examples
     --------

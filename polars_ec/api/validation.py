@@ -1,4 +1,4 @@
-"""The check of a log before it is trusted."""
+"""Validation of a log before its metrics are computed."""
 
 from __future__ import annotations
 
@@ -28,17 +28,16 @@ _POSITIVE = "__ec_positive"
 def validate(
     frame: FrameT, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, **options: Unpack[DecisionOptions]
 ) -> FrameT:
-    """The frame itself, if no row of it is wrong; else an error that says what is.
+    """Return the frame if it has no invalid rows, else raise an error that describes them.
 
-    Missing rows (a null in label, score or weight) are not wrong: labels arrive late. A row that lacks its threshold or its
-    cost, where these are columns, is. Reads the log once a score, once
-    more for each kind of bad rows, to show them, and once for the values of a label that lacks the `pos_label`. Warns
-    if no row has the `pos_label`. Only the options that say how to read the rows matter.
+    Rows with missing values (a null label, score or weight) are not invalid, because labels arrive late. A row with a null threshold or cost
+    is invalid, if these are columns. The function reads the log once per score, and once more for each kind of invalid row to show examples.
+    It reads the labels again if none equals `pos_label`, and then warns. Only options for reading rows matter.
 
     Parameters
     ----------
     frame
-        The log, a frame of Polars or of another library; not a reader, whose rows would be gone.
+        The log: a data frame of Polars or of another library; not a reader, which can be read only once.
     score
         Column name or expression, or several.
 
@@ -49,8 +48,8 @@ def validate(
     Raises
     ------
     InvalidDataError
-        Wrong rows: each kind, how many rows, and the first five with their row numbers. A `pos_label` that no row has, if
-        the labels hold a value that is the same but for case, spaces at the ends or the form of a number.
+        Invalid rows: the number of each kind, and the first five with their row numbers. Also a `pos_label` that no row has, if a label
+        differs from it only by case, surrounding spaces or number format.
 
     Examples
     --------

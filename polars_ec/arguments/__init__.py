@@ -1,1 +1,1 @@
-"""The arguments of a call: each described once and checked once; costs, priors, scales of scores."""
+"""The arguments of a call, each described and checked in one place: costs, priors, score types."""

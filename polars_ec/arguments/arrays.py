@@ -1,4 +1,4 @@
-"""Metrics of values: arrays, Series and lists become the columns of a frame, of which the metric's expression is then taken."""
+"""Metrics of values: convert arrays, Series and lists to the columns of a frame, and evaluate the metric's expression on it."""
 
 from __future__ import annotations
 
@@ -64,14 +64,14 @@ def of_values(
             explanations[0](nulls, frame.lazy())
         else:
             warn(f"{nulls}: rows hold NaN or numbers out of range, or each of the {len(frame)} lacks a value")
-    # Of no rows a metric is one value, and a function of rows none.
+    # Without rows a metric is one value, and a row function none.
     return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
 
 
 def without_positives(name: str, labels: Iterable[object], pos_label: object) -> list[str]:
-    """What is wrong with this `pos_label`, which no row has; a warning where no other value must be meant.
+    """Describe the problem with a `pos_label` that no row has; a warning unless another value must be meant.
 
-    A log may well have no positive row, so that only a value that differs in case or form is an error.
+    A log may have no positive rows, so only a value that differs in case or form is an error.
     """
     meant = meant_values(pos_label, labels)
     shown = ", ".join(map(repr, meant or by_likeness(pos_label, labels)[:_SHOWN_LABELS]))
@@ -83,7 +83,7 @@ def without_positives(name: str, labels: Iterable[object], pos_label: object) ->
 
 
 def holds_values(value: Any) -> bool:
-    """Whether this is an array, a Series, a frame or a list: neither one number nor a name."""
+    """Whether this is an array, a Series, a frame or a list, rather than a number or a name."""
     if isinstance(value, list | tuple):
         return True
     return any(hasattr(value, name) for name in (*_STREAMS, "__array__")) and getattr(value, "ndim", 1) != 0
@@ -124,7 +124,7 @@ def _read(values: Any, name: str) -> pl.Series:
     if any(is_instance(values, "pandas", kind) for kind in ("Series", "Index")) or is_instance(
         values, "pandas.api.extensions", "ExtensionArray"
     ):
-        # NaN is null, for so pandas writes what is missing.
+        # NaN becomes null, because pandas marks missing values so.
         return cast("pl.Series", pl.from_pandas(sys.modules["pandas"].Series(values))).alias(name)
     if any(hasattr(values, protocol) for protocol in _STREAMS):
         return pl.Series(values).alias(name)
@@ -170,7 +170,7 @@ def _check_lengths(columns: Mapping[str, pl.Series], priors: Collection[str]) ->
 
 
 def _check_indices(held: Mapping[str, Any]) -> None:
-    """Values are taken in their order: if pandas would put them in another one, that cannot be what is meant."""
+    """Raise an error if the indices of pandas objects differ in order, because values are matched by position."""
     indices = {n: v.index for n, v in held.items() if any(is_instance(v, "pandas", k) for k in ("Series", "DataFrame"))}
     for (name, index), (other, another) in pairwise(indices.items()):
         if not index.equals(another) and index.isin(another).all() and another.isin(index).all():

@@ -1,4 +1,4 @@
-"""The classes: their names, by which fields of a struct, rows of a cost matrix and keys of a prior are matched, and their priors."""
+"""Classes and their priors; class names match the fields of structs, the rows of cost matrices and the keys of priors."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ import polars as pl
 
 Prior: TypeAlias = "float | Sequence[float] | Mapping[Any, float] | Literal['uniform', 'overall'] | pl.Expr | None"
 """Class priors: None (those of the group at hand), the positive class's share, one share per class (a sequence in class
-order, or a mapping from class), "uniform", or an expression that is constant in the group. What sees a whole log, the report
-and a sketch, also takes "overall": the shares of the classes in all of it."""
+order, or a mapping from class), "uniform", or an expression that is constant in the group. Functions of a whole log, the report
+and a sketch, also accept "overall": the class shares of the whole log."""
 
 _SUM_TOLERANCE = 1e-6
 
@@ -69,7 +69,7 @@ class ClassNames:
         return not (self.known and other.known) or UNKNOWN in (self, other)
 
     def in_metadata(self) -> dict[str, Any]:
-        """As JSON holds it: what it cannot hold as text, by which names are found too."""
+        """Convert a value for JSON; types that JSON lacks become text, by which names are also matched."""
         return {
             "values": [value if isinstance(value, bool | int) else _text(value) for value in self.values],
             "stated": self.stated,
@@ -79,7 +79,7 @@ class ClassNames:
 
     @classmethod
     def of_metadata(cls, about: Mapping[str, Any]) -> ClassNames:
-        """What `in_metadata` gave; KeyError, TypeError or ValueError for anything else."""
+        """Invert `in_metadata`; KeyError, TypeError or ValueError for invalid input."""
         values, stated, rest, fields = (about[name] for name in ("values", "stated", "rest", "fields"))
         lists = isinstance(values, list) and all(isinstance(value, str | int) for value in values)
         lists = lists and isinstance(fields, list) and all(isinstance(name, str) for name in fields)
@@ -101,7 +101,7 @@ def _text(value: Any) -> str:
 
 
 def _place(value: Any, names: Sequence[Any]) -> int | None:
-    """Where a name equals the value, or else says it as text: fields of a struct have no other names."""
+    """The position of the name that equals the value or its text, because fields of a struct have text names only."""
     equal = [place for place, name in enumerate(names) if name == value]
     texts = {str(value).casefold(), str(int(value))} if isinstance(value, bool) else {str(value), _text(value)}
     alike = equal or [
@@ -113,7 +113,7 @@ def _place(value: Any, names: Sequence[Any]) -> int | None:
 
 
 def plain(value: object) -> Any:
-    """A number, Boolean or text of NumPy as that of Python, of which types are told apart here."""
+    """Convert a NumPy number, Boolean or string to the Python type."""
     kind = getattr(getattr(value, "dtype", None), "kind", None)
     return cast("Any", value).item() if kind in ("b", "i", "u", "f", "U") and getattr(value, "ndim", 1) == 0 else value
 
@@ -215,7 +215,7 @@ class CheckedPrior:
 
 
 EMPIRICAL = CheckedPrior()
-"""The prior where none is stated: the shares of the classes in the group at hand."""
+"""The default prior: the class shares of the group."""
 
 
 def constant(rows: pl.Expr) -> pl.Expr:
@@ -234,7 +234,7 @@ def checked_shares(shares: list[pl.Expr]) -> list[pl.Expr]:
 
 
 def parse_prior(prior: Prior) -> CheckedPrior:
-    """Check a stated prior at the call; raises ValueError that names what is wrong."""
+    """Check a stated prior at the call; the ValueError names the problem."""
     if isinstance(prior, pl.Expr):
         return CheckedPrior(stated=True, expression=prior)
     if isinstance(prior, str) and prior == "uniform":

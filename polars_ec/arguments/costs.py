@@ -1,4 +1,4 @@
-"""The cost matrix: rows are true classes, columns are decisions."""
+"""Cost matrices: rows are true classes, columns are decisions."""
 
 from __future__ import annotations
 
@@ -19,24 +19,23 @@ Costs: TypeAlias = "CostMatrix | Sequence[Sequence[float]]"
 
 @dataclass(frozen=True, repr=False)
 class CostMatrix:
-    """Costs c_ij of deciding j when the class is i: K rows (true classes) by M columns (decisions).
+    """Costs c_ij of decision j for class i: K rows (true classes) by M columns (decisions).
 
-    A frozen value: it copies what it is given and never changes it. K is at least 2; M may differ from K, an abstain
-    decision being one more column.
+    The object is frozen and copies its input. K is at least 2. M may differ from K; for example, abstaining adds a column.
 
     Parameters
     ----------
     values
-        K x M finite numbers, any nested sequence or array.
+        K x M finite numbers, as a nested sequence or array.
     classes, decisions
-        Names of the rows and the columns; default 0..K-1 and 0..M-1. Named rows are matched with the classes of the log by
-        name, whatever their order; and the columns with them, where decisions are named as the classes are.
+        Names of the rows and columns; default 0..K-1 and 0..M-1. Named rows are matched with the classes of the log by name, in any order.
+        Columns are matched too if the decisions have the names of the classes.
 
     Raises
     ------
     ValueError
-        Fewer than 2 classes, no decision, ragged rows, an entry that is not finite, entries of a row further apart than a
-        float can say, or names that do not fit.
+        Fewer than 2 classes, no decision, ragged rows, an entry that is not finite, entries in a row whose difference overflows, or names
+        that do not fit.
 
     References
     ----------
@@ -96,12 +95,12 @@ class CostMatrix:
 
     @property
     def n_classes(self) -> int:
-        """K, the number of true classes (rows)."""
+        """The number of true classes, K (rows)."""
         return len(self.values)
 
     @property
     def n_decisions(self) -> int:
-        """M, the number of decisions (columns)."""
+        """The number of decisions, M (columns)."""
         return len(self.values[0])
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
@@ -112,10 +111,10 @@ class CostMatrix:
 
     @classmethod
     def zero_one(cls, n_classes: int, *, abstain: float | None = None) -> CostMatrix:
-        """Cost 1 for every error and 0 for every hit; `abstain` adds a last decision of that cost for every class.
+        """Make costs of 1 for every error and 0 for every hit; `abstain` adds a last decision with that cost for every class.
 
-        The EC of these costs is the error rate. With abstain=alpha, Bayes decisions abstain where every posterior is
-        below 1 - alpha (Ferrer, "The expected cost", appendix B).
+        The expected cost is then the error rate. With abstain=alpha, Bayes decisions abstain if every posterior is below 1 - alpha (Ferrer,
+        "The expected cost", appendix B).
 
         Examples
         --------
@@ -128,7 +127,7 @@ class CostMatrix:
 
     @classmethod
     def binary(cls, cost_fn: float = 1.0, cost_fp: float = 1.0) -> CostMatrix:
-        """Costs of a missed positive and of a false alarm; hits cost nothing.
+        """Make the costs of a missed positive and of a false alarm; hits cost 0.
 
         Examples
         --------
@@ -142,7 +141,7 @@ class CostMatrix:
 
     @classmethod
     def from_utilities(cls, utilities: Sequence[Sequence[float]]) -> CostMatrix:
-        """Costs that make the same Bayes decisions as these K x M utilities: c_ij = max_k u_ik - u_ij.
+        """Make costs with the same Bayes decisions as these K x M utilities: c_ij = max_k u_ik - u_ij.
 
         Examples
         --------
@@ -153,7 +152,7 @@ class CostMatrix:
 
     @classmethod
     def balanced(cls, priors: Sequence[float]) -> CostMatrix:
-        """Costs 1/(K P_i) of an error in class i, whose EC at these priors is the balanced error rate (Ferrer, "The expected cost", Eq. 6).
+        """Make costs 1/(K P_i) for errors in class i, whose EC at these priors is the balanced error rate (Ferrer, "The expected cost", Eq. 6).
 
         Examples
         --------
@@ -168,10 +167,11 @@ class CostMatrix:
 
     @classmethod
     def operating_point(cls, posteriors: float | Sequence[float]) -> CostMatrix:
-        """Costs 1/((K - 1) a_i) of an error in class i, whose Bayes decision is the class of largest q_i / a_i (Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 11).
+        """Make costs 1/((K - 1) a_i) for an error in class i; the Bayes decision is then the class with the largest q_i / a_i.
 
-        `posteriors` a are those between whose classes the decision is open: the positive class's, which is then the Bayes
-        threshold, or one per class. The Bayes risk of these costs, averaged over all a, is the cross-entropy.
+        `posteriors` are the a_i, at which all decisions cost the same: the posterior of the positive class, which is then the Bayes
+        threshold, or one per class. The Bayes risk at these costs, averaged over all a, is the cross-entropy (Ferrer and Ramos, "Evaluating
+        posterior probabilities", Eq. 11).
 
         Examples
         --------
@@ -185,7 +185,7 @@ class CostMatrix:
         return cls([[0.0 if i == j else 1 / ((n - 1) * a) for j in range(n)] for i, a in enumerate(shares)])
 
     def normalized(self) -> CostMatrix:
-        """Subtract each row's minimum: decisions and cost differences stay (Ferrer, "The expected cost", section 2.1).
+        """Subtract the minimum of each row, which keeps decisions and cost differences (Ferrer, "The expected cost", section 2.1).
 
         Examples
         --------
@@ -195,9 +195,9 @@ class CostMatrix:
         return self._with_values([[c - min(row) for c in row] for row in self.values])
 
     def naive(self, prior: float | Sequence[float]) -> tuple[float, int]:
-        """Cost and index of the cheapest constant decision at these priors: min over j of sum_i P_i c_ij.
+        """Return cost and index of the cheapest constant decision at these priors: min over j of sum_i P_i c_ij.
 
-        Lowest index on ties. Ferrer, "The expected cost", Eq. 3.
+        The lowest index wins ties. Ferrer, "The expected cost", Eq. 3.
 
         Examples
         --------
@@ -210,10 +210,10 @@ class CostMatrix:
         return costs[decision], decision
 
     def bayes_threshold(self) -> float:
-        """Posterior of class 1 above which deciding 1 is cheaper: (c_01 - c_00) / ((c_01 - c_00) + (c_10 - c_11)).
+        """Return the posterior of class 1 above which deciding 1 is cheaper: (c_01 - c_00) / ((c_01 - c_00) + (c_10 - c_11)).
 
-        Ferrer, "The expected cost", Eq. 20 gives the same on the scale of log-odds. ValueError unless there are 2 classes and 2 decisions
-        and no class's own decision is the dearer one, for then no threshold makes the Bayes decisions.
+        Ferrer, "The expected cost", Eq. 20 gives the same on the scale of log-odds. Raises ValueError unless there are 2 classes and 2
+        decisions and each class's own decision costs at most as much as the other one. Otherwise no threshold gives the Bayes decisions.
 
         Examples
         --------
@@ -228,7 +228,7 @@ class CostMatrix:
         return cost_fp / (cost_fp + cost_fn)
 
     def bayes_log_odds(self) -> float:
-        """Log-odds above which deciding 1 is cheaper: ln((c_01 - c_00) / (c_10 - c_11)); ValueError as for `bayes_threshold`.
+        """Return the log-odds above which deciding 1 is cheaper: ln((c_01 - c_00) / (c_10 - c_11)); ValueError as for `bayes_threshold`.
 
         Examples
         --------
@@ -243,17 +243,17 @@ class CostMatrix:
 
     @property
     def names_classes(self) -> bool:
-        """Whether the rows have names of their own; else they are the classes in order."""
+        """Whether the rows have names; otherwise they are the classes in order."""
         return self._named[0]
 
     def names_decision(self, j: int) -> bool:
-        """Whether decision j has a name of its own; `zero_one` numbers those that are classes."""
+        """Return whether decision j has a name; `zero_one` numbers the decisions for classes."""
         return self._named[1] and not (j < self.n_classes and self.decisions[j] == j)
 
     def for_classes(self, classes: ClassNames) -> CostMatrix:
-        """Put rows, and columns that are named as they are, in the order of these classes.
+        """Reorder the rows, and columns with the same names, to match these classes.
 
-        ValueError where the names do not go together, or where nobody said which decision is which class's.
+        Raises ValueError if the names do not match, or if the class of a decision is not defined.
         """
         if not self.names_classes:
             return self
@@ -285,7 +285,7 @@ class CostMatrix:
         )
 
     def margins(self) -> tuple[float, float]:
-        """What an error costs more than a hit, in class 0 and in class 1; ValueError as for `bayes_threshold`."""
+        """Return the extra cost of an error over a hit in class 0 and in class 1; raises ValueError as `bayes_threshold` does."""
         if (self.n_classes, self.n_decisions) != (2, 2):
             raise ValueError(f"a threshold needs 2 classes and 2 decisions, not {self.n_classes} x {self.n_decisions}")
         (c00, c01), (c10, c11) = self.values
@@ -297,7 +297,7 @@ class CostMatrix:
 
 
 def as_cost_matrix(costs: Costs) -> CostMatrix:
-    """`costs` itself, or the matrix made of it."""
+    """Return `costs` as a CostMatrix."""
     return costs if isinstance(costs, CostMatrix) else CostMatrix(costs)
 
 

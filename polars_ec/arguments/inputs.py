@@ -1,6 +1,6 @@
-"""Logs from other libraries: whatever holds a table becomes a LazyFrame, read batch by batch where it may be larger than memory.
+"""Logs from other libraries: convert any table to a LazyFrame, read in batches where it may be larger than memory.
 
-pandas, narwhals, pyarrow and DuckDB are not imported here for an object that is of none of them.
+pandas, narwhals, pyarrow and DuckDB are only imported for objects of these libraries.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def lazy_if_lazy(function: Callable[Concatenate[FrameLike, P], pl.LazyFrame | pl
     return cast("LazyIfLazy[P]", function)
 
 
-# Readers that have been read: what is left of one is an empty log, whose numbers would be taken for its own.
+# Exhausted readers: reading one again would give an empty log and misleading numbers.
 _READ: WeakSet[Any] = WeakSet()
 
 
@@ -75,7 +75,7 @@ def is_instance(value: Any, module: str, name: str) -> bool:
 
 
 def _of_pandas(frame: Any) -> pl.DataFrame:
-    """Columns, and levels of the index that have names. NaN is null, for so pandas writes what is missing."""
+    """Columns and named index levels; NaN becomes null, because pandas marks missing values so."""
     names = [name for name in frame.index.names if name is not None and name not in frame.columns]
     flat = frame.reset_index(level=names) if names else frame
     if not flat.columns.is_unique:
@@ -125,7 +125,7 @@ def _of_stream(source: Any) -> pl.LazyFrame:
             )
 
     check()
-    # The stream that tells the schema is also the first to be read: to open it may be to run a query.
+    # The stream opened for the schema is also read first, because opening one may run a query.
     opened = [source if isinstance(source, pa.RecordBatchReader) else pa.RecordBatchReader.from_stream(source)]
 
     def read(_: Sequence[str]) -> Any:

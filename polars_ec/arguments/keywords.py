@@ -1,4 +1,4 @@
-"""The keywords of one call, checked: errors name the value and the way out."""
+"""Check the keywords of a call; errors name the value and what to do instead."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def checked_at_call(
     name, parameters = function.__name__, shown.parameters.values()
     by_position = [p.name for p in parameters if p.kind is Parameter.POSITIONAL_OR_KEYWORD]
     by_name = [p.name for p in parameters if p.kind is Parameter.KEYWORD_ONLY]
-    # What a method is of goes without saying: it is not among what messages list.
+    # Messages do not list the object of a method.
     public = [p for p in [*by_position, *by_name] if p not in ("self", "frame")]
     columns = [p.name for p in parameters if "IntoExpr" in str(p.annotation)]
     priors = [p.name for p in parameters if "Prior" in str(p.annotation)]
@@ -82,7 +82,7 @@ def check_keywords(function: str, given: Iterable[str], known: Sequence[str]) ->
             )
 
 
-# What scikit-learn and others call the metrics.
+# Names of the metrics in scikit-learn and elsewhere.
 _OTHER_NAMES = {
     "accuracy_score": "accuracy",
     "auc": "auc_roc",
@@ -111,7 +111,7 @@ _OTHER_NAMES = {
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The one of the known names that may be meant, as a question; nothing where none is near."""
+    """Suggest the closest known name as a question; empty if none is close."""
     # Imported here, for only errors need it.
     import difflib
 
@@ -150,7 +150,7 @@ class Options:
 
     @property
     def constant_threshold(self) -> float | None:
-        """The threshold, where no column was taken for it."""
+        """The threshold, which must not be a column."""
         assert not isinstance(self.threshold, pl.Expr)
         return self.threshold
 
@@ -173,10 +173,10 @@ class Options:
 
 
 def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, ranking: bool = False) -> Options:
-    """Check the shared keywords; what is left out has its default. Errors name the value and the way out.
+    """Check the shared keywords and fill in defaults. Errors name the value and what to do instead.
 
-    `by_row` names those of `BY_ROW` that the caller takes as columns too; elsewhere one number is needed. `ranking`: of a
-    metric that judges the order of the scores, which may be raw ones.
+    `by_row` names those of `BY_ROW` that may be columns; the others must be one number. `ranking` allows raw scores, for metrics of the order
+    of the scores.
     """
     keywords = {**DEFAULTS, **options}
     scale = parse_score_type(keywords["score_type"], ranking=ranking)
@@ -272,7 +272,7 @@ def parse_beta(value: Any) -> float:
 
 
 def parse_min_rows(min_rows: Any) -> int | None:
-    """How many rows a group has at least that is not marked as small, if that is stated."""
+    """Check the number of rows below which a group is marked as small, if stated."""
     if min_rows is None:
         return None
     if isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0:
@@ -316,7 +316,7 @@ class Request:
 
 
 def parse_interval(options: Mapping[str, Any]) -> Request | None:
-    """Check the keywords of intervals among others; what is left out has its default. None: no interval is asked for."""
+    """Check the keywords of intervals among others and fill in defaults; None without `interval`."""
     keywords = {name: options.get(name, DEFAULTS[name]) for name in INTERVAL_KEYWORDS}
     method, replicates = _method(keywords["method"]), keywords["replicates"]
     fewest = _FEWEST_REPLICATES.get(method, 2)

@@ -1,6 +1,6 @@
-"""The keywords that families of metrics share: what they mean, each said once, and their defaults.
+"""Define the keywords that families of metrics share, with their texts and defaults.
 
-Editors show the text below a key where that keyword is passed; `help` takes it from here too, see `signatures`.
+Editors show the text below a key where that keyword is passed. `help` uses the same text, see `signatures`.
 """
 
 from __future__ import annotations
@@ -38,31 +38,30 @@ class ScoreTypeOption(TypedDict, total=False):
     """What the scores are."""
 
     score_type: ScoreType
-    """What the scores are. One number a row: "posterior", "percent" (it times 100)
-    or "log_odds" of the positive class, "llr" (log-likelihood ratio)
-    or "decision" (the decision taken: its index, or its name; `classes` or costs say how many there are if not two). A vector of
-    K a row: "posteriors", "log_posteriors" (natural logarithms) or "log_likelihoods". Default "posterior", which for a vector
-    column means "posteriors"."""
+    """The kind of score. One number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class,
+    "llr" (log-likelihood ratio) or "decision" (index or name of the decision). `classes` or the costs define the number of
+    decisions if it is not two. K numbers per row: "posteriors", "log_posteriors" (natural logarithms) or "log_likelihoods".
+    Default "posterior", which means "posteriors" for a vector column."""
 
 
 class WeightOption(TypedDict, total=False):
     """How much each row counts."""
 
     weight: IntoExpr | None
-    """Column or expression of weights, finite and not negative: a row of weight w counts as w rows. Default None: 1 each."""
+    """Column or expression of weights, finite and not negative. A row of weight w counts as w rows. Default None: 1 each."""
 
 
 class LabelOptions(TypedDict, total=False):
     """Which value of the label is which class."""
 
     pos_label: object
-    """Binary: the label's value that is the positive class; every other value is the negative class. Default None: labels
-    are Boolean, or integers 0 to K-1, or `classes` lists them."""
+    """Binary: the label value of the positive class; all other values are the negative class. Default None: labels are
+    Boolean, or integers 0 to K-1, or listed in `classes`."""
 
     classes: Sequence[object] | None
-    """The label's values in class order; a value that is not listed is wrong. Decisions that are strings or categories are
-    the classes of that name. Pass it or `pos_label`, not both. Default None: labels are Boolean, or integers 0 to K-1, or
-    `pos_label` is given, or scores are vectors and the label is an Enum, whose categories are the classes."""
+    """The label values in class order; any other value is invalid. Decisions given as strings or categories refer to the
+    classes by name. Pass either this or `pos_label`. Default None: labels are Boolean or integers 0 to K-1, or `pos_label`
+    is given. With vector scores and an Enum label, the categories are the classes."""
 
 
 class RowOptions(ScoreTypeOption, WeightOption, LabelOptions, total=False):
@@ -70,31 +69,30 @@ class RowOptions(ScoreTypeOption, WeightOption, LabelOptions, total=False):
 
 
 class ClassPriorOption(TypedDict, total=False):
-    """The class priors that weigh the classes."""
+    """The class priors of the metric."""
 
     prior: Prior
-    """Class priors that weigh the classes: the positive class's, or one per class (a sequence in class order, or a mapping
-    from class), "uniform", or an expression that is constant in the group. The value is the one that the metric would have
-    at these priors; posteriors and decisions stay as they are. Only "llr" and "log_likelihoods" need it, which it turns
-    into posteriors. Default None: the shares of the classes in the group."""
+    """Class priors at which to compute the metric. Pass the prior of the positive class, one per class (a sequence in class
+    order, or a mapping from class), "uniform", or an expression that is constant in the group. Posteriors and decisions stay
+    as they are. "llr" and "log_likelihoods" need a prior to become posteriors. Default None: the group's own priors."""
 
 
 class RowPriorOption(TypedDict, total=False):
     """The class priors that turn likelihoods into posteriors, row by row."""
 
     prior: Prior
-    """Class priors that turn "llr" and "log_likelihoods" into posteriors, and are needed for these only: the positive
-    class's, or one per class (a sequence in class order, or a mapping from class), "uniform", or an expression. Default
-    None: no prior."""
+    """Class priors that turn "llr" and "log_likelihoods" into posteriors; other score types do not need them. Pass the prior
+    of the positive class, one per class (a sequence in class order, or a mapping from class), "uniform", or an expression.
+    Default None: no prior."""
 
 
 class DecisionThresholdOption(TypedDict, total=False):
     """The threshold of binary decisions."""
 
     threshold: float | IntoExpr | None
-    """Binary: decide for the positive class where score > threshold, strictly, on the scale of the score as given. A number,
-    or a column's name or an expression for a threshold of each row; one null in it makes the value null. Default None: Bayes
-    decisions, those of least expected cost."""
+    """Binary: decide for the positive class if score > threshold (strictly), on the scale of the score as given. Pass a number,
+    or a column name or expression with one threshold per row. A null threshold makes the value null. Default None: Bayes
+    decisions, which minimise the expected cost."""
 
 
 class ErrorCostOptions(TypedDict, total=False):
@@ -111,11 +109,11 @@ class RowCostOptions(TypedDict, total=False):
     """The costs of the two kinds of binary errors, which may differ by row."""
 
     cost_fn: float | IntoExpr
-    """Binary: the cost of a miss, which is a positive decided negative. A number, or a column's name or an expression for a
-    cost of each row; one that is null, NaN, negative or infinite makes the value null. Default 1."""
+    """Binary: the cost of a miss, which is a positive decided negative. A number, or a column name or expression with one cost
+    per row. A cost that is null, NaN, negative or infinite makes the value null. Default 1."""
 
     cost_fp: float | IntoExpr
-    """Binary: the cost of a false alarm, which is a negative decided positive: a number, or one of each row as for `cost_fn`.
+    """Binary: the cost of a false alarm, which is a negative decided positive. A number, or one cost per row as for `cost_fn`.
     Default 1."""
 
 
@@ -123,34 +121,33 @@ class CostMatrixOption(TypedDict, total=False):
     """The costs of all decisions."""
 
     costs: Costs | None
-    """Cost matrix, K x M: a `CostMatrix` or nested sequence, whose rows are true classes and whose columns are decisions.
-    It replaces `cost_fn` and `cost_fp`. Default None: the costs of these two, and for K > 2 classes 1 for every error."""
+    """Cost matrix, K x M: a `CostMatrix` or nested sequence, with true classes as rows and decisions as columns. It replaces
+    `cost_fn` and `cost_fp`. Default None: those two costs, or a cost of 1 for every error with K > 2 classes."""
 
 
 class CountOptions(RowOptions, total=False):
-    """Row options, and the costs whose shape says how many classes and decisions there are."""
+    """Row options, and the costs whose shape defines the number of classes and decisions."""
 
     costs: Costs | None
-    """Cost matrix, K x M: a `CostMatrix` or nested sequence. Here only its shape matters, and only for a List column or
+    """Cost matrix, K x M: a `CostMatrix` or nested sequence. Only its shape matters, and only for a List column or
     `score_type="decision"`. Default None: as many decisions as classes."""
 
 
 class PriorOptions(RowOptions, ClassPriorOption, total=False):
-    """Row options, and the class priors that weigh the classes."""
+    """Row options, and the class priors of the metric."""
 
 
 class CalibrationOptions(WeightOption, LabelOptions, total=False):
-    """Prior options for scores that are to become posteriors."""
+    """Prior options for scores that a calibrator turns into posteriors."""
 
     score_type: ScoreType | Literal["raw"]
-    """What the scores are. One number a row: "posterior", "percent" (it times 100)
-    or "log_odds" of the positive class, "llr" (log-likelihood ratio)
-    or "raw", any real score that is higher for the positive class. A vector of K a row: "posteriors" or "log_posteriors"
-    (natural logarithms). Default "posterior", which for a vector column means "posteriors"."""
+    """The kind of score. One number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class,
+    "llr" (log-likelihood ratio) or "raw", any real score that is higher for the positive class. K numbers per row:
+    "posteriors" or "log_posteriors" (natural logarithms). Default "posterior", which means "posteriors" for a vector column."""
 
     prior: Prior
-    """Class priors of the fit, stated as for `report`: rows of class i weigh P_i over their share, and posteriors are at
-    these priors. Default None: the group's own shares."""
+    """Class priors of the fit, in the same forms as for `report`. Rows of class i are weighted by P_i over their share, and
+    posteriors refer to these priors. Default None: the group's own priors."""
 
 
 class DetectionOptions(PriorOptions, ErrorCostOptions, total=False):
@@ -170,21 +167,20 @@ class DecisionOptions(ThresholdOptions, RowCostOptions, CostMatrixOption, total=
 
 
 class PageOptions(RowOptions, DecisionThresholdOption, RowCostOptions, CostMatrixOption, total=False):
-    """How a page reads the rows, and where it decides."""
+    """How a page reads the rows, and its operating point."""
 
 
 class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptions, CostMatrixOption, total=False):
-    """All options of a sketch, which takes raw scores, and no column for a threshold or a cost."""
+    """All options of a sketch, which accepts raw scores, but no column as threshold or cost."""
 
     score_type: ScoreType | Literal["raw"]
-    """What the scores are: "posterior", "percent" (it times 100)
-    or "log_odds" of the positive class, "llr" (losses are at even prior), or here also
-    "raw", any real score, on a grid that is equal in ln|score|, hence free of scale. A vector of K a row:
-    "posteriors", "log_posteriors" or "log_likelihoods", which become posteriors. Default "posterior"."""
+    """The kind of score. One number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class,
+    "llr" (with losses at a prior of 0.5), or "raw", any real score on a grid uniform in ln|score|.
+    K numbers per row: "posteriors", "log_posteriors" or "log_likelihoods", which become posteriors. Default "posterior"."""
 
     threshold: float | None
-    """The threshold that is exact in the sketch and at which it decides: score > threshold, strictly, on the scale of the
-    score as given. Default None: the Bayes threshold of the costs."""
+    """The threshold at which the sketch decides, exactly: score > threshold (strictly), on the scale of the score as given.
+    Default None: the Bayes threshold of the costs."""
 
 
 class RiskOptions(DetectionOptions, CostMatrixOption, total=False):
@@ -196,13 +192,12 @@ class RowRiskOptions(PriorOptions, RowCostOptions, CostMatrixOption, total=False
 
 
 class RankingScoreTypeOption(TypedDict, total=False):
-    """What the scores are whose order is judged."""
+    """What the scores are, for ranking metrics."""
 
     score_type: RankingScoreType
-    """What the scores are, one number a row: "posterior", "percent" (it times 100)
-    or "log_odds" of the positive class, "llr" (log-likelihood ratio)
-    or "raw", any real number that is higher for the positive class; the order alone counts, and this says which numbers
-    are wrong. Infinite ones are wrong as posteriors only. Default "posterior"."""
+    """The kind of score, one number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class,
+    "llr" (log-likelihood ratio) or "raw", any real number that is higher for the positive class. Ranking metrics use only the
+    order; the kind defines which values are invalid. Infinite values are invalid only as posteriors. Default "posterior"."""
 
 
 class RankingOptions(RankingScoreTypeOption, WeightOption, LabelOptions, total=False):
@@ -210,7 +205,7 @@ class RankingOptions(RankingScoreTypeOption, WeightOption, LabelOptions, total=F
 
 
 class RankingPriorOptions(RankingOptions, ClassPriorOption, total=False):
-    """Ranking options, and the class priors that weigh the classes."""
+    """Ranking options, and the class priors of the metric."""
 
 
 class RankingDetectionOptions(RankingPriorOptions, ErrorCostOptions, total=False):
@@ -229,10 +224,9 @@ class DivergenceOptions(WeightOption, total=False):
     """How to read posteriors and reference posteriors."""
 
     score_type: ScoreType
-    """What the score and the reference are: "posterior", "percent" (it times 100)
-    or "log_odds" of the positive class, or a vector of K a row,
-    "posteriors" or "log_posteriors" (natural logarithms). Default "posterior", which for a vector column means
-    "posteriors"."""
+    """The kind of both score and reference: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class, or
+    with K numbers per row "posteriors" or "log_posteriors" (natural logarithms). Default "posterior", which means
+    "posteriors" for a vector column."""
 
 
 class RowDecisionOptions(ScoreOptions, DecisionThresholdOption, RowCostOptions, CostMatrixOption, total=False):
@@ -248,36 +242,35 @@ class LabelledDecisionOptions(RowDecisionOptions, LabelOptions, total=False):
 
 
 class LevelOptions(TypedDict, total=False):
-    """Whether there are intervals, and how they are made."""
+    """The level and method of the confidence intervals."""
 
     interval: float | None
-    """The level of the intervals, between 0 and 1, such as 0.95: how often they hold what a log without end would give.
+    """The level of the confidence intervals, between 0 and 1, such as 0.95: how often they contain the value of an infinite log.
     Default None: no intervals."""
 
     method: IntervalMethod
-    """How they are made: "influence", from what each row or cluster adds to the value; or from rows or clusters that are drawn
-    anew, with replacement: "bootstrap", the percentiles of the values then, or "bca", those with bias and acceleration corrected.
-    Percentiles cover too rarely in small groups, and are no yardstick there: with 5 positives 74 % (recall) and 72 % (AUC), where 95 %
-    were asked for. Limits of draws are null where all draws agree, as at rates of 0 and 1, which tells of no width; and where so many of
-    them lack a class that limits would hang on these. Default "influence"."""
+    """The method of the intervals. "influence" uses the influence of each row or cluster on the value. "bootstrap" resamples rows
+    or clusters with replacement and takes percentiles; "bca" also corrects bias and acceleration. Percentiles cover too rarely in
+    small groups: with 5 positives, nominal 95 % intervals cover 74 % (recall) or 72 % (AUC). Bounds from resampling are null if
+    all resamples agree, as at rates of 0 and 1, or if too many of them lack a class. Default "influence"."""
 
     replicates: int
-    """How many times rows or clusters are drawn anew, at least 2, and for "bca" 100. Default 1000."""
+    """The number of resamples, at least 2, or 100 for "bca". Default 1000."""
 
     seed: int
-    """Of what is drawn at random, a whole number from 0: the same log and seed give the same limits. Default 0."""
+    """The random seed, a whole number from 0. The same log and seed give the same bounds. Default 0."""
 
 
 class ClusterOptions(TypedDict, total=False):
     """Which rows are correlated."""
 
     cluster: IntoExpr | None
-    """The key that correlated rows share, such as the user or the day, as a column's name or an expression; a row without one is a
-    cluster of its own. Without it rows are taken as independent, and where they are not, intervals are too short, often many times.
+    """Column name or expression of the cluster column, which groups correlated rows, such as the user or the day. A row with a null
+    there is its own cluster. Without it rows count as independent; if they are correlated, the intervals are too narrow.
     Default None: independent rows."""
 
     buckets: int
-    """How many parts clusters are dealt out to by a hash of the key, as `bucket` does, from 5 to 1000. Default 100."""
+    """The number of buckets to which clusters are assigned by hash, as by `bucket`, from 5 to 1000. Default 100."""
 
 
 class IntervalOptions(LevelOptions, ClusterOptions, total=False):

@@ -1,4 +1,4 @@
-"""What scores are: each score type is one object, which the package asks instead of comparing names."""
+"""Score types: each is one object with the properties that the package needs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from polars_ec.typing import RankingScoreType, ScoreType
 _Numbers = TypeVar("_Numbers", pl.Expr, pl.Series)
 
 TOLERANCE = 1e-6
-"""How far from 1 the sum of posteriors may be."""
+"""The tolerance for sums of posteriors, which must be 1."""
 
 SKETCH_SCORE_TYPES: tuple[RankingScoreType, ...] = get_args(RankingScoreType)
 """The score types of which the order is known, so that they can be ranked, binned and sketched."""
@@ -33,7 +33,7 @@ class ScoreScale:
 
     name: str
     faults: tuple[str, ...]
-    """What can be wrong with a score; of vectors these are the bits of the kernel's `faults`."""
+    """Kinds of invalid scores; for vectors these are the bits of the kernel's `faults`."""
     upper: int | None = None
     """The score of a posterior of 1, where scores are shares of it, from 0; None where scores have no bounds."""
     has_posteriors: bool = False
@@ -43,7 +43,7 @@ class ScoreScale:
     is_vector: bool = False
     has_order_only: bool = False
     axis: str = "Threshold"
-    """What charts call a threshold on this scale."""
+    """The name of a threshold on this scale in charts."""
 
     @property
     def is_share(self) -> bool:
@@ -72,7 +72,7 @@ class ScoreScale:
     # Scores of one number a row.
 
     def is_wrong(self, score: pl.Expr) -> pl.Expr:
-        """Whether a number is none of this scale; null for null."""
+        """Whether a number is invalid on this scale; null for null."""
         return score.is_nan() if self.upper is None else ~score.is_between(0, self.upper)
 
     def share(self, score: _Numbers) -> _Numbers:
@@ -91,11 +91,11 @@ class ScoreScale:
         return share.log() - (-share).log1p()
 
     def share_logs(self, score: pl.Expr) -> list[pl.Expr]:
-        """Logarithms of the posteriors of class 0 and 1, as every SQL engine has them, so that all of them count alike."""
+        """Logarithms of the posteriors of class 0 and 1, rounded as in all SQL engines."""
         return [(1 - self.share(score)).log(), self.share(score).log()]
 
     def position(self, score: pl.Expr) -> pl.Expr:
-        """Where a score is on the axis that bins are equal on: log-odds, or the logarithm of the size of a raw score."""
+        """Position of a score on the axis with bins of equal width: log-odds, or the logarithm of the size of a raw score."""
         if self.has_order_only:
             return score.abs().log()
         if not self.is_share:
@@ -194,7 +194,7 @@ def scale_of(options: Mapping[str, Any]) -> ScoreScale | None:
 
 
 def parse_score_type(score_type: Any, *, ranking: bool) -> ScoreScale:
-    """The scale of this name; ValueError where there is none, or none but for metrics of the order of the scores."""
+    """The scale of this name; ValueError if it is unknown, or only for ranking metrics."""
     scale = scale_of({"score_type": score_type})
     if scale is None:
         raise ValueError(f"score_type={score_type!r} is none of {', '.join(get_args(ScoreType))}")

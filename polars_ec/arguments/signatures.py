@@ -1,7 +1,7 @@
-"""The signatures and docstrings that `help` shows: what public functions share is written once, and put into each of them here.
+"""Compose the signatures and docstrings that `help` shows, with one text for each shared parameter.
 
-A function says by hand what it alone has. All its parameters get an entry with type and default. Those that it does not
-describe itself are common ones, whose descriptions are in `options` and here.
+A function describes by hand only what is specific to it. Each of its parameters gets an entry with type and default.
+The texts for shared parameters come from `options` and from this module.
 """
 
 from __future__ import annotations
@@ -24,38 +24,38 @@ F = TypeVar("F", bound=Callable[..., Any])
 _SECTIONS = ("Parameters", "Returns", "Raises", "Notes", "References", "Examples")
 
 _COLUMNS = {
-    "score": "Column name or expression; `score_type` says what it holds. Or values, such as an array, a Series or a list: then all\n"
-    "columns are values of one length, and what comes back is the value itself, of a function of rows a Series.",
-    "label": "Column name or expression, or values; `pos_label` or `classes` say which value is which class.",
+    "score": "Column name or expression; `score_type` says what it holds. Arrays, Series and lists work too, if all\n"
+    "columns are passed as values of equal length. Metrics then return the value itself, row functions a Series.",
+    "label": "Column name or expression, or values. `pos_label` or `classes` assigns the values to the classes.",
 }
 
 _COLUMNS_OF_LOGS = {
-    "frame": "The log, a frame of Polars or of another library.",
-    "label": "Column name or expression; `pos_label` or `classes` say which value is which class.",
-    "by": "Names and expressions of the groups. Default: one group.",
-    "calibrator": '"affine" or "temperature"; for one score a row also "gaussian", "pav" and "histogram".',
-    "fold_by": "Column name or expression: the key whose `fold` a row is in, of the row, or of what correlated rows share.",
-    "stratified": "Folds that share the keys of each class of each group out evenly, as for `sketch`.",
+    "frame": "The log: a data frame of Polars or of another library.",
+    "label": "Column name or expression. `pos_label` or `classes` assigns the values to the classes.",
+    "by": "Names or expressions of the group columns. Default: one group.",
+    "calibrator": '"affine" or "temperature"; for one score per row also "gaussian", "pav" and "histogram".',
+    "fold_by": "Column name or expression of the key that assigns rows to folds: a row ID, or the cluster column.",
+    "stratified": "Spread the keys of each class evenly over the folds within each group, as in `sketch`.",
 }
 
 _UNDEFINED = {
-    "one per group": "A group without usable rows (see `n_rows`) or with wrong ones (see `n_invalid`) gives null.",
-    "one per row": "A row that is missing or wrong gives null.",
+    "one per group": "The value is null if the group has no usable rows (see `n_rows`) or any invalid row (see `n_invalid`).",
+    "one per row": "The value is null if the row has missing or invalid values.",
 }
 
 _ERRORS = "ValueError, TypeError"
 
 _SYMBOLS = {
     "P_": "P_i is the prior of class i",
-    "R_": "R_ij is the share of class i that is decided j",
-    "N_": "N_i is the number of rows of class i, by weight",
+    "R_": "R_ij is the share of class i with decision j",
+    "N_": "N_i is the (weighted) number of rows of class i",
     "c_ij": "c_ij is the cost of decision j for class i",
     "q_": "q_i is the posterior of class i",
 }
 
 
 def completed(text: str, parameters: Sequence[Parameter], shared: Mapping[str, str], raises: str = "") -> str:
-    """The docstring with all parameters, what makes values null, common errors, and what the symbols mean."""
+    """Complete a docstring with all parameters, conditions for nulls, common errors and the meaning of symbols."""
     summary, sections = _split(cleandoc(text))
     keywords = [parameter.name for parameter in parameters if parameter.kind is Parameter.KEYWORD_ONLY]
     sections["Parameters"] = _entries(parameters, sections.get("Parameters", []), shared)
@@ -68,13 +68,13 @@ def completed(text: str, parameters: Sequence[Parameter], shared: Mapping[str, s
     sections["Raises"] = [*raised, *(f"    {error}" for error in (raises, *_common_errors(keywords)) if error)]
     symbols = [meaning for symbol, meaning in _SYMBOLS.items() if symbol in summary]
     if symbols:
-        meanings = f"{'; '.join(symbols)}. Of two classes, class 1 is the positive one."
+        meanings = f"{'; '.join(symbols)}. With two classes, class 1 is the positive one."
         sections["Notes"] = [*sections.get("Notes", []), meanings]
     return _joined(summary, sections)
 
 
 def without_parameter(text: str, name: str) -> str:
-    """A completed docstring without the entry of one parameter."""
+    """Remove the entry of one parameter from a completed docstring."""
     summary, sections = _split(text)
     kept, within = [], False
     for line in sections["Parameters"]:
@@ -86,11 +86,11 @@ def without_parameter(text: str, name: str) -> str:
 
 @cache
 def descriptions() -> Mapping[str, Mapping[str, str]]:
-    """What the keywords of each family in `options` mean: Python drops the texts below keys, so its source is read."""
+    """Read the texts for the keywords of each family from the source of `options`, as Python does not keep them."""
     try:
         source = getsource(options)
     except OSError:
-        # A package without its source works, and its help names the keywords alone.
+        # Without source files the package works, but its help lists keywords without texts.
         return {}
     families: dict[str, dict[str, str]] = {}
     for family in ast.parse(source).body:
@@ -127,7 +127,7 @@ def _entries(parameters: Sequence[Parameter], written: Sequence[str], shared: Ma
         if line.startswith(" "):
             described[names[-1]].append(line)
         else:
-            # Parameters that are described together are named in one line.
+            # One line may name several parameters that share a description.
             names = line.split(", ")
             described |= {name: [] for name in names}
     common = {**_COLUMNS, **shared}
@@ -145,22 +145,22 @@ def _entries(parameters: Sequence[Parameter], written: Sequence[str], shared: Ma
 def _common_errors(keywords: Sequence[str]) -> list[str]:
     explained = [f"`{name}`" for name in ("score_type", "pos_label", "classes") if name in keywords]
     errors = [
-        "A keyword that the function does not have, or a value that it does not take.",
-        f"A column of a dtype that does not say what it holds without {' or '.join(explained)}.",
+        "An unknown keyword, or a value that the keyword does not accept.",
+        f"A column whose dtype is ambiguous without {' or '.join(explained)}.",
     ]
     if "prior" in keywords:
-        errors.append("LLRs or log-likelihoods without a `prior`, where posteriors are needed.")
+        errors.append("LLRs or log-likelihoods without the `prior` that turns them into posteriors.")
     sized = [f"`{name}`" for name in ("costs", "prior") if name in keywords]
     if sized:
-        errors.append(f"{' or '.join(sized)} for another number of classes.")
+        errors.append(f"{' or '.join(sized)} whose size does not match the number of classes.")
     return errors
 
 
 def with_options(family: type[Any], *, score: str = "", raises: str = "") -> Callable[[F], F]:
-    """Show the keywords of a family of `options` in the function's signature and docstring, and refuse any other at the call.
+    """Add the keywords of a family of `options` to a function's signature and docstring, and reject all others.
 
-    Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read them
-    here. `score` and `raises` are what several functions have in common: what their score is, and an error.
+    Type checkers and editors read the keywords from the annotation `**options: Unpack[...]`; `help` and `inspect` read
+    the result of this function. `score` and `raises` are texts that several functions share.
     """
 
     def decorate(function: F) -> F:
@@ -188,5 +188,5 @@ def _source(hint: Any) -> Any:
 
 
 def checked_keywords(function: F) -> F:
-    """Refuse a keyword that the function does not have, with the one that may be meant."""
+    """Reject unknown keywords and suggest the closest known one."""
     return cast("F", checked_at_call(function, signature(function)))

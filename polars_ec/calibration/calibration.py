@@ -1,4 +1,4 @@
-"""Fitted calibrators: their parameters as a table, applied to rows, written as SQL, saved and read."""
+"""Fitted calibrators: their parameters as a table, with application to rows, SQL output and files."""
 
 from __future__ import annotations
 
@@ -113,14 +113,14 @@ def _text(column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 Calibrator: TypeAlias = Literal["affine", "temperature", "gaussian", "pav", "histogram"]
 """`affine`: new log-odds = alpha x log-odds + beta, alpha >= 0. `temperature`: the same with beta = 0, of LLRs
-with the prior's log-odds. `gaussian`: those of normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the share of positives in
+with the prior's log-odds. `gaussian`: those of normal scores of one variance, again affine. `pav`: the isotonic function of the score. `histogram`: the base rate in
 the bin of the posterior."""
 
 CALIBRATORS: tuple[Calibrator, ...] = get_args(Calibrator)
 STEPPED: tuple[Calibrator, ...] = ("pav", "histogram")
-"""Those that are step functions; the others are affine ones."""
+"""Calibrators that are step functions; the others are affine."""
 REVERSED = "reversed"
-"""The reason of scores that point the wrong way: there are parameters all the same."""
+"""The reason for scores that point the wrong way, which still have parameters."""
 
 AFFINE = ("alpha", "beta", "n", "n_iterations", "gradient_norm", "reason")
 STEPS = ("above", "log_odds", "n", "reason")
@@ -165,7 +165,7 @@ def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix
     return read
 
 
-# Of more, arithmetic of arrays is faster than that of elements, and its plan does not grow.
+# With more classes, arithmetic on arrays is faster than on elements, and its plan does not grow.
 _FEW_CLASSES = 8
 
 
@@ -290,28 +290,27 @@ def _equals(writer: Writer, key: str, value: Any) -> str:
 
 @dataclass(frozen=True, repr=False)
 class Calibration:
-    """Fitted calibrators, as a plain table: a row per group and fold, or per step of these.
+    """Fitted calibrators as a plain table, with one row per group and fold, or one per step of these.
 
     Make one with `Sketch.calibrate`, `lf.ec.calibrate` or `read_parquet`.
 
     Attributes
     ----------
     frame
-        The group columns; `fold` (the fold that was left out; null: fitted on all rows); the parameters; `n` rows fitted
-        on; `reason`: why there are no parameters, or "reversed". Parameters of affine, temperature and gaussian: `alpha`,
-        `beta`, and but for gaussian `n_iterations` of Newton's method, and `gradient_norm`, the largest absolute derivative of
-        the mean loss by a parameter, where it is not held at its bound; of K classes `beta` is an array. Of pav and histogram, one row per
-        step: scores strictly above `above`, on the scale of the score, and up to the next step, have the calibrated
-        `log_odds`. The lowest step is of all scores down to -inf itself.
+        The group columns; `fold` (the fold left out of the fit; null: fitted on all rows); the parameters; `n` rows of the fit; `reason`: why
+        there are no parameters, or "reversed". The parameters of affine, temperature and gaussian are `alpha` and `beta`, an array with K
+        classes. Except for gaussian, `n_iterations` of Newton's method and `gradient_norm` follow. The latter is the largest absolute
+        derivative of the mean loss by a parameter that is not at its bound. pav and histogram have one row per step. Scores strictly above
+        `above`, on the scale of the score, and up to the next step have the calibrated `log_odds`. The lowest step includes -inf itself.
     calibrator
-        Its name.
+        The name of the calibrator.
     score_type
-        What the scores are.
+        The kind of score.
     classes
-        Of K classes: their names, by which the fields of a struct of scores are found.
+        The class names with K classes, which identify the fields of a struct of scores.
     prior
-        Of one score a row: the share of positives that was stated for the posteriors; None where they are at the groups'
-        own, at one that an expression states, or at one that the file does not tell.
+        With one score per row: the stated prior of the posteriors. None if they refer to the groups' own priors or to an expression, or if
+        the file does not contain it.
     """
 
     frame: pl.DataFrame
@@ -327,22 +326,22 @@ class Calibration:
 
     @property
     def is_affine(self) -> bool:
-        """True if the parameters are `alpha` and `beta`, and not steps."""
+        """Whether the parameters are `alpha` and `beta` rather than steps."""
         return self.calibrator not in STEPPED
 
     @property
     def is_of_vectors(self) -> bool:
-        """True if a row's score is a vector of K, and not one number."""
+        """Whether the score of a row is a vector of K numbers."""
         return isinstance(self.frame.schema.get("beta"), pl.Array)
 
     @property
     def n_classes(self) -> int:
-        """K."""
+        """The number of classes, K."""
         beta = self.frame.schema.get("beta")
         return beta.size if isinstance(beta, pl.Array) else 2
 
     def fits(self, *, out_of_fold: bool) -> tuple[pl.DataFrame, list[str]]:
-        """The rows of the fits of all rows, or of those that leave a fold out; and the columns that a row finds its fit by."""
+        """The fits on all rows, or those that leave a fold out, and the columns that assign rows to fits."""
         fold = pl.col(FOLD)
         if out_of_fold:
             return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
@@ -367,32 +366,31 @@ class Calibration:
         }
 
     def apply(self, score: IntoExpr, *, out_of_fold: bool = False) -> pl.Expr:
-        """The calibrated posterior of each row: the transform that all rows of its group made, found by the group columns.
+        """Compute the calibrated posterior of each row with the calibrator of its group.
 
-        It goes where rows go, such as `lf.with_columns(calibration.apply("score"))`, and streams. Of affine, temperature and
-        gaussian it is an expression that calls no Python, unless a group column is nested. The rows have the group columns
-        under their names.
+        Use it as an expression on rows that have the group columns under their names, such as `lf.with_columns(calibration.apply("score"))`.
+        It streams. For affine, temperature and gaussian it calls no Python code, unless a group column is nested.
 
         Parameters
         ----------
         score
-            Column name or expression, of the kind that the calibration was made of.
+            Column name or expression, of the kind used in the fit.
         out_of_fold
-            Take the transform that the other folds' rows made: the rows have a column `fold` too, the `polars_ec.fold` of
-            the same key and number.
+            Use the calibrator fitted on the other folds. The rows must have a column `fold`, the `polars_ec.fold` of the same key and number
+            of folds.
 
         Returns
         -------
-        Float64, of K classes an array, called `<score>_calibrated`; null for a missing or wrong score, for a group that is not in the
-        calibration, and where it has no parameters.
+        Float64, or an array with K classes, named `<score>_calibrated`. It is null for missing or invalid scores, for a group without
+        calibration, and if there are no parameters.
 
         Raises
         ------
         TypeError, ValueError
-            A score of another kind, or of another number of classes; a struct of other names than the classes have; a group
-            column of another type, but for other integers, other floats, and strings of another kind.
+            A score of another kind or another number of classes; a struct whose names differ from the classes; a group column of another type
+            (integer sizes, float sizes and kinds of strings may differ).
         SketchError
-            out_of_fold, and the calibration has no folds.
+            `out_of_fold` for a calibration without folds.
 
         Examples
         --------
@@ -426,23 +424,23 @@ class Calibration:
         return packed.map_batches(calibrate, return_dtype=dtype, is_elementwise=True).alias(f"{name}_calibrated")
 
     def to_sql(self, score: str, *, dialect: WarehouseDialect = "duckdb") -> str:
-        """The calibrated posterior as one SQL expression, a CASE over the groups, in the dialect of a warehouse.
+        """Write the calibrated posterior as one SQL expression, a CASE over the groups, in the dialect of a warehouse.
 
         Parameters
         ----------
         score
-            The score, as SQL of the dialect. The group columns go by their names.
+            The score, as SQL in that dialect. Group columns are referred to by name.
         dialect
             As for `sketch_query`.
 
         Returns
         -------
-        The text. Its value is that of `apply`, but that posteriors closer to 0 than 1e-304 are about 1e-304.
+        The text. It computes the values of `apply`, except that posteriors below 1e-304 become about 1e-304.
 
         Raises
         ------
         ValueError
-            A dialect or score that is none; group columns of other types than strings, numbers, Booleans, dates and times.
+            An unknown dialect, or a score that is not SQL; group columns of types other than strings, numbers, Booleans, dates and times.
         ImportError
             sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 
@@ -484,7 +482,7 @@ class Calibration:
         return writer.write(f"CASE WHEN {right}{writer.and_not_nan(s)} THEN {values[0]} END")
 
     def write_parquet(self, path: str | Path, *, metadata: Mapping[str, str] | None = None) -> None:
-        """Save the parameters; and what they mean, a checksum of all this and any further `metadata` in the file's metadata."""
+        """Save the parameters, with their meaning, a checksum and any further `metadata` in the metadata of the file."""
         about = {
             "calibrator": self.calibrator,
             "score_type": self.score_type,
@@ -497,7 +495,7 @@ class Calibration:
 
     @classmethod
     def read_parquet(cls, path: str | Path) -> Calibration:
-        """The calibration in a file that `write_parquet` made; SketchError for any other file, saying what is wrong with it."""
+        """Read a calibration from a file that `write_parquet` made; raises SketchError for any other file, with the reason."""
         frame, about = read_described(path, "calibration")
         calibrator, score_type = about.get("calibrator"), about.get("score_type")
         if calibrator not in CALIBRATORS or not isinstance(score_type, str) or frame.columns != about.get("columns"):

@@ -1,4 +1,4 @@
-"""The cells of a log as a table of weights, by fold and class: what calibrators are fitted to, and what they are judged by."""
+"""The cells of a log as a table of weights by fold and class, to which calibrators are fitted and on which they are evaluated."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import EXACT, SUMS, Grid
 from polars_ec.sketches.sums import number_groups, run_starts, scores_of_cells, stated_priors
 
-# Cells are looked up in a list of all that there could be where it is at most so many times as long as the rows; else sorted.
+# Cells are looked up in a list of all possible cells if it is at most this many times as long as the rows; otherwise they are sorted.
 _SPARSE = 16
 
 
@@ -158,7 +158,7 @@ def rolled_up(table: CellTable, grid: Grid, weight: Floats, losses: Mapping[str,
         },
     )
     counts = table.counts.group_by(GROUP, "class").agg(pl.col("n").sum())
-    # Of the rows of a class it is not known on which side they are: nothing asks.
+    # The side of the rows of a class is unknown, and not used.
     lowest = counts.with_columns(above=pl.when(pl.col("class") >= 0).then(pl.lit(0, dtype=pl.Int16)))
     amounts = [pl.col("n").fill_null(0), pl.col("weight").fill_null(0.0)]
     frame = lowest.join(cells, on=[GROUP, "class", "above"], how="full", coalesce=True, nulls_equal=True)

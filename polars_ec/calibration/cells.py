@@ -1,4 +1,4 @@
-"""Calibrators fitted to the cells of a log, for all groups and folds at once, and what they would take off its losses."""
+"""Fit calibrators to the cells of a log, for all groups and folds at once, and compute calibration losses."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def fit_affine(training: Training, with_shift: bool) -> pl.DataFrame:
     held = None if with_shift else np.where(training.table.grid.scale.needs_prior, training.prior_log_odds, 0.0)
     reasons = [*training.why_untrained(), *_why_unsolved(training, with_shift)]
     reversed_, infinite = _reversed(training, held), training.any(training.seen & np.isinf(x))
-    # The limit at alpha = 0 would send infinite scores nowhere.
+    # The limit at alpha = 0 is undefined for infinite scores.
     reasons += [(reversed_ & infinite, "infinite log-odds"), (reversed_, REVERSED)]
     reason = first_reason(reasons)
     solved = reason == ""
@@ -159,7 +159,7 @@ def fit_gaussian(training: Training) -> pl.DataFrame:
     half_range = highest / 2 - lowest / 2
     fit, cell = training.points(np.ones(training.n_fits, dtype=bool))
     negative, positive = training.weights(fit, cell)
-    # On a scale from 0 to 1 no square is too large, and none is small because the scores lie far from 0.
+    # On a scale from 0 to 1 squares do not overflow, and do not lose digits if scores are far from 0.
     unit = (x[cell] / 2 - lowest[fit] / 2) / half_range[fit]
 
     def mean(values: Floats, weight: Floats) -> Floats:
@@ -245,7 +245,7 @@ def fit_pav(training: Training) -> pl.DataFrame:
     corner = upper_hull(of_fit, fp, tp)
     slope = ~_new(of_fit[corner])[1:]
     lower = corner[1:][slope]
-    # Sums of what is between two corners, not differences of running sums, which lose the digits of small weights.
+    # Sums between two corners, because differences of running sums lose the digits of small weights.
     first = corner[:-1][slope] + 1
     rise, run = _sums_from(first, down.positives, place, n_points), _sums_from(first, down.negatives, place, n_points)
     steps = _Steps(of_fit[lower][::-1], threshold[lower][::-1], rise[::-1], run[::-1])
@@ -253,7 +253,7 @@ def fit_pav(training: Training) -> pl.DataFrame:
 
 
 def fit_histogram(training: Training, bins: int, equal_mass: bool) -> pl.DataFrame:
-    """The share of positives in each of some bins of the posterior, equally wide or of equal weight."""
+    """Base rate in each of several bins of the posterior, of equal width or equal weight."""
     cells = _trainable_cells(training)
     if equal_mass:
         weight = cells.positives + cells.negatives
@@ -337,55 +337,60 @@ def _table(steps: _Steps, training: Training) -> pl.DataFrame:
 def calibrate(
     cells: Cells, calibrator: Calibrator = "affine", *, prior: Prior = None, bins: int = 15, equal_mass: bool = False
 ) -> Calibration:
-    """The transform of scores into calibrated posteriors, fitted for every group of a sketch at once.
+    """Fit a calibrator, which turns scores into calibrated posteriors, to every group of a sketch at once.
 
-    affine: log-odds' = alpha log-odds + beta, where alpha >= 0 and beta make the cross-entropy least, found by Newton's
-    method; temperature: the same with beta = 0, of LLRs with beta = ln(P_1 / P_0). The order of the scores is kept: scores that
-    point the wrong way get alpha = 0, the limit at which every posterior is the prior (0.5 for temperature of other scores than
-    LLRs), and the reason "reversed". LLRs are taken as log-odds are, and become posteriors at the prior. With a stated prior, affine is prior-weighted logistic
-    regression, of raw scores too. gaussian: the scores of either class are normal, with means m_1 and m_0 and one variance v,
-    the mean of those of both classes at the prior; then alpha = (m_1 - m_0) / v, beta = -alpha (m_1 + m_0) / 2 + ln(P_1 / P_0).
-    pav: isotonic regression, the posterior that never falls
-    with the score and makes every proper scoring rule least, equal scores being one. histogram: the share of positives in
-    each bin.
+    The calibrators:
+
+    - affine: log-odds' = alpha log-odds + beta, with alpha >= 0 and beta that minimise the cross-entropy, by Newton's method. With a stated
+      prior it is prior-weighted logistic regression, also for raw scores.
+    - temperature: the same with beta = 0, or for LLRs with beta = ln(P_1 / P_0).
+    - gaussian: the scores of each class are normal, with means m_1 and m_0 and a common variance v, the prior-weighted mean of both classes'
+      variances. Then alpha = (m_1 - m_0) / v and beta = -alpha (m_1 + m_0) / 2 + ln(P_1 / P_0).
+    - pav: isotonic regression, the non-decreasing posterior that minimises every proper scoring rule. Equal scores are kept together.
+    - histogram: the base rate of each bin.
+
+    affine and temperature keep the order of the scores. Scores that point the wrong way get alpha = 0 and the reason "reversed": then every
+    posterior is the prior (0.5 for temperature, except for LLRs). LLRs are treated as log-odds, and become posteriors at the prior.
 
     Parameters
     ----------
     cells
-        Of posteriors, log-odds or LLRs; of raw scores for pav and the histogram of equal mass, and, in an exact sketch, for
-        affine and gaussian, which take them for log-odds. A group column called `fold` is taken for the fold of
-        cross-validation: each fold gets the calibrator that the other folds' rows make, and the group one of all rows. In an
-        exact sketch every row has its own score, else, for affine, temperature and gaussian, the middle of its bin, which is
-        1 / (2 resolution) away from its log-odds at most, as are the means and sqrt(v) of gaussian, where no finite log-odds are
-        beyond 64. Steps begin at edges of cells.
+        Cells of posteriors, log-odds or LLRs. Raw scores work with pav and the histogram of equal mass and, in an exact sketch, with affine
+        and gaussian, which treat them as log-odds. A group column `fold` is taken as the fold of cross-validation: each fold gets the
+        calibrator fitted on the other folds, and the group also one fitted on all rows. An exact sketch uses the score of each row. Otherwise
+        affine, temperature and gaussian use the middle of its bin, at most 1 / (2 resolution) from its log-odds. The means and sqrt(v) of
+        gaussian are as close, unless finite log-odds are beyond 64. Steps start at the edges of cells.
     calibrator
-        Its name.
+        The name of the calibrator.
     prior
-        As for `Sketch.evaluate`. Rows of class i weigh P_i over their share. Default None: the group's own.
+        As for `Sketch.evaluate`. Rows of class i are weighted by P_i over their share. Default None: the group's own.
     bins, equal_mass
-        Of the histogram: how many, and whether they are of equal weight instead of equal width. Equal width is exact
-        where the edges k / bins of the posterior are declared thresholds; a cell that an edge cuts is below it. A bin
-        without rows goes with the one below.
+        The number of bins of the histogram, and whether they have equal weight instead of equal width. Equal width is exact if the edges k /
+        bins of the posterior are declared thresholds. Otherwise a cell that contains an edge counts as below it. A bin without rows joins the
+        one below.
 
     Returns
     -------
-    A `Calibration`. Parameters are null where there are none, and `reason` says why: "wrong rows", "no rows" (of weight),
-    "no prior" (one that is not a share), "one class"; for affine and temperature, where the cross-entropy has no least
-    value: "one score" (all rows in one cell), "separable" (a threshold parts the classes, but for rows of one cell),
-    "infinite log-odds" (against the row's class), "not converged". For gaussian: "one score", "separable" (a cell for each
-    class), "infinite log-odds" (any: they have no variance), "not converged" (scores that differ by too little of their size).
-    Steps of one class alone have infinite log-odds.
+    A `Calibration`. If there are no parameters they are null, and `reason` explains why:
+
+    - `"wrong rows"` (invalid rows), "no rows" (of positive weight), "no prior" (an invalid one), "one class".
+    - For affine and temperature, no minimum of the cross-entropy: "one score" (all rows in one cell), "separable" (a threshold separates the
+      classes, except within one cell), "infinite log-odds" (against the class), "not converged".
+    - For gaussian: "one score", "separable" (one cell per class), "infinite log-odds" (any: the variance is infinite), "not converged"
+      (scores that differ too little relative to their size).
+
+    Steps with a single class have infinite log-odds.
 
     Raises
     ------
     ValueError
-        Another calibrator; raw scores for one that is not of these, or in bins for affine and gaussian; a fold that is null; a
-        group column with the name of a parameter.
+        An unknown calibrator; raw scores for a calibrator that does not accept them, or in bins for affine and gaussian; a null fold; a group
+        column with the name of a parameter.
 
     References
     ----------
-    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2 and Eq. 23. Cumani, "Bayes decisions and model
-    evaluation", score calibration approaches, for isotonic and prior-weighted logistic regression and Gaussian score models.
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2 and Eq. 23. Cumani, "Bayes decisions and model evaluation", score
+    calibration approaches, for isotonic and prior-weighted logistic regression and Gaussian score models.
 
     Examples
     --------
@@ -457,7 +462,7 @@ def _stated_share(cells: Cells, prior: Prior) -> float | None:
     return share
 
 
-# What calibration would take off a loss: the loss of cells before and after.
+# Calibration loss: the loss of cells before and after calibration.
 
 NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", EXACT})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
@@ -569,7 +574,7 @@ def _sketch_of_calibrated(table: CellTable, log_odds: Floats, rule: Rule, keywor
     losses = np.zeros(weight.shape[1:])
     for i in range(2):
         loss = pl.select(loss_of([pl.lit(i == k) for k in range(2)])).to_series().to_numpy().reshape(log_odds.shape)
-        # Where there is no weight the loss may be infinite.
+        # The loss of cells without weight may be infinite.
         has_loss = (weight[:, i] > 0) & ~np.isnan(loss)
         losses[i] = np.multiply(weight[:, i], loss, where=has_loss, out=np.zeros_like(loss)).sum(axis=0)
     counts = table.total(weight.sum(axis=0))

@@ -13,10 +13,10 @@ CONVERGED = 1e-20
 CLOSE_ENOUGH = 1e-12
 # Derivatives of the mean loss by the parameters of scores in standard units.
 _FLAT = 1e-7
-# The share of the loss that one more step may promise at what is returned.
+# The largest relative decrease that one more step may predict at convergence.
 _SMALL_GAIN = 1e-9
 _MAX_EVALUATIONS = 200
-# Points worked on at once: a dozen arrays of so many stay in the cache, which is four times as fast.
+# Points per block: a dozen arrays of this size fit into the cache, which is four times as fast.
 _BLOCK = 2**15
 # A step must gain this share of what its slope promises, up to what rounding hides.
 ARMIJO = 1e-4
@@ -104,7 +104,7 @@ def _evaluate_block(points: Points, slope: Floats, shift: Floats, origin: Floats
     z += points.spread(shift)
     odds = np.exp(z)
     inverse = 1 / odds
-    # Each class has its own posterior, never one minus the other's: at a prior near 1 what is left of 1 is all there is.
+    # Each class has its own posterior rather than one minus the other's, which would lose all digits at a prior near 1.
     of_negative, of_positive = 1 / (1 + odds), 1 / (1 + inverse)
     loss = np.log1p(np.minimum(odds, inverse))
     loss *= points.weight
@@ -146,14 +146,14 @@ def fit_lines(points: Points, *, held: Floats | None, start: tuple[Floats, Float
     # Rounding may take an alpha of about 0 below it.
     alpha = np.maximum(slope / scale, 0.0)
     beta = shift - alpha * mean
-    # At what is returned, because alpha x + beta has few digits left where scores differ by little of their size.
+    # At the returned parameters, because alpha x + beta has few digits if scores differ little relative to their size.
     reached = _evaluate(shares, alpha, beta, np.zeros(n_fits), with_shift)
     loss, by_slope, by_beta, *_, centre = reached
     by_alpha = by_slope + centre * by_beta
     steepest = np.maximum(np.abs(by_alpha - mean * by_beta) / scale, np.abs(by_beta))
     converged = (
         (gain <= CLOSE_ENOUGH * rarer)
-        # Where classes nearly part, slopes are so steep that flat derivatives say little.
+        # For nearly separable classes slopes are so steep that small derivatives are inconclusive.
         & (_step(reached)[2] <= _SMALL_GAIN * loss)
         & (steepest <= _FLAT * rarer)
         & np.isfinite([scale, alpha, beta]).all(axis=0)
@@ -201,7 +201,7 @@ def _minimise(
 
 _MAX_PASSES = 60
 _BLOCK_OF_SOFTMAX_NEWTON = 16384
-# A loss this small, in nats a row, is of rows that a threshold parts: it falls for ever.
+# A loss this small, in nats per row, means separable rows: it decreases forever.
 _SEPARABLE = 1e-7
 # Beyond this share of its curvature the slope is hardly another direction than the shifts.
 _COLLINEAR, _STEEPEST = 0.999, 1e12
@@ -289,7 +289,7 @@ def _softmax_step(gradient: Floats, hessian: Floats) -> tuple[Floats, Floats]:
     That is so where the classes overlap within a sliver: away from its centre nothing is left of the digits of the slope.
     """
     mixed, by_slope_twice = hessian[:, 1:, :1], hessian[:, 0, 0]
-    # The direction in which all betas move alike changes nothing, and the pseudoinverse does not go there.
+    # Moving all betas equally changes nothing, and the pseudoinverse excludes this direction.
     centre = (np.linalg.pinv(hessian[:, 1:, 1:], hermitian=True) @ mixed)[:, :, 0]
     is_off = (centre * mixed[:, :, 0]).sum(axis=1) > _COLLINEAR * by_slope_twice
     scale = np.ones_like(gradient)

@@ -1,4 +1,4 @@
-"""How far losses before and after calibration would be off, were the rows others: with calibrators fitted anew without each part."""
+"""Confidence intervals of losses before and after calibration, by refitting calibrators without each part of the rows."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ from polars_ec.sketches.sums import is_overall, overall_prior, run_starts, score
 _SCALES: dict[str, Scale] = {"raw": "log", "calibrated": "log", "cal_loss": "identity", "rcl": "identity"}
 _CELL = "__cell"
 _SMALLEST, _LARGEST_BELOW_1 = 5e-324, 1 - 2.0**-53
-# Of a sum of weights, what is left when all of them are taken from it again.
+# The rounding error, relative to a sum of weights, when all of them are subtracted again.
 _ROUNDING = 1e-12
 
 
-# Squares of weights may be more than a float holds: then there are no limits.
+# Squares of weights may overflow: then there are no intervals.
 @quiet
 def with_limits(
     shown: pl.DataFrame, cells: Cells, by_fold: bool, losses: Callable[[Cells], pl.DataFrame], request: Request
 ) -> pl.DataFrame:
-    """The losses of each group with their limits; `losses` gives them for other cells; `by_fold`: they are of cross-validation."""
+    """Add confidence intervals to the losses of each group; `losses` computes them for other cells, `by_fold` is for cross-validation."""
     jackknifed = jackknife_parts(cells, by_fold, request.seed)
     keys = cells.keys_beside_fold
     number = "part"
@@ -47,7 +47,7 @@ def with_limits(
     for name, scale in _SCALES.items():
         values, value = np.full((shown.height, PARTS), np.nan), floats(shown[name])
         values[place] = floats(replicates[name])
-        # None where a part that has rows cannot be left out.
+        # None if a part with rows cannot be left out.
         known = (np.isfinite(values) | empty).all(axis=-1) & np.isfinite(value)
         variance = jackknife(np.where(empty, np.nan, values)).only(known)
         added[name] = extended(*limits(value, variance, scale, request.level), value)
@@ -66,7 +66,7 @@ def _with_ends(shown: pl.DataFrame, ends: Mapping[str, Limits]) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class JackknifeParts:
-    """Coarse cells of usable rows, with `score_value`, the number of their `group` in `groups`, and `weight`, (parts, cells), in each part."""
+    """Coarse cells of usable rows, with `score_value`, the number of their `group` in `groups`, and `weight` in each part, (parts, cells)."""
 
     cells: pl.DataFrame
     grid: Grid
@@ -76,12 +76,12 @@ class JackknifeParts:
 
     @property
     def empty(self) -> Bools:
-        """(groups, parts): whether no row is in the part."""
+        """Whether a part has no rows, (groups, parts)."""
         starts = np.flatnonzero(np.diff(self.group, prepend=-1))
         return np.asarray(np.add.reduceat(self.weight, starts, axis=1).T <= 0)
 
     def without_each(self, number: str) -> Cells:
-        """The cells without each part, side by side: one more group column says which one is left out."""
+        """The cells without each part, stacked; a further group column names the part that is left out."""
         total = self.weight.sum(axis=0)
         rest = total - self.weight
         part, cell = np.nonzero(rest > _ROUNDING * total)
@@ -92,7 +92,7 @@ class JackknifeParts:
 
 
 def jackknife_parts(cells: Cells, by_fold: bool, seed: int) -> JackknifeParts:
-    """Coarse cells of usable rows in parts: by the buckets of their clusters, or dealt out at random."""
+    """Coarse cells of usable rows in parts: buckets of clusters, or parts assigned at random."""
     keys = cells.keys_beside_fold
     source, grid = _coarse_cells(cells)
     if cells.coarse is None:
@@ -113,7 +113,7 @@ def jackknife_parts(cells: Cells, by_fold: bool, seed: int) -> JackknifeParts:
 
 
 def without_far(limited: pl.DataFrame, cells: Cells) -> pl.DataFrame:
-    """The losses with null for the limits of groups with rows beyond the last bin on the wrong side: nobody knows how much each loses."""
+    """Set bounds to null in groups with rows beyond the last bin on the wrong side, because their losses are unknown."""
     source, grid = _coarse_cells(cells)
     lowest, highest = grid.infinite_bins
     is_far = pl.col("bin") == pl.when(pl.col("class") == 1).then(lowest + 1).otherwise(highest - 1)
@@ -161,15 +161,15 @@ def _places(rows: pl.DataFrame, shown: pl.DataFrame, keys: list[str]) -> Integer
     return found.to_numpy().astype(np.int64)
 
 
-# How far losses before and after calibration are off in logs drawn anew: the calibrators of each are trained anew too.
+# Errors of losses before and after calibration in resampled logs, with refitted calibrators.
 
 
-# Squares of weights may be more than a float holds: then there are no limits.
+# Squares of weights may overflow: then there are no intervals.
 @quiet
 def with_drawn_limits(
     shown: pl.DataFrame, cells: Cells, losses: Callable[[Cells, Any], pl.DataFrame], prior: Any, request: Request
 ) -> pl.DataFrame:
-    """The losses with percentile limits of bootstrapped rows or clusters, for which `losses` gives them at a prior; rows keep their fold, so that none is on both sides of a fit."""
+    """Add percentile intervals to the losses, by bootstrap of rows or clusters, which keep their fold so that none is in training and test data."""
     keys = cells.keys_beside_fold
     source, at = _at_prior(resampling(cells, keys), cells, keys, prior)
     replicated = {name: np.full((request.replicates, source.groups.height), np.nan) for name in _SCALES}
@@ -181,7 +181,7 @@ def with_drawn_limits(
     group, known = _places(shown, source.groups, keys), source.units.known()
     ends = {}
     for name, values in replicated.items():
-        # Of what there is no value there are no limits.
+        # Null values have no bounds.
         has_limits = known[group] & np.isfinite(floats(shown[name]))
         low, high = (np.where(has_limits, limit[group], np.nan) for limit in percentile_limits(values, request.level))
         ends[name] = low, high
@@ -189,7 +189,7 @@ def with_drawn_limits(
 
 
 def _at_prior(source: Resampling, cells: Cells, keys: list[str], prior: Any) -> tuple[Resampling, Any]:
-    """A prior that is known is that of the log at hand, not of what is drawn from it."""
+    """Take the prior of the original log for all resamples if it is known."""
     if is_overall(prior):
         prior = overall_prior(cells) or prior
     if isinstance(prior, pl.Expr) or is_overall(prior):

@@ -1,4 +1,4 @@
-"""Calibrators of K posteriors, fitted by passes over the log: the rows of every group and fold, as `logistic_newton` takes them."""
+"""Fit calibrators of K posteriors by passes over the log that compute the sums of every group and fold for `logistic_newton`."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class _ClassLog:
 def fit_classes(
     frame: pl.LazyFrame, keys: list[pl.Expr], fold: pl.Expr | None, n_folds: int, rows: Rows, with_shift: bool
 ) -> pl.DataFrame:
-    """A row per group and fold: the group columns, `fold` (null: of all rows), and the parameters with what is known of them."""
+    """Fit each group and fold: a row with the group columns, `fold` (null: all rows), the parameters and diagnostics."""
     log = _read(frame, keys, fold, n_folds, rows)
     weight, n = log.by_fit(log.weight), log.by_fit(log.n).sum(axis=1)
     prior = _stated_shares(frame, keys, log.groups, rows)

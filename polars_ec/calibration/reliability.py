@@ -1,4 +1,4 @@
-"""The reliability diagram of a log."""
+"""Reliability diagrams."""
 
 from __future__ import annotations
 
@@ -23,35 +23,36 @@ _LIMITS = ("positive_share_ci_low", "positive_share_ci_high")
 def reliability(
     cells: Cells, *, resolution: int = 2, calibrator: Calibrator | None = None, interval: float | None = None
 ) -> pl.DataFrame:
-    """The reliability diagram: mean posterior and share of positives per bin of log-odds, and the calibration curve.
+    """Compute the reliability diagram: mean posterior and base rate per bin of log-odds, and the calibration curve.
 
-    Calibrated scores have `posterior` = `positive_share` in every bin, up to chance; the curve shows what a calibrator would
-    make of them.
+    Calibrated scores have `posterior` = `positive_share` in every bin, apart from sampling noise. The curve shows what a calibrator would
+    turn them into.
 
     Parameters
     ----------
     cells
-        Of posteriors or log-odds. Of K classes it has a curve for each `target`, or one of the top label.
+        Cells of posteriors or log-odds. With K classes there is one curve per `target`, or one for the top label.
     resolution
-        Bins per nat; a divisor of the sketch's own, unless that is exact.
+        Bins per nat; it must divide the resolution of the sketch, unless that is exact.
     calibrator
-        One of those of `Sketch.calibrate`, fitted to these very rows of the group: it has seen the labels.
+        A calibrator of `Sketch.calibrate`, fitted to the same rows of the group, so it has seen the labels.
     interval
-        The level of limits, such as 0.95, of the share of positives in each bin for itself: of clusters in a sketch that was made
-        with `cluster=`, whose bins are an eighth of a nat at least.
+        The level of the confidence intervals, such as 0.95, for the base rate of each bin alone. They are for clusters if the sketch was made
+        with `cluster=`; bins are then an eighth of a nat or wider.
 
     Returns
     -------
-    The group columns without `fold`, whose folds are taken together; `bin`, `n`, `weight`, `posterior` (mean; unless
-    the sketch is exact, of the middles of its bins: off by at most an eighth of their width) and `positive_share`, with `interval` also
-    `positive_share_ci_low` and `positive_share_ci_high`; with a calibrator `calibrated`, the mean calibrated posterior, of cells as in `Sketch.calibration_loss`. Means are null where
-    a bin has no weight or its group has wrong rows; `calibrated` also where the calibrator has no parameters.
+    The group columns without `fold`, whose folds are merged; `bin`, `n`, `weight`; `posterior`, the mean; and `positive_share`. With
+    `interval` also `positive_share_ci_low` and `positive_share_ci_high`; with a calibrator `calibrated`, the mean calibrated posterior,
+    computed as in `Sketch.calibration_loss`. Unless the sketch is exact, `posterior` is computed from the middles of its bins, and off by at
+    most an eighth of their width. Means are null if a bin has no weight or its group has invalid rows; `calibrated` also if the calibrator
+    has no parameters.
 
     Raises
     ------
     ValueError
-        LLRs and raw scores; another resolution or calibrator; a group column with the name of another column of the result or
-        of a parameter.
+        LLRs and raw scores; an unsuitable resolution; an unknown calibrator; a group column with the name of a result column or of a
+        parameter.
 
     References
     ----------

@@ -1,4 +1,4 @@
-"""Calibration straight from the rows of a log: of K classes by a few passes over it, of two by its sketch."""
+"""Calibration from the rows of a log: in a few passes with K classes, by a sketch with two."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from polars_ec.typing import FrameLike, IntoExpr, Rule
 
 OptionsT = TypeVar("OptionsT", CalibrationOptions, CalibrationLossOptions)
 
-# So few rows are calibrated by their very scores: of more, memory should not grow with the distinct ones.
+# Up to this many rows calibrators use the exact scores. With more, memory must not grow with the distinct scores.
 _FEW_ROWS = 100_000
 # Names while rows are read: no group column is called so.
 _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "__raw", "__calibrated"
@@ -59,35 +59,36 @@ def calibrate(
     resolution: int = 64,
     **options: Unpack[CalibrationOptions],
 ) -> Calibration:
-    """The transform of scores into calibrated posteriors, fitted for every group of a log at once.
+    """Fit a calibrator, which turns scores into calibrated posteriors, to every group of a log at once.
 
-    For K classes affine is softmax(alpha ln q + beta), alpha >= 0 and beta of mean 0 such that the cross-entropy is least,
-    and temperature has beta = 0. Each step of Newton's method is a pass over the log, of all groups and folds together, whose
-    memory does not grow with the rows; there are about six. For two classes, one score a row, this is
-    `Sketch.calibrate` of its sketch, which is exact where the log has at most 100,000 rows: with `prior` and "raw" scores,
-    prior-weighted logistic regression.
+    With K classes, affine is softmax(alpha ln q + beta), with alpha >= 0 and beta of mean 0 that minimise the cross-entropy; temperature has
+    beta = 0. Each step of Newton's method is one pass over the log, for all groups and folds together. About six are needed, and their memory
+    does not grow with the rows.
+
+    For two classes with one score per row, this is `Sketch.calibrate` of a sketch, which is exact up to 100,000 rows. With `prior` and "raw"
+    scores it is prior-weighted logistic regression.
 
     Parameters
     ----------
     score
-        Column name or expression: posteriors of K classes or their logs; or one score of two.
+        Column name or expression: posteriors of K classes or their logarithms, or one score for two classes.
     folds
-        How many folds: beside the calibrator of all rows there is one for each fold, of the rows of the others.
+        The number of folds. Each fold gets a calibrator fitted on the other folds, besides the one fitted on all rows.
     resolution
-        Of the sketch of one score a row, of more than 100,000 rows. Affine and gaussian need every distinct raw score: memory
-        grows with these.
+        Bins per nat of the sketch, for one score per row and more than 100,000 rows. Affine and gaussian with raw scores keep every distinct
+        score, so memory grows with these.
 
     Returns
     -------
-    A `Calibration`; of K classes, its `beta` is an array. Parameters are null where there are none, and `reason` says
-    why: "wrong rows", "no rows", "no prior", "a class without rows", "infinite log-odds" (a row's own class has posterior
-    0), "separable" (the cross-entropy has no least value), "not converged". Scores that point the wrong way get alpha = 0,
-    the limit at which every posterior is the prior, and the reason "reversed".
+    A `Calibration`; with K classes its `beta` is an array. If there are no parameters they are null, and `reason` explains why:
+    `"wrong rows"` (invalid rows), "no rows", "no prior", "a class without rows", "not converged", "separable" (no minimum of the
+    cross-entropy) or "infinite log-odds". The last means that a row has posterior 0 for its own class. Scores that point the wrong way get
+    alpha = 0, so that every posterior is the prior, and the reason "reversed".
 
     Raises
     ------
     ValueError, TypeError
-        A calibrator that is not for K classes, or not for raw scores; else as for `Sketch.calibrate`.
+        A calibrator that does not support K classes, or raw scores; other errors of `Sketch.calibrate`.
 
     References
     ----------
@@ -185,44 +186,44 @@ def calibration_loss(
     resolution: int = 64,
     **options: Unpack[CalibrationLossOptions],
 ) -> pl.DataFrame:
-    """What calibration would take off a loss, per group: the loss of the scores as they are, minus that after calibration.
+    """Compute the calibration loss per group: the loss of the scores as they are, minus the loss after calibration.
 
-    Higher means worse calibrated scores; about 0 for calibrated ones, and below it where the calibrator is overfitted.
-    CalLoss = EPSR raw - EPSR calibrated, EPSR being the mean loss; RCL = 100 CalLoss / EPSR raw. Of one score a row it is
-    `Sketch.calibration_loss` of its sketch, which is exact where the log has at most 100,000 rows.
+    Higher means worse calibrated scores. Well calibrated scores have about 0, and an overfitted calibrator gives values below 0. CalLoss =
+    EPSR raw - EPSR calibrated, with EPSR the mean loss; RCL = 100 CalLoss / EPSR raw. With one score per row it is `Sketch.calibration_loss`
+    of a sketch, which is exact up to 100,000 rows.
 
     Parameters
     ----------
     score
-        Column name or expression: posteriors of K classes or their logs; or one score of two.
+        Column name or expression: posteriors of K classes or their logarithms, or one score for two classes.
     rule
-        "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions for the costs; of LLRs "bayes_risk",
-        or "cllr", without a prior, for calibrated LLRs.
+        "cross_entropy", "brier", or "bayes_risk", the expected cost of Bayes decisions at the costs. For LLRs "bayes_risk", or "cllr",
+        without a prior, for calibrated LLRs.
     training
-        What the calibrator is fitted on. "cv": for each fold the rows of the other folds; the losses of all folds' rows are
-        added up; this needs `folds` and `fold_by`. "test": the very rows. A `Calibration`: that one, made of another log; it
-        may have fewer group columns.
+        The data to fit the calibrator on. "cv": cross-validation, which sums the losses of all folds, each with a calibrator fitted on the
+        other folds; it requires `folds` and `fold_by`. "test": the same rows. A `Calibration`: one fitted on another log; it may have fewer
+        group columns.
     folds
-        How many folds, such as 5; only with "cv".
+        The number of folds, such as 5; only with "cv".
     resolution
-        Of the sketch of one score a row, of more than 100,000 rows: affine losses are as near as `Sketch.calibration_loss` says.
+        Bins per nat of the sketch, for one score per row and more than 100,000 rows. `Sketch.calibration_loss` has the accuracy.
     prior
-        Class priors of the losses and of the fit, stated as for `report`. None: the group's own.
+        Class priors of the losses and of the fit, in the same forms as for `report`. None: the group's own.
     method
-        How intervals are made. "influence" is here the jackknife: calibrators are fitted anew without each of 20 parts of the rows in
-        turn, of the buckets of clusters, or of independent rows dealt out at random. "bootstrap" are percentiles of the losses of rows,
-        or clusters, drawn anew, with calibrators fitted to each. There is no "bca".
+        The method of the intervals. "influence" is a jackknife here, with calibrators refitted without each of 20 parts of the rows in turn:
+        buckets of clusters, or independent rows assigned at random. "bootstrap" takes percentiles over resampled rows or clusters, with
+        refitted calibrators. "bca" is not available.
 
     Returns
     -------
-    One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`,
-    `cal_loss`, `rcl` in percent (null where `raw` is 0), each with `NAME_ci_low` and `NAME_ci_high` where `interval` is given, and `reason`: why there is no calibrated loss, as `calibrate` says
-    it, such as "infinite log-odds" (a row's own class has posterior 0: clip the scores).
+    One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`, `cal_loss` and
+    `rcl` in percent (null if `raw` is 0). With `interval` each has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing calibrated
+    loss, as in `calibrate`. For "infinite log-odds" (a row has posterior 0 for its own class), clip the scores.
 
     Raises
     ------
     ValueError, TypeError
-        Another rule or training; "cv" without folds; intervals of vectors of K scores.
+        An unknown rule or training; "cv" without folds; intervals for vectors of K scores.
 
     References
     ----------
@@ -318,7 +319,7 @@ def _calibrated(
         rows.labels.label.alias(_LABEL),
         (pl.lit(1.0) if rows.weight is None else rows.weight).alias(_WEIGHT),
         rows.scores.of_log_posteriors(pl.concat_arr).alias(_RAW),
-        # Of a wrong score there may be no log posteriors, which would be taken for a missing one.
+        # An invalid score may have no log posteriors, and would count as missing.
         pl.when(rows.usable).then(pl.lit(value=False)).otherwise(rows.present).alias(_INVALID),
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )

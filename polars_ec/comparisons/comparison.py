@@ -1,4 +1,4 @@
-"""A comparison of models or of groups, from the cells of the joint pass."""
+"""Comparisons of models or groups, from the cells of the joint pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Drift: the changes of metrics between periods, with their parts, from the cells of the joint pass."""
+"""Drift: changes of metrics between periods and their components, from the cells of the joint pass."""
 
 from __future__ import annotations
 
@@ -93,12 +93,12 @@ class PeriodChanges:
             )
             for column in in_order(self.changes, metrics)
         )
-        # Of any value: which period is the reference of each the rows say themselves.
+        # The metric is arbitrary: the rows themselves determine each period's reference.
         reference = Reference(key={keys[-1]: None})
         return result_table(rows, self.groups, keys, reference, min_rows, drift_columns(factors), keys[-1:])
 
     def _part_columns(self, change: MetricChange) -> dict[str, Floats]:
-        """Null where there is no difference: rows of the reference may be wrong, or it has no prior."""
+        """Columns of the components, null without a difference: the reference may have invalid rows or no prior."""
         columns, places, difference = {}, self.against >= 0, change.differences.difference
         for factor, part in change.by_factor.items():
             numbers = (part.value, part.low, part.high, part.least, part.most)
@@ -148,7 +148,7 @@ def drifted(cells: pl.DataFrame, drift: CheckedDrift) -> pl.DataFrame:
 def _blocks(
     cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, shape: Shape, drift: CheckedDrift
 ) -> Iterator[PeriodChanges]:
-    """All changes, so many periods at a time that the sums of their strata and buckets do not take all memory."""
+    """All changes, in blocks of periods that limit the memory for sums of strata and buckets."""
     n_strata = 1
     if drift.mix:
         strata = numbered_strata(cells, drift.by, drift.mix)
@@ -190,7 +190,7 @@ def _changes(
 
 
 def _bounds(against: Integers, at_once: int) -> list[int]:
-    """Where periods are cut into runs of about so many, each with all that it is compared with."""
+    """Bounds of runs of about this many periods, each with its references."""
     number = len(against)
     places = np.arange(number)
     known = np.where(against >= 0, against, places)

@@ -44,10 +44,10 @@ ROWS, UNDECIDED, WEIGHT, WEIGHT2 = "__ec_rows", "__ec_undecided", "__ec_w", "__e
 _LESS = " - "
 
 UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
-"""How many rows there are in which the models' labels, or their cluster keys, differ."""
+"""Number of rows in which the models' labels, or their cluster columns, differ."""
 
 UNLIKE = "unlike"
-"""How many rows there are in which a model's scores are not those of its reference."""
+"""Number of rows in which the scores of a model and its reference differ."""
 
 COSTS = ("class_cost", "error_cost")
 """Numbers of a row with costs of its own: what its error costs; and the same if its decision is an error, else 0."""
@@ -69,7 +69,7 @@ class Comparison:
     buckets: int | None
     min_rows: int | None = None
     grids: tuple[Grids, ...] = ()
-    """Of each model, where there are ranking metrics."""
+    """One per model, if there are ranking metrics."""
 
     @property
     def pairs(self) -> list[Pair]:
@@ -91,14 +91,14 @@ def with_weight(x: str) -> str:
 
 
 def numbers_of(pair: Pair, numbers: Sequence[str]) -> list[str]:
-    """What metrics are made of beside 1; or how much larger the model's numbers are than the reference's, in which metrics are linear.
+    """The features of metrics besides 1, or the difference between the features of the model and of its reference, for linear metrics.
 
-    Squares and products of two models' losses would have no digit of a small difference.
+    Squares and products of two models' losses would lose all digits of a small difference.
     """
     model, reference = pair
     if reference is None:
         return [f"{model.prefix}{name}" for name in numbers]
-    # What an error would cost is the same for all models.
+    # The cost of an error is equal for all models.
     return [
         f"{reference.prefix}{name}" if name == COSTS[0] else f"{model.prefix}{name}{_LESS}{reference.prefix}{name}"
         for name in numbers
@@ -128,7 +128,7 @@ def sum_jointly(
     row_table = row_table.with_columns(
         m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
     )
-    # Of several pairs by the class for each model: rows that one of them lacks are rows of the other pairs.
+    # With several pairs, by the class for each model: rows that one model lacks belong to the other pairs.
     within = [f"{model.prefix}{CLASS}" for model in models]
     if len(pairs) == 1:
         row_table, within = row_table.with_columns(joint_class(models)), [JOINT]
@@ -147,7 +147,7 @@ def sum_jointly(
 
 
 def joint_class(models: Sequence[Model]) -> pl.Expr:
-    """The column JOINT: a row that is wrong for one of these models has a class for the others, one that any of them lacks has none."""
+    """The column JOINT: a row that is invalid for one model has a class for the others; a row with missing values in any has none."""
     classes = [model.column(CLASS) for model in models]
     present = reduce(and_, [index.is_not_null() for index in classes])
     return pl.when(present).then(pl.max_horizontal(classes)).alias(JOINT)
@@ -156,7 +156,7 @@ def joint_class(models: Sequence[Model]) -> pl.Expr:
 def _columns(
     models: Sequence[Model], requirements: Requirements, clusters: ClusterKeys | None, labels: Sequence[pl.Expr]
 ) -> dict[str, pl.Expr]:
-    """What the sums are made of beside the cells of the models."""
+    """Columns for the sums besides the cells of the models."""
     first = models[0].rows
     columns: dict[str, pl.Expr] = {}
     if requirements.decisions and first.decision_faults:
@@ -272,7 +272,7 @@ _BLOCK = 2**22
 
 @dataclass(frozen=True)
 class MetricFamily:
-    """Metrics that are made of the same numbers of a row: which decision it has; or 1 and others, such as its loss."""
+    """Metrics with the same row features: the decision of the row, or 1 and others, such as its loss."""
 
     names: tuple[str, ...]
     numbers: tuple[str, ...]
@@ -284,7 +284,7 @@ class MetricFamily:
 
 
 def families(names: Sequence[str], costs_by_row: bool) -> list[MetricFamily]:
-    """The metrics, by what they are made of."""
+    """The metrics grouped by their features."""
     found: dict[tuple[str, ...], list[str]] = {}
     for name in names:
         numbers: tuple[str, ...] = COSTS if costs_by_row and name in BY_COST else ()
@@ -354,7 +354,7 @@ class Metrics:
 
     def _evaluated(self, sums: Floats, groups: pl.DataFrame) -> Floats:
         repeated = groups if len(sums) == groups.height else pl.concat([groups] * (len(sums) // groups.height))
-        # A stated prior is known, so that only the groups' own are made of the sums.
+        # A stated prior is known, so only the groups' own priors depend on the sums.
         own = replace(self.layout.options, prior=EMPIRICAL)
         table = with_priors(_with_sums(repeated, self._features, sums).lazy(), [self.model], own, total=False)
         values = table.select(**self._values).collect()
@@ -366,7 +366,7 @@ class Metrics:
 
 @dataclass(frozen=True)
 class Shape:
-    """How many groups, classes and decisions there are; and buckets, if rows are in clusters."""
+    """The numbers of groups, classes and decisions, and of buckets if rows are in clusters."""
 
     groups: int
     classes: int
@@ -437,7 +437,7 @@ class JointCells:
         return has_rows(effective_rows(self.counts, self.counts2), several=not family.decides)
 
     def is_reference(self, model: Model) -> bool:
-        """Whether a model has the scores of its reference in all rows: those of a group may be the same by chance."""
+        """Whether a model equals its reference in all rows; within a single group equality may be a coincidence."""
         return not self.column(f"{model.prefix}{UNLIKE}").any()
 
     def decisions_of(self, model: Model) -> Integers:
@@ -579,7 +579,7 @@ def compare_models(
 
 
 def _joint_moments(cells: JointCells, models: tuple[Metrics, Metrics], alone: Bools) -> Moments | tuple[Floats, Floats]:
-    """Sums of w and w^2 of both models' decisions; or of what the difference of two losses is made of."""
+    """Sums of w and w^2 of both models' decisions, or of the features of a difference of losses."""
     pair, family = (models[0].model, models[1].model), models[0].family
     if family.decides:
         return cells.joint_decisions(pair, alone)

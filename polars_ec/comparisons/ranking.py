@@ -1,4 +1,4 @@
-"""Ranking metrics of models and groups: cells of equal log-odds of a pass over the log, or of a sketch, and estimates from them."""
+"""Ranking metrics of models and groups, and their estimates, from cells of equal log-odds of a log or a sketch."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from polars_ec.sketches.sums import ordered_cells, ranking_prior
 # The passes over the log for ranking metrics: cells of equal log-odds, which have the values; and coarse ones, which have their spread.
 
 KIND, MODEL, CODE, OTHER_CODE = "__ec_kind", "__ec_model", "__ec_code", "__ec_other_code"
-"""Which table a cell is of; the number of its model; its cell, and, of two models, that of the reference."""
+"""The table of a cell, the number of its model, its cell, and for two models the cell of the reference."""
 
 AMOUNT, SQUARES = "__ec_amount", "__ec_squares"
 """Rows, or their weight; and the squares of their weights."""
@@ -108,7 +108,7 @@ def _cell(model: Model, grid: Grid) -> pl.Expr:
 
 # Estimates from cells as arrays.
 
-# The level of the limits which variances are taken from.
+# The level of the intervals from which variances are derived.
 _LEVEL = 0.95
 
 
@@ -300,7 +300,7 @@ class RankingEstimator:
         return reference, inside.minus(self._of_cells(np.ascontiguousarray(total), others=True))
 
     def _components(self, metric: str, values: Floats, *, others: bool = False) -> VarianceComponents:
-        """Components of the variance of each group, or of all others, with as much as the limits of a single value tell of."""
+        """Variance components of each group, or of all others, including the additional variance in the interval of a single value."""
         influence = self._influence_at(metric, *self._weights_of(self._weights, others=others), self.prior)
         components = self._of_cells(influence, others=others)
         return _plus(components, self._more_with_few(metric, values, influence, components, others=others))
@@ -315,7 +315,7 @@ class RankingEstimator:
             return VarianceComponents.of_variance(self._variance_of_rows(influence, others=others))
         by_bucket, buckets = self._per_bucket(influence), self._by_bucket
         if others:
-            # What all rows have under these influences, less what the group's own have.
+            # The sum over all rows minus that over the group's own.
             by_bucket = self._of_all_buckets(np.nan_to_num(influence)) - by_bucket
             buckets = exclusive(buckets)
         singletons = None
@@ -342,7 +342,7 @@ class RankingEstimator:
     def _more_with_few(
         self, metric: str, values: Floats, influence: Floats, components: VarianceComponents, *, others: bool = False
     ) -> Floats:
-        """Variance beyond these components where rows are few or a value is near 0 or 1: by Newcombe's limits for AUC, else by those of logits."""
+        """Additional variance if rows are few or a value is near 0 or 1: from Newcombe's interval for AUC, else from logit intervals."""
         variance = components.variance
         if metric not in SMOOTH_METRICS:
             return np.where(variance > 0, 0.0, np.nan)
@@ -353,7 +353,7 @@ class RankingEstimator:
             return np.where(variance > 0, more, np.nan)
         rows = effective_rows(*(self._per_class(of) for of in self._weights_of(self._weights, others=others)))
         if self.n_buckets is not None:
-            # As many independent rows as say as much; where neither is anything, as there are clusters.
+            # The effective number of independent rows; if neither is positive, the number of clusters.
             larger = variance / self._variance_of_rows(influence, others=others).variance
             clusters = np.fmin(rows, np.fmax(components.df + 1, 1)[:, None])
             rows = np.where((larger > 0)[:, None], np.fmax(rows / np.fmax(larger, 1)[:, None], 1), clusters)
@@ -458,7 +458,7 @@ def _counts(cells: pl.DataFrame, grid: Grid, other: Grid | None = None) -> Count
 # The cells of a sketch as ranking metrics are compared from them.
 
 _CODE = "__ec_code"
-# Of a sum of weights, that is added up in another order.
+# The relative rounding error of a sum of weights in a different order.
 _ROUNDING = 1e-9
 
 

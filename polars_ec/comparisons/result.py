@@ -85,7 +85,7 @@ def in_order(columns: Iterable[str], names: Sequence[str]) -> list[str]:
 
 
 def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) -> Against:
-    """What each group is compared with."""
+    """The reference of each group."""
     if reference.key is not None:
         return reference_groups(reference.key, groups, keys).to_numpy()
     if groups.height == 1:

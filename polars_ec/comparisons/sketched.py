@@ -1,4 +1,4 @@
-"""Comparisons of a sketch: the same differences, from its cells in place of the rows."""
+"""Comparisons of a sketch: differences computed from cells instead of rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ from polars_ec.sketches.sums import (
 )
 
 COUNTS = (*CELLS, CONFUSION)
-"""What has no difference with limits."""
+"""Metrics whose differences have no intervals."""
 
 
 def compare_cells(
@@ -63,7 +63,7 @@ def compare_cells(
     request: Request,
     min_rows: int | None,
 ) -> pl.DataFrame:
-    """What `Sketch.compare` gives."""
+    """The result of `Sketch.compare`."""
     check_keys(cells.keys, COLUMNS)
     models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
     keys = [key for key in cells.keys if key != SCORE]
@@ -118,7 +118,7 @@ class SketchTables:
 
     @cached_property
     def intervals(self) -> Intervals:
-        """What variances are made of."""
+        """Inputs of the variances."""
         cells, keywords = self.cells, dict(self.keywords)
         if cells.grid.scale.needs_prior and is_overall(keywords.get("prior")):
             keywords["prior"] = overall_prior(cells) or "overall"
@@ -140,11 +140,11 @@ class SketchTables:
 
     @cached_property
     def wrong(self) -> Floats:
-        """How many rows of each group are wrong."""
+        """Number of invalid rows in each group."""
         return self.table["n_invalid"].cast(pl.Float64).to_numpy()
 
     def estimators(self) -> Iterator[Estimator]:
-        """Estimate the metrics that are made of the same sums together."""
+        """Estimate metrics with the same sums together."""
         arguments = self.intervals.arguments
         decided: dict[float, list[str]] = {}
         for name, threshold in arguments.thresholds.items():
@@ -264,7 +264,7 @@ def _models(tables: SketchTables, models: Sequence[str], reference: Reference, m
 
 
 def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
-    """As far as counts tell, and shares of weights, which are rounded."""
+    """Whether two models have the same rows, judged by counts and shares of weights, which are rounded."""
     counts = ["n", "n_missing", "n_invalid"]
     shares, others = (table["class_prior"].fill_null(-1.0).to_numpy() for table in (own, other))
     return own.select(counts).equals(other.select(counts)) and np.allclose(shares, others, rtol=1e-9, equal_nan=True)

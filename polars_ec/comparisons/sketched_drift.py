@@ -1,4 +1,4 @@
-"""Drift of a sketch: changes between its periods, or between rolling windows over them, from its cells in place of the rows."""
+"""Drift of a sketch: changes between periods or rolling windows, computed from cells instead of rows."""
 
 from __future__ import annotations
 
@@ -55,18 +55,18 @@ class SketchDriftRequest:
 
 
 def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None = None) -> pl.DataFrame:
-    """What `Sketch.drift` gives; with `rolling` of the windows over the cells."""
+    """The result of `Sketch.drift`, or with `rolling` that for the windows over the cells."""
     question = _checked(cells, question)
     period, factors = question.period, factors_of(question.mix)
     by = [key for key in cells.keys if key not in (SCORE, period, *question.mix)]
     check_keys([*by, period], drift_columns(factors))
-    # Which periods there are all groups tell, so that a group without the reference is no error.
+    # Periods are those of all groups, so a group without the reference is not an error.
     periods = _periods(cells, question, rolling)
     if periods.height:
         question = replace(question, reference=_reference(question, periods))
     tables = [pl.DataFrame(schema={**cells.frame.select(*by, period).schema, **drift_columns(factors)})]
     for chosen, of_model in without_models(cells):
-        # Of all groups, and of each row once, however many windows it is in.
+        # From all groups, with each row counted once even if it is in several windows.
         prior = prior_of_rows(question.keywords.get("prior"), of_model)
         at_prior = replace(question, keywords={**question.keywords, "prior": prior})
         keys = [key for key in by if key != TARGET]

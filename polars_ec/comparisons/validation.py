@@ -1,4 +1,4 @@
-"""Checks of what comparisons and drifts are asked for: metrics that have a difference with limits, references, periods, clusters."""
+"""Checks of the arguments of comparisons and drifts: metrics, references, periods, clusters."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from polars_ec.scores.read import join_groups
 from polars_ec.typing import IntoExpr
 
 OTHERS = ("rest", "total", "best")
-"""What a group may be compared with beside one of them."""
+"""References of groups other than a single group."""
 
 FEWEST_BUCKETS = 100
-"""Of fewer buckets the t distribution has so long tails that no p-value of many groups is small."""
+"""With fewer buckets the t distribution has such long tails that no p-value for many groups is small."""
 
 COLUMNS: Mapping[str, pl.DataType] = {
     "model": pl.String(),
@@ -38,7 +38,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "n": pl.Int64(),
     "n_missing": pl.Int64(),
 }
-"""What a comparison has beside the columns of groups."""
+"""Columns of a comparison besides the group columns."""
 
 _SHOWN = 10
 _MODELS = "several models, the first of which is the reference or the one that reference= names"
@@ -55,7 +55,7 @@ class ClusterKeys:
 
 @dataclass(frozen=True)
 class Reference:
-    """What is compared with: a model; or, of groups, one of `OTHERS`; or the group with these values of group columns."""
+    """The reference: a model; or for groups one of `OTHERS`, or the group with these values of group columns."""
 
     model: str | None = None
     others: str | None = None
@@ -63,7 +63,7 @@ class Reference:
 
 
 def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) -> Reference:
-    """What a call compares with; errors say what there is."""
+    """Parse the reference of a call; errors list the options."""
     if reference is None:
         if len(models) < 2:
             raise ValueError(
@@ -102,14 +102,14 @@ def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) 
 
 
 def comparable(metrics: Any) -> tuple[str, ...] | None:
-    """The names that the caller passed, if any; errors for metrics whose differences have no limits."""
+    """The metrics passed, if any; raises errors for metrics whose differences have no intervals."""
     names = named_metrics(metrics)
     check_comparable(names or ())
     return names
 
 
 def check_comparable(names: Sequence[str]) -> None:
-    """ValueError for metrics whose differences have no limits."""
+    """Raise ValueError for metrics whose differences have no intervals."""
     for name in names:
         if name == "ece":
             raise ValueError(
@@ -149,7 +149,7 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
 
 
 def _if_text(reference: Mapping[str, Any], groups: pl.DataFrame) -> str:
-    """How to name a time, to whom a text did not."""
+    """A hint on how to name a time for a text that did not match."""
     for name, value in reference.items():
         if isinstance(value, str) and groups[name].dtype.is_temporal():
             return f". A time is no text: pass its value, such as {groups[name].drop_nulls().max()!r}"
@@ -165,7 +165,7 @@ def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[s
     nowhere = pl.Series([-1] * groups.height, dtype=pl.Int64)
     try:
         values = {name: pl.lit(value).cast(groups.schema[name]) for name, value in reference.items()}
-        # What loses something on the way to the column's type is in no group.
+        # A value that changes when cast to the type of the column matches no group.
         kept = pl.select([value.eq_missing(pl.lit(reference[name])).alias(name) for name, value in values.items()])
         if not all(kept.row(0)):
             return nowhere
@@ -242,7 +242,7 @@ def level_and_clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> t
     return request.level, ClusterKeys(keys, request.buckets)
 
 
-# Periods, and what their changes are made of.
+# Periods, and the components of their changes.
 
 PREVIOUS = "previous"
 """Each period is compared with the one before it."""
@@ -257,7 +257,7 @@ def factors_of(mix: Sequence[Any]) -> tuple[str, ...]:
 
 
 def drift_columns(factors: Sequence[str]) -> dict[str, pl.DataType]:
-    """What a drift has beside the columns of groups and of the period."""
+    """Columns of a drift besides the group columns and the period."""
     columns: dict[str, pl.DataType] = {}
     for name, dtype in COLUMNS.items():
         if name == _BEFORE:
@@ -269,19 +269,19 @@ def drift_columns(factors: Sequence[str]) -> dict[str, pl.DataType]:
 
 
 def part_columns(factor: str) -> list[str]:
-    """The columns of one part."""
+    """The columns of one component."""
     return [factor, f"{factor}_ci_low", f"{factor}_ci_high", f"{factor}_least", f"{factor}_most"]
 
 
 def movable(metrics: Any) -> tuple[str, ...] | None:
-    """The names that the caller passed, if any; errors for metrics whose change has no parts."""
+    """The metrics passed, if any; raises errors for metrics whose change cannot be decomposed."""
     names = comparable(metrics)
     check_movable(names or ())
     return names
 
 
 def check_movable(names: Sequence[str]) -> None:
-    """ValueError for metrics whose change has no parts."""
+    """Raise ValueError for metrics whose change cannot be decomposed."""
     for name in names:
         if name in RANKING_METRICS:
             raise ValueError(
@@ -305,7 +305,7 @@ def check_period(frame: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.Expr:
 
 
 def check_names_of_drift(by: Sequence[str], period: str, mix: Sequence[str]) -> None:
-    """ValueError for a column that is to be two things, or is called what the result or the pass over the log calls its own."""
+    """Raise ValueError for a column with two roles, or with a name that the result or the pass over the log uses."""
     taken = drift_columns(factors_of(mix))
     for what, names in (("by", by), ("period", [period]), ("mix", mix)):
         for name in names:
@@ -322,7 +322,7 @@ def check_names_of_drift(by: Sequence[str], period: str, mix: Sequence[str]) -> 
 
 
 def check_reference(reference: Any) -> None:
-    """TypeError for what is no value."""
+    """Raise TypeError for a reference that is not a value."""
     if isinstance(reference, pl.Expr):
         raise TypeError(f"reference={reference} is an expression: pass the value of a period, or {PREVIOUS!r}")
 

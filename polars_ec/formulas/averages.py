@@ -1,4 +1,4 @@
-"""Metrics of each class against the rest, averages of them, and the correlation of K classes with their decisions."""
+"""One-vs-rest metrics, averages of them, and the correlation of K classes with their decisions."""
 
 from __future__ import annotations
 
@@ -91,11 +91,11 @@ def class_correlation(sums: Sums) -> pl.Expr:
     detectors = Detectors(sums)
     d = detectors.each
     rejections = detectors.of_others("rejections")
-    # Of the four probabilities, for where a class is rare a product of margins cancels most of another one.
+    # From the four probabilities, because products of margins cancel if a class is rare.
     covariance = d.hits * rejections - d.misses * d.alarms
     of_class = (d.hits + d.misses) * (d.alarms + rejections)
     of_decision = (d.hits + d.alarms) * (d.misses + rejections)
-    # The root of the product, which neither overflows nor underflows, and is exact where the two are the same.
+    # The root of the product without overflow or underflow, exact for equal factors.
     root = _total(of_class) * ratio(_total(of_decision), _total(of_class)).sqrt()
     # It is at most 1 but for rounding.
     return detectors.one(ratio(_total(covariance), root).clip(-1, 1))

@@ -1,11 +1,11 @@
-"""The loss whose weight over operating points is a Beta density, as a Polars expression.
+"""The loss with a Beta density as weight over operating points, as a Polars expression.
 
-For the true class, posterior q, the loss is the integral over t from q to 1 of t^(a-2) (1-t)^(b-1) / B(a, b). It is summed
-from power series with the split at q = 1/2, where they converge at least as fast as 2^-k:
+With posterior q for the true class, the loss is the integral over t from q to 1 of t^(a-2) (1-t)^(b-1) / B(a, b). It is summed from power
+series, split at q = 1/2, where they converge at least as fast as 2^-k:
 
-- above 1/2 in x = 1 - q, all terms after the first of one sign;
-- below 1/2 as the whole integral less a series in q with positive terms (a >= 2), or, where the whole is infinite or
-  nearly so (a < 2), as the part above 1/2 plus the integral from q to 1/2, expanded in t.
+- Above 1/2 the series is in x = 1 - q, with all terms after the first of one sign.
+- Below 1/2 and with a >= 2 it is the whole integral minus a series in q with positive terms.
+- Below 1/2 and with a < 2 the whole integral may be infinite. The part above 1/2 is then added to the integral from q to 1/2, expanded in t.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from polars_ec.arguments.keywords import parse_number
 _MIN_PARAMETER, _MAX_PARAMETER = 1e-3, 20.0
 _RELATIVE_TAIL = 1e-17
 _SMALL_EXPONENT = 0.1
-_BINOMIAL_TERMS = 64  # at t <= 1/2 what is left out is below 2^-64
+_BINOMIAL_TERMS = 64  # at t <= 1/2 the truncation error is below 2^-64
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The calibration error, by bins of the posterior: of rows, and of the cells of a sketch."""
+"""Binned calibration errors of posteriors, from rows and from the cells of a sketch."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from polars_ec.typing import EceNorm
 Placement = tuple[pl.Expr, pl.Expr]
 """Whether all scores of a cell are above an edge; whether, if not, some may be."""
 
-# How far from an edge rounding takes a sum of shares.
+# The largest distance from an edge that rounding can cause in a sum of shares.
 _ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
 class EceBins:
-    """How rows are binned, and how the gaps of bins are averaged."""
+    """The binning of rows, and the averaging of the gaps of bins."""
 
     number: int
     norm: EceNorm
@@ -38,7 +38,7 @@ class EceBins:
 
 
 ECE_BINS = EceBins(15, 1, equal_mass=False)
-"""Those of reports and sketches that are told no others."""
+"""The defaults of reports and sketches."""
 
 
 def in_bin(posterior: pl.Expr, lower: int, n_bins: int) -> pl.Expr:

@@ -1,4 +1,4 @@
-"""Metrics of decisions: the formula of each, once, on sums per group; and what is known of any metric by its name."""
+"""Decision metrics: one formula for each, on sums per group, and the properties of every metric by name."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def fbeta(sums: Sums, beta: float) -> pl.Expr:
 
 
 def rate_difference(sums: Sums) -> pl.Expr:
-    """R_11 - R_01, of the smaller ones of the rates, for they have the digits of the difference."""
+    """R_11 - R_01, from the smaller rates, which have the digits of the difference."""
     decided = sums.rate(1, [1]) - sums.rate(0, [1])
     left = sums.rate(0, [0]) - sums.rate(1, [0])
     return pl.when(sums.rate(1, [1]) > 0.5).then(left).otherwise(decided)
@@ -72,7 +72,7 @@ def mcc(sums: Sums) -> pl.Expr:
 
 
 def likelihood_ratio(sums: Sums, decision: int) -> pl.Expr:
-    """How much more often the positive class is decided `decision` than the negative one."""
+    """Ratio of the rates of `decision` in the positive and in the negative class."""
     return signed_ratio(sums.rate(1, [decision]), sums.rate(0, [decision]))
 
 
@@ -94,7 +94,7 @@ def recall_gain(sums: Sums) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Arguments:
-    """What the formulas take beside the sums."""
+    """Arguments of the formulas besides the sums."""
 
     costs: CostMatrix
     beta: float = 1.0
@@ -108,9 +108,9 @@ Scale: TypeAlias = Literal["identity", "log", "ratio", "logit", "atanh"]
 
 @dataclass(frozen=True)
 class Formula:
-    """A metric of decisions: its value, which way is better, the scale of its limits, and what it is defined for.
+    """A decision metric: its value, direction, the scale of its intervals, and its domain.
 
-    `square` is whether there must be as many decisions as classes.
+    `square` is whether the numbers of decisions and classes must be equal.
     """
 
     value: Callable[[Sums, Arguments], pl.Expr]
@@ -153,7 +153,7 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "recall_gain": Formula(lambda sums, _: recall_gain(sums), "higher", "identity"),
     }
 )
-"""Metrics of decisions, and the cells of the confusion matrix: for expressions, reports and sketches alike."""
+"""Decision metrics, and the cells of the confusion matrix, for expressions, reports and sketches."""
 
 OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
     {
@@ -182,7 +182,7 @@ OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
 
 
 def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
-    """The metric of this name; ValueError where it is not defined for as many classes and decisions, or for such costs."""
+    """The metric of this name; ValueError if it is undefined for these numbers of classes and decisions, or these costs."""
     formula = DECISIONS[name] if name in DECISIONS else OF_CLASSES[name]
     if formula.binary and (sums.n_classes, sums.n_decisions) != (2, 2):
         averaged = (
@@ -256,7 +256,7 @@ def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
 
 
 def highest(name: str, n_classes: int, costs: CostMatrix | None = None) -> float:
-    """The largest value of a metric whose scale has no upper end: of a Brier score, where every row is surely wrong, and of a cost, the largest of `costs`."""
+    """The upper bound of a metric on a scale without an upper end: the Brier score of certain errors, or the largest of `costs`."""
     if costs is not None and name in ("expected_cost", "bayes_risk"):
         return float(max(map(max, costs.values)))
     return 2 / n_classes if name == "brier" else float("inf")
@@ -269,7 +269,7 @@ def worst_first(table: pl.DataFrame, column: str, *, lower: bool) -> pl.DataFram
 
 
 AT_PRIOR = "_at_prior"
-"""What the name of a value at a stated prior ends with."""
+"""Suffix of the name of a value at a stated prior."""
 
 # The order of the scores of a class is the same whatever its share: only what mixes the classes is moved.
 _OF_RANKS = ("average_precision", "auprg", "min_expected_cost", "min_dcf")
@@ -289,7 +289,7 @@ def is_moved_by_prior(name: str, costs: CostMatrix | None = None) -> bool:
 
 
 class _Watched(Sums):
-    """Sums of nothing, which know whether a formula has asked for the prior."""
+    """Empty sums that record whether a formula uses the prior."""
 
     def __init__(self, costs: CostMatrix) -> None:
         super().__init__(costs.n_decisions, None, costs.n_classes)

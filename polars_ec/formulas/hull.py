@@ -1,10 +1,10 @@
-"""The convex hull of ROC curves, all groups at once; it is also what isotonic regression (PAV) fits."""
+"""The convex hull of ROC curves, for all groups at once, which is also the isotonic regression (PAV)."""
 
 from __future__ import annotations
 
 from polars_ec.numerics import Bools, Floats, Integers, np
 
-# Passes over all points go on while each removes at least one point in so many.
+# Passes over all points continue while each removes at least one point in this many.
 _WORTHWHILE = 32
 
 

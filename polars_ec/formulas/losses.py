@@ -1,4 +1,4 @@
-"""Expected proper scoring rules, and what the best naive system has: the answer that is always the class prior."""
+"""Expected proper scoring rules, and those of the naive system that always returns the class prior."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _of_priors(
         return of(priors).sum() if isinstance(priors, pl.Expr) else reduce(add, map(of, priors))
 
     largest = priors.max() if isinstance(priors, pl.Expr) else pl.max_horizontal(priors)
-    # A second one above a half, as where priors sum to 1 but for rounding; else 0, or less where none is.
+    # A second prior above a half, possible only by rounding; otherwise 0 or less.
     second = added(lambda p: pl.when(p > 0.5).then(p).otherwise(0.0)) - largest
     others = added(lambda p: pl.when(p <= 0.5).then(p).otherwise(0.0)) + second
     of_others = added(lambda p: pl.when((p > 0) & (p <= 0.5)).then(term_of(p)).otherwise(0.0))

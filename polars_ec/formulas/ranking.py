@@ -1,8 +1,8 @@
-"""Formulas of ranking metrics, on cells of scores sorted from the highest down, per group.
+"""Formulas of ranking metrics, on cells of scores sorted in descending order, per group.
 
-A cell adds w1 positives and w0 negatives to what is above it. Where all its scores are equal it is one step of the ROC
-curve; else the order of its rows is unknown, and the curve is any path through the cell's box, from (fp - w0, tp - w1) to
-(fp, tp). So every metric comes with a bound: |returned - exact| <= error, beside rounding.
+A cell adds w1 positives and w0 negatives to those above it. If all its scores are equal, it is one step of the ROC curve. Otherwise the order
+of its rows is unknown, and the curve is any path through the box from (fp - w0, tp - w1) to (fp, tp). So every metric has a bound: |returned
+- exact| <= error, apart from rounding.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class RankingArguments:
-    """What ranking metrics take beside the cells."""
+    """Arguments of ranking metrics besides the cells."""
 
     costs: CostMatrix
     sensitivity: float = 0.95
@@ -52,11 +52,11 @@ class RankingArguments:
 
 
 def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
-    """Cells with what formulas need: running sums from the top, the groups' totals, and priors `p1`, `p0`.
+    """Prepare cells for the formulas: running sums from the top, totals of the groups, and priors `p1`, `p0`.
 
-    `cells` has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are counts of rows), `point` and
-    `threshold`, and is sorted; `prior` has GROUP, `p1` and `p0`, null where what is stated is not a prior; None for the groups'
-    own. Groups that lack a class, or whose weights sum to `MOST_WEIGHT` or more, are left out: nothing is defined there.
+    `cells` is sorted and has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are row counts), `point` and `threshold`.
+    `prior` has GROUP, `p1` and `p0`, null if the stated prior is invalid; None for the groups' own. Groups that lack a class, or whose
+    weights sum to `MOST_WEIGHT` or more, are left out because metrics are undefined there.
     """
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
         pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
@@ -66,7 +66,7 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     two_class = counted.filter(weight1 > 0, weight0 > 0, weight < MOST_WEIGHT).with_columns(
         own1=weight1 / weight, own0=weight0 / weight, w1=_near_1("w1"), w0=_near_1("w0")
     )
-    # Both ways: what is left is never a difference, for sums of weights are rounded, and a difference may be below 0.
+    # Sum from both ends, because sums of weights are rounded and their difference may be below 0.
     down = {name: pl.col(w).cum_sum().over(GROUP) for name, w in (("tp", "w1"), ("fp", "w0"))}
     up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in (("fn", "w1"), ("tn", "w0"))}
     sums = two_class.with_columns(**down, **up)
@@ -97,9 +97,9 @@ def reached_first(reached: pl.Expr) -> pl.Expr:
 
 
 POSITIVES_ABOVE = pl.col("tp_before") + pl.col("w1") / 2
-"""How many a negative of the cell has: of positives in its cell one half."""
+"""The number of positives above a negative of the cell, with half of those in its cell."""
 NEGATIVES_BELOW = pl.col("tn") + pl.col("w0") / 2
-"""How many a positive of the cell has."""
+"""The number of negatives below a positive of the cell, with half of those in its cell."""
 
 
 def _auc_roc(_: RankingArguments) -> Bounded:
@@ -110,7 +110,7 @@ def _auc_roc(_: RankingArguments) -> Bounded:
 
 
 NEGATIVES_COUNT = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)
-"""How many times, so that the prior is the one that it is: P0 f / (P1 t) = r FP / TP."""
+"""The weight r of a false positive at the prior: P0 f / (P1 t) = r FP / TP."""
 
 
 def _average_precision(_: RankingArguments) -> Bounded:
@@ -227,7 +227,7 @@ def _min_dcf(arguments: RankingArguments) -> Bounded:
 
 
 def constant_costs(costs: CostMatrix) -> list[pl.Expr]:
-    """What it costs to decide all rows negative, and positive."""
+    """Costs of deciding all rows negative, and positive."""
     return [pl.col("p1") * costs.values[1][j] + pl.col("p0") * costs.values[0][j] for j in range(2)]
 
 
@@ -237,7 +237,7 @@ def threshold_cost(costs: CostMatrix, tpr: pl.Expr, fnr: pl.Expr, fpr: pl.Expr, 
 
 
 def _eer_of_hull() -> pl.Expr:
-    """Where the hull meets the line FPR = FNR; over the corners that `hulls` gives."""
+    """The intersection of the hull with the line FPR = FNR, from the corners in `hulls`."""
     fpr, tpr = pl.col("fpr"), pl.col("tpr")
     fpr_before, tpr_before = fpr.shift(1), tpr.shift(1)
     crossing = reached_first(fpr + tpr >= 1)
@@ -310,7 +310,7 @@ def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.
 
 
 def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
-    """What `evaluate` gives, of each metric: those of the hull share it."""
+    """The results of `evaluate` for several metrics, which share the hull."""
     of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
     values = _of_hulls(cells, of_hull) if of_hull else {}
     for name in names:
@@ -358,7 +358,7 @@ def checked_share(share: float, name: str) -> float:
 
 
 def checked_method(method: str) -> EerMethod:
-    """How an EER is read off the ROC curve."""
+    """Check the method for the EER."""
     if method not in ("hull", "linear"):
         raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
     return "hull" if method == "hull" else "linear"

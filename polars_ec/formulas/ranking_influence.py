@@ -1,6 +1,6 @@
-"""The influence of the rows of each cell on ranking metrics: what their variance is made of.
+"""The influence of the rows of each cell on ranking metrics, for their variance.
 
-A metric at the best threshold, or of the best hull, moves as if these stayed where they are: the best of all is flat there.
+Metrics at the best threshold or hull treat these as fixed, because the metric is flat at the optimum.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ from polars_ec.formulas import ranking
 from polars_ec.formulas.sums import GROUP
 
 OPERATING_POINTS = ("specificity_at_sensitivity", "sensitivity_at_specificity")
-"""Those that are read off where a class has a share above the threshold that is asked for."""
+"""Metrics evaluated where a class has a requested share above the threshold."""
 SMOOTH_METRICS = ("auc_roc", "average_precision", *OPERATING_POINTS)
-"""Those that are as smooth as a mean in few rows, so that limits of logits tell of these."""
+"""Metrics that are as smooth as a mean in few rows, so that logit intervals are valid."""
 
 SHARE_VARIANCE = "share_variance"
 _SLOPE = pl.col("__ec_slope")
@@ -27,7 +27,7 @@ _P1, _P0 = pl.col("p1"), pl.col("p0")
 _TPR, _FPR = pl.col("tp") / _N1, pl.col("fp") / _N0
 _ABOVE = pl.col("__ec_above")
 _STEPS = ("fpr", "tpr")
-# The slope of the curve at a point is taken between so many standard errors on either side, as Woodruff has limits of a quantile.
+# The slope of the curve at a point is computed over this many standard errors on either side, as in Woodruff's intervals for quantiles.
 _ERRORS_AROUND = 2
 # With fewer rows of a class than this beyond a point, nobody knows how the curve runs there.
 _FEWEST_BEYOND = 5
@@ -59,7 +59,7 @@ def influence(cells: pl.DataFrame, metric: str, arguments: ranking.RankingArgume
 
 
 def influence_on_share(cells: pl.DataFrame, metric: str, arguments: ranking.RankingArguments) -> pl.DataFrame:
-    """What `influence` gives, on the share of the one class above the threshold at which the other one's is read off."""
+    """The `influence` on the share of one class above the threshold at which that of the other class is given."""
     above, nothing = _above(metric, arguments), pl.lit(0.0)
     if metric == "specificity_at_sensitivity":
         return _of_classes(cells, above / _N1, nothing)
@@ -78,12 +78,12 @@ def _above(metric: str, arguments: ranking.RankingArguments) -> pl.Expr:
 
 
 def _slope(cells: pl.DataFrame, value_at: Callable[..., ranking.Bounded], share: float, label: int) -> pl.DataFrame:
-    """How fast the metric falls, per group, as the share rises at which it is read off; null where few rows tell."""
+    """Derivative of the metric with respect to the share at which it is evaluated, per group; null if there are few rows."""
     variance = pl.col(SHARE_VARIANCE).first()
     around = _ERRORS_AROUND * variance.sqrt()
     low, high = pl.max_horizontal(share - around, 0.0), pl.min_horizontal(share + around, 1.0)
     fall = value_at(low, evenly=True).value - value_at(high, evenly=True).value
-    # As many as the variance says, and no more than there are of equal weight (Kish).
+    # The number implied by the variance, at most the effective sample size (Kish).
     there = pl.col(f"weight{label}").first() ** 2 / pl.col(f"v{label}").sum()
     rows = pl.min_horizontal(share * (1 - share) / variance, there)
     known = (variance > 0) & (rows * min(share, 1 - share) >= _FEWEST_BEYOND)
@@ -121,7 +121,7 @@ def _of_gain(cells: pl.DataFrame, *, stated: bool) -> pl.DataFrame:
     mean = pl.when(rise > 0).then((before**-2 - _TPR**-2) / 2 / rise).otherwise(_TPR**-3)
     inside = pl.when(_TPR > _P1)
     of_steps = {"__ec_1": inside.then(run * mean).otherwise(0.0), "__ec_0": inside.then(rise * mean).otherwise(0.0)}
-    # Of what is below a row, and half of its own cell.
+    # The rows below, and half of the row's own cell.
     below = [(pl.col(name).cum_sum(reverse=True) - pl.col(name) / 2).over(GROUP) for name in of_steps]
     start, area = (_FPR - run).filter(_TPR > _P1).first().over(GROUP), ranking.auprg().value.over(GROUP)
     moved = cells.with_columns(**of_steps, __ec_start=start, __ec_area=area).with_columns(below)

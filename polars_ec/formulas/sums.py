@@ -1,7 +1,7 @@
-"""What metrics are made of: sums per group over classes and decisions, and the class priors that weigh them.
+"""The sums per group over classes and decisions, and the class priors, of which metrics are functions.
 
-R_ij = N_ij / N_i is the share of class i decided j, P_i the class prior. With a stated prior the same formulas give the
-value at that prior: precision at a stated prior is calibrated precision.
+R_ij = N_ij / N_i is the share of class i with decision j, P_i the class prior. With a stated prior the same formulas give the value at that
+prior: precision at a stated prior is calibrated precision.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ GROUP = "__ec_group"
 """The number of a group, in tables on the way to a metric."""
 
 MOST_WEIGHT = 1e300
-"""A group whose weights sum to this or more has no metrics, for what is made of the sums would overflow."""
+"""A group whose weights sum to this or more has no metrics, because functions of the sums would overflow."""
 
 Totals: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
 """The sum of a loss over each class: one by one, or as values of one expression."""
@@ -31,7 +31,7 @@ Priors: TypeAlias = "Sequence[pl.Expr] | pl.Expr"
 
 
 class OfClass(Protocol):
-    """What a group has of one class; or of all classes, as so many values of one expression."""
+    """The sums of a group for one class, or for all classes as elements of one expression."""
 
     @property
     def prior(self) -> pl.Expr:
@@ -51,7 +51,7 @@ class OfClass(Protocol):
 
 
 Others: TypeAlias = Literal["alarms", "rejections", "rest"]
-"""Of the rows of other classes: those decided for the class, those decided otherwise, or all of them."""
+"""Rows of other classes: those decided for the class, those decided otherwise, or all of them."""
 
 
 class PerClass(ABC):
@@ -112,7 +112,7 @@ class Sums(ABC):
         return _Columns(self)
 
     def bound(self, values: Sequence[pl.Expr], build: Callable[..., pl.Expr]) -> pl.Expr:
-        """What `build` makes of values of the group, each of which is computed once."""
+        """Apply `build` to values of the group, each of which is computed once."""
         return array(values).arr.agg(build(*(pl.element().get(i) for i in range(len(values)))))
 
     @property
@@ -121,7 +121,7 @@ class Sums(ABC):
         return self.prior[0].is_not_null()
 
     def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
-        """What `build` makes of the priors."""
+        """Apply `build` to the priors."""
         return pl.concat_arr(self.prior).arr.agg(build(pl.element()))
 
     def constant_cost(self, costs: CostMatrix) -> pl.Expr:
@@ -137,11 +137,11 @@ class Sums(ABC):
         return pl.min_horizontal(columns)
 
     def class_cost(self, i: int) -> pl.Expr:
-        """What it would cost to decide all of class i wrongly, where rows have costs of their own."""
+        """The cost of deciding all of class i wrongly, with costs per row."""
         raise NotImplementedError
 
     def error_cost(self, i: int) -> pl.Expr:
-        """What the errors in class i cost, where rows have costs of their own."""
+        """The cost of the errors in class i, with costs per row."""
         raise NotImplementedError
 
     @property
@@ -215,10 +215,7 @@ class _OneClass:
 
 
 class _Columns(PerClass):
-    """Polars copies an expression wherever it is used, and a sum over rows holds the decision of a row, which is long.
-
-    So the sums are made once, parts of an Array, and formulas are of slices of its elements.
-    """
+    """Sums as elements of one Array, because Polars copies an expression at each use, and the decision of a row is a long one."""
 
     def __init__(self, sums: Sums) -> None:
         self._sums, self._parts = sums, list[pl.Expr]()

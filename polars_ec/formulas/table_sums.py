@@ -1,7 +1,7 @@
-"""Sums of many classes: the parts of one Array per group, of which formulas are expressions on its elements.
+"""Sums for many classes, as elements of one Array per group.
 
-A formula is then of the same size whatever the number of classes: where `Sums` repeats it for every class, it stands once here,
-on as many values as there are classes.
+The size of a formula then does not depend on the number of classes. `Sums` repeats a formula for every class; here it occurs once and works
+on all classes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from polars_ec.formulas.sums import OfClass, Others, PerClass, Priors, Sums, Tot
 
 @dataclass(frozen=True)
 class Part:
-    """Values of a group that formulas ask for: one, or one per class, or one per bin of the posterior."""
+    """Values of a group that formulas use: one, or one per class, or one per bin of the posterior."""
 
     name: str
     costs: CostMatrix | None = field(default=None, compare=False)
@@ -29,12 +29,12 @@ class Part:
     bins: int | None = None
 
     def width(self, n_classes: int) -> int:
-        """How many values it has."""
+        """The number of values."""
         return 1 if self.one else self.bins or n_classes
 
 
 class TableSums(Sums):
-    """Sums that are asked for, part by part, and made all at once by `one` or `of_each`."""
+    """Sums that are registered when used, element by element, and computed all at once by `one` or `of_each`."""
 
     def __init__(self, n_decisions: int, n_classes: int) -> None:
         super().__init__(n_decisions, None, n_classes)
@@ -43,10 +43,10 @@ class TableSums(Sums):
 
     @abstractmethod
     def table(self) -> pl.Expr:
-        """The Array of the parts, in their order."""
+        """The Array of the registered sums, in order."""
 
     def part(self, part: Part) -> pl.Expr:
-        """The values of a part, as elements of the Array."""
+        """The values of a registered sum, as elements of the Array."""
         # Matrices are compared by identity: to compare them would cost more than to sum twice.
         known = [at for other, at in self.parts if other == part and other.costs is part.costs]
         at = known[0] if known else self._size
@@ -56,7 +56,7 @@ class TableSums(Sums):
         return pl.element().get(at) if part.one else pl.element().slice(at, part.width(self.n_classes))
 
     def aggregated(self, value: pl.Expr) -> pl.Expr:
-        """The value of a group, from an expression on the parts."""
+        """The value of a group, from an expression on the sums."""
         return self.table().arr.agg(value)
 
     def count(self, i: int) -> pl.Expr:

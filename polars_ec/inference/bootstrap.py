@@ -1,7 +1,7 @@
-"""The bootstrap: how a metric varies over logs of as many rows, or clusters, drawn with replacement from the log.
+"""The bootstrap: the distribution of a metric over resampled logs of as many rows or clusters.
 
-Equal rows are resampled together: how often a cell of them comes up is multinomial, which is exact. A replicate weighs each cell
-accordingly, and needs no row. What rows of a cell differ by is drawn as the normal variable that it nearly is.
+Equal rows are resampled together: the count of each cell is multinomial, which is exact. A replicate reweights each cell and needs no rows.
+Differences between the rows of a cell are drawn from a normal approximation.
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ from polars_ec.numerics import Bools, Floats, Integers, np, quiet
 Value: TypeAlias = Callable[[Floats, slice], Floats]
 """Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, ..), of the groups of a slice; NaN where there are none."""
 
-# How many numbers are drawn, and how many sums are evaluated, at a time.
+# Block sizes for random numbers and for evaluated sums.
 _DRAWN, _EVALUATED = 2**20, 2**21
-# Numbers this near to each other are equal: what is left is rounding.
+# Numbers this close are equal up to rounding.
 _EQUAL = 1e-10
 
 
@@ -36,7 +36,7 @@ class Units:
 
     @property
     def n_groups(self) -> int:
-        """How many groups there are."""
+        """The number of groups."""
         return len(self.starts) - 1
 
     def of(self, group: int) -> slice:
@@ -94,7 +94,7 @@ class DenseSums:
         sums = np.asarray(factors @ unit_sums.reshape(len(unit_sums), math.prod(self.shape)), dtype=np.float64)
         if generator is None or self.within is None:
             return sums
-        # A sum of rows that are drawn is nearly normal, and its variance grows with their number.
+        # A sum of resampled rows is nearly normal, with a variance proportional to their number.
         off = np.sqrt(factors) * generator.standard_normal(factors.shape)
         return np.asarray(np.maximum(sums + off @ self.within(group).reshape(len(unit_sums), -1), 0), dtype=np.float64)
 
@@ -116,7 +116,7 @@ class OneSumEach:
         return found
 
 
-# Infinite losses make what has no limits.
+# Infinite losses have no interval.
 @quiet
 def bootstrap(
     value: Value, units: Units, sums: UnitSums, *, level: float, corrected: bool, replicates: int, seed: int
@@ -140,7 +140,7 @@ def bootstrap(
 
 
 def _block_size(units: Units, sums: UnitSums, block: slice) -> int:
-    """How many replicates of a block of groups are made at a time."""
+    """The number of replicates that are computed at a time for a block of groups."""
     n_groups = max(block.stop - block.start, 1)
     most = np.diff(units.starts)[block].max(initial=0)
     n_sums: int = n_groups * max(math.prod(sums.shape), 1)
@@ -180,7 +180,7 @@ def _of_log(value: Value, units: Units, sums: UnitSums, block: slice) -> tuple[F
             yield sums.weighed(group, factors)
 
     def of_rest(tables: Floats, groups: slice) -> Floats:
-        # What rounding leaves of a sum that one unit has made is nothing.
+        # The rounding error of a sum after its only unit is subtracted.
         return value(np.where(np.abs(tables) < _EQUAL * np.abs(tables).max(axis=0), 0.0, tables), groups)
 
     without = [without_each(block.start + at, number) for at, number in enumerate(numbers)]
@@ -190,13 +190,13 @@ def _of_log(value: Value, units: Units, sums: UnitSums, block: slice) -> tuple[F
 
 
 def acceleration(without: Floats, number: Floats) -> Floats:
-    """How fast the standard error changes with the value, from values without one row, or cluster, of each unit, (units, groups, metrics)."""
+    """The acceleration of BCa intervals, from values without one row or cluster of each unit, (units, groups, metrics)."""
     weight = number[..., None]
     used = np.where(weight > 0, without, 0.0)
     with np.errstate(all="ignore"):
         mean = (weight * used).sum(axis=0) / weight.sum(axis=0)
         influence = mean - used
-        # What rounding leaves of a metric that no row moves.
+        # The rounding error of a metric that does not depend on any row.
         influence = np.where(np.abs(influence) > 1e-14 * np.abs(mean), influence, 0.0)
         squares = (weight * influence**2).sum(axis=0)
         found = (weight * influence**3).sum(axis=0) / (6 * squares**1.5)
@@ -225,7 +225,7 @@ def bca_limits(replicates: Floats, value: Floats, acceleration: Floats, level: f
 
 
 def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float) -> tuple[Floats, Floats]:
-    """Two quantiles of the replicates that have a value; NaN where too many have none, or where all are equal, which tells of no width."""
+    """Two quantiles of the defined replicates; NaN if too many are undefined, or if all are equal and determine no width."""
     ordered = np.sort(replicates, axis=0)
     defined = (~np.isnan(ordered)).sum(axis=0)
     known = (len(ordered) - defined <= tail * len(ordered)) & (defined > 0)
@@ -238,7 +238,7 @@ def _quantiles(replicates: Floats, of_low: Floats, of_high: Floats, tail: float)
         above = np.minimum(below + 1, last)
         first, second = (np.take_along_axis(ordered, at[None], axis=0)[0] for at in (below, above))
         with np.errstate(all="ignore"):
-            # Of infinite ones no share can be taken.
+            # Infinite values have no shares.
             between = np.where((first == second) | (place == below), first, first + (place - below) * (second - first))
         ends.append(np.where(known & ~np.isnan(share), between, np.nan))
     low, high = ends
@@ -253,11 +253,11 @@ def _normal_cdf(z: Floats) -> Floats:
     return np.where(z > 0, 1 - tail, tail)
 
 
-# What is resampled, from the sums that other intervals are made of too.
+# The resampled units, from the sums that other intervals use too.
 
 Resampled: TypeAlias = "tuple[Units, UnitSums]"
 
-# Bins of a loss to a nat: within one, losses are nearly alike. The first and the last.
+# Bins of a loss per nat: within one, losses are nearly equal. The first and the last.
 _BINS = 8
 _RANGE = (-64 * _BINS, 8 * _BINS)
 # The smallest ones, that have this share of the sum of squares, are one bin.
@@ -351,7 +351,7 @@ def resampled_values(
         for f, (once, twice) in enumerate(squares, start=1):
             mean, whole = sums[..., f] / sums[..., 0], summed(twice)
             left = whole - 2 * mean * summed(once) + mean**2 * of_weight
-            # What rounding leaves of rows that are all alike; and clusters are drawn as they are.
+            # The rounding error of equal rows; clusters are resampled as they are.
             off[..., f] = np.sqrt(np.where(is_row[:, None] & (left > 1e-12 * whole), left, 0.0))
     units = Units(np.searchsorted(distinct[:, 0], np.arange(n_groups + 1)), np.where(is_row, rows, 1.0))
     return units, DenseSums.of(units, sums, off if off.any() else None)
@@ -417,9 +417,9 @@ def variance_of_gaps(size: Floats, noise: Floats, clusters: BinnedClusters | Non
 
 
 def if_calibrated(variance: Floats, level: float, seed: int) -> tuple[Floats, Floats]:
-    """Mean of the calibration error, and what it is below at this level, (groups,), if each bin's gap is normal around 0 with this variance.
+    """Mean and upper quantile of the calibration error, (groups,), if the gap of each bin is normal around 0 with this variance.
 
-    All groups have the same random numbers, so that none hangs on the others.
+    All groups use the same random numbers, so that no group depends on the others.
     """
     error = np.sqrt(variance)
     mean = error.sum(axis=1) * np.sqrt(2 / np.pi)

@@ -1,8 +1,8 @@
-"""Variances of metrics, from the influence of each class's sums on them, and the confidence intervals that follow.
+"""Variances of metrics from the influence of each class's sums, and the resulting confidence intervals.
 
-A metric is a smooth function of sums over rows. The gradient times a row's features is the row's influence, psi; psi sums to 0 over the rows
-of a group, and the variance is the sum of w^2 psi^2 over independent rows, or of (sum of w psi)^2 over clusters.
-An interval is made on the scale on which the metric is nearest to normal, with the quantiles of t.
+A metric is a smooth function of sums over rows. The gradient times a row's features is the row's influence, psi. Over the rows of a group,
+psi sums to 0. The variance is the sum of w^2 psi^2 over independent rows, or of (sum of w psi)^2 over clusters. An interval uses t quantiles
+on the scale on which the metric is nearest to normal.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ FormulaOf: TypeAlias = "Callable[[slice | Integers], Formula]"
 _ONE_ROW = 1 + 1e-9
 # Sums of squares of weights beyond have lost digits.
 _LEAST_SQUARE, _MOST_SQUARE = 1e-280, 1e300
-# What rounding makes of a 0; and of a variance that is none, as a share of the mean square: sums of many equal numbers lose digits.
+# Rounding errors of a 0, and of a zero variance relative to the mean square: sums of many equal numbers lose digits.
 _ZERO, _ALIKE = 1e-7, 1e-11
 
 FEWEST_CLUSTERS = 5
@@ -39,7 +39,7 @@ FEWEST_CLUSTERS = 5
 
 @dataclass(frozen=True)
 class Variance:
-    """Variances and their degrees of freedom, (groups,); NaN where there is none."""
+    """Variances and their degrees of freedom, (groups,); NaN if undefined."""
 
     variance: Floats
     df: Floats
@@ -136,7 +136,7 @@ class Moments:
         return Singletons(self.weight, self.weight2, influence, squared, mixed)
 
     def variance(self, gradient: Floats) -> Variance:
-        """Delta-method variance for independent rows. A class without rows takes no part."""
+        """Delta-method variance for independent rows; classes without rows are ignored."""
         return self.singletons(gradient).variance
 
 
@@ -167,14 +167,14 @@ class Singletons:
             rows = self.weight**2 / self.weight2
             mean = self.influence / self.weight
             within = self.squared - 2 * mean * self.mixed + mean**2 * self.weight2
-            # What rounding leaves of rows that are all equal.
+            # The rounding error of equal rows.
             within = np.where(within <= 1e-13 * self.squared, 0.0, within) * rows / (rows - 1)
             between = mean**2 * self.weight2
             used = self.weight > 0
             within, between = np.where(used, within, 0.0), np.where(used, between, 0.0)
             variance = (within + between).sum(axis=-1)
             total = np.where(used, rows, 0.0).sum(axis=-1)
-            # One row tells nothing of the variance within its class.
+            # One row does not determine the variance within its class.
             of_all = variance[..., None]
             terms = np.where(used & (within != 0), (within / of_all) ** 2 / (rows - 1), 0.0).sum(axis=-1)
             df = 1 / (terms + (between.sum(axis=-1) / variance) ** 2 / (total - 1))
@@ -223,13 +223,13 @@ class Clusters:
         """Effective number of clusters, (groups,)."""
         if self.singletons is None:
             return effective_clusters(self.weight)
-        # Of all classes, and strata if there are any.
+        # For all classes, and strata if there are any.
         rows = tuple(range(1, self.singletons.weight.ndim))
         amounts = (of.sum(axis=rows) for of in (self.singletons.weight, self.singletons.weight2))
         return effective_clusters(self.weight, *amounts)
 
     def influence(self, gradient: Floats) -> ClusterInfluence:
-        """What each cluster adds to the metric with this gradient."""
+        """The influence of each cluster on the metric with this gradient."""
         with np.errstate(all="ignore"):
             influence = np.einsum("gkf,gbkf->gbk", gradient, self.linear)
         singletons = None if self.singletons is None else self.singletons.singletons(gradient)
@@ -251,13 +251,13 @@ def rests_on_one_cluster(
     with np.errstate(all="ignore"):
         added = gradient * linear.sum(axis=1)
         moved = np.abs(added).sum(axis=-1)
-    # Of a class that counts as much whatever number of rows it has, influences add up to 0, and so do those of its only cluster.
+    # Influences in a class whose weight does not depend on its rows sum to 0, as do those of its only cluster.
     is_fixed = (np.abs(added.sum(axis=-1)) < _ZERO * moved) & (moved > _ZERO * moved.max(axis=-1, keepdims=True))
     return np.asarray((in_one_cluster(linear @ unit, singletons) & is_fixed).any(axis=-1))
 
 
 def in_one_cluster(weight: Floats, singletons: Singletons | Moments | None = None) -> Bools:
-    """Whether all rows of a class are in one bucket, (groups, classes), of weights (groups, buckets, classes): nothing tells of others."""
+    """Whether one bucket has all rows of a class, without a variance then, (groups, classes), from weights (groups, buckets, classes)."""
     with np.errstate(all="ignore"):
         total, weight2 = weight.sum(axis=1), (weight**2).sum(axis=1)
         if singletons is not None:
@@ -378,14 +378,14 @@ class VarianceComponents:
 
 
 def exclusive(sums: Floats) -> Floats:
-    """Sum of all other groups, for each group: added up from both ends, for what is left of a whole would lose digits."""
+    """Sum over all other groups, for each group, added from both ends because subtraction from the total would lose digits."""
     before, after = np.zeros_like(sums), np.zeros_like(sums)
     before[1:] = np.cumsum(sums[:-1], axis=0)
     after[:-1] = np.cumsum(sums[:0:-1], axis=0)[::-1]
     return np.asarray(before + after)
 
 
-# The jackknife, and rows assigned to its parts at random.
+# The jackknife, with rows assigned to its parts at random.
 
 PARTS = 20
 """Parts of the rows that the jackknife of ranking metrics leaves out in turn."""
@@ -402,10 +402,10 @@ def jackknife(replicates: Floats) -> Variance:
 
 
 def random_parts(weight: Floats, weight2: Floats, starts: Integers, seed: int, n_parts: int = PARTS) -> Floats:
-    """The weight of each cell that is in each part, (parts, *cells), from sums of w and of w^2.
+    """The weight of each cell in each part, (parts, *cells), from sums of w and of w^2.
 
-    The rows of a cell are as many as their effective sample size, at least one, and each is in any part with equal probability.
-    `starts` are the first cells of the groups. Random numbers begin anew in each group, so that groups do not change each other.
+    A cell has as many rows as its effective sample size, at least one, and each is assigned to any part with equal probability. `starts` are
+    the first cells of the groups. Random numbers restart in each group, so that groups are independent of each other.
     """
     rows = np.rint(effective_rows(weight, weight2))
     rows = np.where(np.isfinite(rows), np.fmax(rows, weight > 0), 0.0)
@@ -418,10 +418,10 @@ def random_parts(weight: Floats, weight2: Floats, starts: Integers, seed: int, n
     return np.asarray(np.moveaxis(assigned, -1, 0) * of_each, dtype=np.float64)
 
 
-# How a metric moves with the sums that it is made of: from its formula itself, by sums that are a little larger and smaller.
+# Derivatives of a metric by its sums: finite differences of its formula.
 
 # Of a sum, at either side once and twice: what the stencil leaves out is of the order of its fourth power. So small that it does not
-# reach over the kink of NEC where a hundred million rows tell that this is near.
+# step over the kink of NEC if a hundred million rows show that it is near.
 _STEP = 1e-4
 STENCIL = ((1, 2 / 3), (-1, -2 / 3), (2, -1 / 12), (-2, 1 / 12))
 
@@ -490,11 +490,11 @@ def _mean_weight(moments: Moments) -> Floats:
 
 
 def rescaled_to(number: Floats, moments: Moments) -> Moments:
-    """Moments of so many rows at most, each of weight 1, that are like these on average."""
+    """Moments of at most this many rows of weight 1 with the same means."""
     weight, rows = moments.weight.sum(axis=-1), moments.rows.sum(axis=-1)
     with np.errstate(all="ignore"):
         times = np.minimum(number, rows) / weight
-        # What a row of each class weighs in the mean of the squares.
+        # The weight of a row of each class in the mean of squares.
         equal = np.where(moments.weight > 0, moments.weight / moments.weight2, 0.0)
     return Moments(
         moments.linear * times[:, None, None], moments.square * (equal * times[:, None])[..., None, None], moments.unit
@@ -503,15 +503,15 @@ def rescaled_to(number: Floats, moments: Moments) -> Moments:
 
 # Estimates of metrics from the same sums.
 
-# Of the value: what a variance of 0 is, but for rounding.
+# The rounding error of a zero variance, relative to the value.
 _DEGENERATE = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """Metrics of groups that are formulas of the same sums over the rows of each class, with what their variances are made of.
+    """Metrics of groups that are formulas of the same class sums, with the inputs of their variances.
 
-    `with_pseudocounts` is None for losses; `metrics` say whether a lower value is better; `derivative` has slopes other than the formula's.
+    `with_pseudocounts` is None for losses; `metrics` say whether lower is better; `derivative` provides slopes instead of the formula's.
     """
 
     formula_of: FormulaOf
@@ -583,7 +583,7 @@ class Estimate:
         else:
             components = self._of_clusters(self.clusters, metric)
             if degenerate.any():
-                # A rate of 0 or 1 varies as that of as many independent rows as there are clusters.
+                # A rate of 0 or 1 gets the variance of as many independent rows as there are clusters.
                 independent_rows = _components_of_rows(*self._rescaled, metric)
                 independent = np.where(degenerate, independent_rows.independent, components.independent)
                 df = np.where(degenerate, independent_rows.df, components.df)
@@ -607,7 +607,7 @@ def _components_of_rows(moments: Moments, slopes: Floats, metric: int) -> Varian
 
 
 FEW_OF_A_CLASS = 10
-"""A group with fewer rows of a class than this is small: its limits mean little."""
+"""A group with fewer rows of a class than this is small: its intervals are unreliable."""
 
 
 # The scale of a metric.
@@ -638,7 +638,7 @@ _FUNCTIONS: Mapping[Scale, _Functions] = MappingProxyType(
     }
 )
 
-# Of shares that are summed over classes.
+# For shares that are summed over classes.
 _ROUNDING = 1e-12
 
 
@@ -663,29 +663,29 @@ def inverse(scale: Scale, values: Floats) -> Floats:
 
 
 def slope(scale: Scale, values: Floats) -> Floats:
-    """How fast the scale runs at these values of the metric."""
+    """The derivative of the scale at these values of the metric."""
     with np.errstate(all="ignore"):
         return np.asarray(_FUNCTIONS[scale].slope(values), dtype=np.float64)
 
 
-# From a value and its variance to the limits of an interval.
+# The bounds of an interval from a value and its variance.
 
 Limits: TypeAlias = tuple[Floats, Floats]
 
-# The squares of smaller numbers, and of larger ones, lose digits, and then nothing is left of a variance.
+# The squares of smaller or larger numbers underflow or overflow, and variances with them.
 _LEAST, _MOST = 1e-140, 1e140
 # Limits further apart on their scale are at its ends.
 _MOST_HALF = 100
 
 
 def limits(value: Floats, variance: Variance, scale: Scale, level: float, *, skewed: bool = False) -> Limits:
-    """The lower and the upper limit; NaN where there is no variance, no upper end, where the value is at an end of its scale, and where its square is no number.
+    """Lower and upper bound; NaN without a variance, without an upper end, at an end of the scale, and if the square overflows.
 
-    With `skewed`, for pseudo-counts, they are further apart towards the end of the scale that few rows keep the value from.
+    With `skewed`, for pseudo-counts, they are further from the value towards the end of the scale from which few rows keep it.
     """
     with np.errstate(all="ignore"):
         at = forward(scale, value)
-        # Fewer degrees of freedom than one would make limits without meaning.
+        # Fewer degrees of freedom than one would give meaningless bounds.
         t = t_quantile(0.5 + level / 2, np.fmax(variance.df, 1))
         half = t * variance.standard_error * np.abs(slope(scale, value))
         lean = _FUNCTIONS[scale].lean(value) * skewed
@@ -697,9 +697,9 @@ def limits(value: Floats, variance: Variance, scale: Scale, level: float, *, ske
 
 
 def _further(lean: Floats, half: Floats, t: Floats, scale: Scale) -> Floats:
-    """How much further away than `half` the limit is at an end of the scale, near which `lean` is 1, where fewer than 20 errors make the value.
+    """Extra distance of the bound beyond `half`, if fewer than 20 errors determine the value, at the end of the scale where `lean` is 1.
 
-    Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end.
+    Shares of few errors are skewed, and the half pseudo-error for rates of 0 and 1 moves their bounds too far from the end.
     """
     times = 2 if scale == "atanh" else 1
     skew = np.where(half < _MOST_HALF, lean * (times * half) ** 2, 0.0)
@@ -707,7 +707,7 @@ def _further(lean: Floats, half: Floats, t: Floats, scale: Scale) -> Floats:
 
 
 def extended(low: Floats, high: Floats, value: Floats) -> Limits:
-    """The limits, so far apart that they hold the value."""
+    """Extend the bounds so that they contain the value."""
     return np.minimum(low, value), np.maximum(high, value)
 
 
@@ -722,7 +722,7 @@ _ROOT = math.sqrt(2 * math.pi)
 # Below this mass beyond it, and above this z, the tail is summed; both rules have 12 digits around there.
 _TAIL, _FAR = 0.03, 2.1
 _STEPS = 3
-# With as many degrees of freedom t is normal, to the last digit.
+# With this many degrees of freedom, t equals the normal distribution to the last digit.
 _MOST_DEGREES = 1e30
 
 # Wichura 1988, algorithm AS 241 (PPND16): numerators and denominators, highest power first, around the middle, beyond, and far out.

@@ -1,9 +1,9 @@
-"""The parts of a change: what each factor of a group's sums adds to it, averaged over the orders in which the factors change.
+"""Components of a change: the contribution of each factor of a group's sums, averaged over the orders in which the factors change.
 
-The sums of a class are N sum_m W_m pi_mi mu_mi over the strata m: W_m is the share of a stratum, pi_mi that of class i in it, and mu_mi
-the mean of what rows of this class and stratum have, which is their decisions or losses. With some of the three of one period and the others
-of the other, the formula of the metric gives a value; what a factor adds is the difference of two such values, which hangs on the factors that
-have changed before. The mean over all orders is its Shapley value.
+The sums of a class are N sum_m W_m pi_mi mu_mi over the strata m. W_m is the share of a stratum, pi_mi that of class i in it, and mu_mi the
+mean over the rows of this class and stratum, of their decisions or losses. Taking some factors from one period and the rest from the other
+gives mixed values of the metric. The contribution of a factor is a difference of two such values, and depends on the factors changed before
+it. The mean over all orders is its Shapley value.
 """
 
 from __future__ import annotations
@@ -62,9 +62,10 @@ class _Factors:
 
 @dataclass(frozen=True)
 class Attribution:
-    """Parts of each factor, (pairs, metrics), the least and the most that it adds in any order; and the part's derivatives by period and reference.
+    """Components by factor, (pairs, metrics), their extremes over all orders, and their derivatives by period and reference.
 
-    `slopes`, (pairs, strata, classes, features, metrics), are by the sums of each stratum and class: times a row's features, its influence.
+    `slopes`, (pairs, strata, classes, features, metrics), are derivatives by the sums of each stratum and class: times a row's features, its
+    influence.
     """
 
     part: dict[str, Floats]
@@ -83,7 +84,7 @@ class FactoredChange:
     def attributed(
         self, formula: Formula, *, with_slopes: bool = True, of_ends: tuple[Floats, Floats] | None = None
     ) -> Attribution:
-        """The parts of the change of metrics; `of_ends` are the derivatives at the sums of the period and of the reference, where these are known."""
+        """Components of the change of metrics; `of_ends` are the known derivatives at the sums of the period and of the reference."""
         subsets = list(self._subsets())
         sums = np.stack([self._sums(some) for some in subsets])
         values = dict(zip(subsets, formula(sums), strict=True))
@@ -107,7 +108,7 @@ class FactoredChange:
             yield from map(frozenset, combinations(self._factors, number))
 
     def _share(self, before: int) -> float:
-        """Share of the orders in which so many factors, and these, change before one."""
+        """Share of the orders in which this set of factors changes before a given one."""
         number = len(self._factors)
         return 1 / (number * comb(number - 1, before))
 
@@ -141,7 +142,7 @@ class FactoredChange:
             return dict(zip(subsets, _slopes_of_each(formula, sums), strict=True))
         reference, period = self._periods
         mixed = dict(zip(subsets[1:-1], _slopes_of_each(formula, sums[1:-1]), strict=True))
-        # None of the factors are the period's, or all. Metrics do not hang on how many rows there are, and the sums are of those of the period.
+        # None or all of the factors are the period's. Metrics do not depend on the number of rows, which is that of the period.
         of_reference = of_ends[1] * ratio(reference.size, period.size)[:, None, None, None]
         return {subsets[0]: of_reference, **mixed, subsets[-1]: of_ends[0]}
 
@@ -159,10 +160,10 @@ class FactoredChange:
         return totals
 
     def _slopes_of_periods(self, of_sums: Floats, some: Collection[str]) -> tuple[Floats, Floats]:
-        """How the value with these factors of the period moves with the rows of the period, and with those of the reference."""
+        """Derivatives of the value with these factors of the period, by the rows of the period and of the reference."""
         share, prior, mean = self._mixed(some)
         with np.errstate(all="ignore"):
-            # What a row of a class, of a stratum, and any row is worth, at these factors.
+            # Influence of a row as one of its class, of its stratum, and of all rows, at these factors.
             of_class = np.einsum(
                 "pkfc,pmkf->pmkc", of_sums, np.where((share[..., None] * prior)[..., None] == 0, 0.0, mean)
             )
@@ -204,24 +205,24 @@ def ratio(numerator: Floats, denominator: Floats) -> Floats:
         return np.asarray(np.where(denominator > 0, numerator / denominator, 0.0), dtype=np.float64)
 
 
-# How much a part of a change varies: what rows, or clusters, add to it within a class of a stratum, by classes, and by strata.
+# The variance of a component, from rows or clusters within a class of a stratum, from classes, and from strata.
 
-# With fewer rows of a class than this, as many as of equal weight say as much, a stratum does not tell how much they vary.
+# With fewer effective rows of a class than this, a stratum does not determine their variance.
 _SEVERAL = 1.5
 
-# A stratum with fewer of a class may lack it in the other period by chance alone.
+# A stratum with fewer of a class may lack it in the other period by sampling noise alone.
 _FEW = 5
 
-# A stratum with fewer of a class does not tell what it would be like if its share grew so many times.
+# A stratum with fewer of a class does not determine its values at a share this many times as large.
 _SOME, _MANY_TIMES = 15, 6
 
-# What rounding leaves of rows that are all alike.
+# The rounding error of equal rows.
 _ROUNDING = 1e-13
 
 
 @dataclass(frozen=True)
 class _Levels:
-    """What a row adds at least, (pairs, strata, classes): as one of its class in its stratum, of its stratum, and of all."""
+    """Mean influence of a row, (pairs, strata, classes), by level: class within stratum, stratum, and all."""
 
     of_class: Floats
     of_stratum: Floats
@@ -240,11 +241,11 @@ class _Levels:
 
 
 def _hidden(moments: Sequence[Moments], clusters: Sequence[Clusters | None]) -> Bools:
-    """Whether too many rows of a class are in strata that do not tell what other rows of it would be like, (pairs,).
+    """Whether too many rows of a class are in strata that do not determine a variance, (pairs,).
 
-    Such a stratum has a few rows, or clusters, of the class in one period and none in the other, so that a change of it is taken for none;
-    or some in one, which stand for a share that is many times as large in the other; or all in one cluster. Of n rows, or clusters, the
-    square root of n may be there by sampling noise. If no stratum has the class in both periods, nothing tells of a change at all.
+    Such a stratum has a few rows or clusters of the class in one period and none in the other, so that its change counts as zero. Or it has
+    some in one period that represent a much larger share in the other, or all in one cluster. Of n rows or clusters, sqrt(n) may be there by
+    sampling noise. If no stratum has the class in both periods, the change is undetermined.
     """
     counts = [_StratumCounts.of(*of) for of in zip(moments, clusters, strict=True)]
     is_hidden = np.zeros(len(counts[0].weight), dtype=bool)
@@ -261,13 +262,13 @@ def _hidden(moments: Sequence[Moments], clusters: Sequence[Clusters | None]) -> 
 
 @dataclass(frozen=True)
 class _StratumCounts:
-    """Sums of w, (pairs, strata, classes), and how many rows, or clusters, of equal weight say as much; the latter of classes too."""
+    """Sums of w, (pairs, strata, classes), and effective numbers of rows or clusters, the latter also for whole classes."""
 
     weight: Floats
     number: Floats
     number_of_class: Floats
     informative: Floats
-    """How many a stratum has of a class, or, if none, of all: infinite where it has no rows."""
+    """Effective rows of a class in a stratum, or, if none, of all classes; infinite without rows."""
 
     @property
     def share(self) -> Floats:
@@ -292,9 +293,9 @@ class _StratumCounts:
 
 
 def _variance_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Variance:
-    """Variance for independent rows, each level times n / (n - 1): of a class in its stratum, or, if not `by_stratum`, in all together.
+    """Variance for independent rows, each level times n / (n - 1): for a class in its stratum or, if not `by_stratum`, in all together.
 
-    A part made of class shares hangs on the squared differences of means, which are the larger the fewer rows there are: it is wide enough.
+    A component of class priors depends on squared differences of means, which are overestimated with few rows, so it is wide enough.
     """
     singletons = moments.singletons(slopes)
     with np.errstate(all="ignore"):
@@ -346,9 +347,9 @@ def _pooled(moments: Moments, rows: Floats) -> Floats:
 
 
 class _StratifiedClusters:
-    """What each bucket adds, as in the jackknife that leaves it out; `clusters.linear` is (pairs, buckets, strata, classes, features).
+    """Influence of each bucket, as in the jackknife; `clusters.linear` is (pairs, buckets, strata, classes, features).
 
-    Without it its class is smaller by one factor, and that in the stratum by another: what is left counts as their geometric mean says.
+    Leaving it out shrinks its class by one factor, and the class within the stratum by another. The rest is scaled by their geometric mean.
     """
 
     def __init__(self, clusters: Clusters) -> None:
@@ -362,7 +363,7 @@ class _StratifiedClusters:
 
     @cached_property
     def _of_class(self) -> Floats:
-        """How many times what is left of a class counts, (pairs, buckets, 1, classes)."""
+        """Factor by which the rest of a class is scaled, (pairs, buckets, 1, classes)."""
         return _left_out(self._weight.sum(axis=2), self._total.sum(axis=1)[:, None])[:, :, None]
 
     @cached_property
@@ -378,7 +379,7 @@ class _StratifiedClusters:
         return self._scaled(self._of_class)
 
     def _scaled(self, times: Floats) -> tuple[Floats, Floats]:
-        """Sums of w x and of w, each bucket's so many times."""
+        """Sums of w x and of w, scaled by bucket."""
         return _in_rows(self.clusters.linear * times[..., None]), _in_rows(self._weight * times)
 
     @cached_property
@@ -393,7 +394,7 @@ class _StratifiedClusters:
         return np.asarray(self._weight.sum(axis=2), dtype=np.float64)
 
     def components(self, slopes: Floats, by_stratum: bool) -> VarianceComponents:
-        """Components of the variance of a part of a metric."""
+        """Components of the variance of one component of a metric's change."""
         clusters = self.clusters
         with np.errstate(all="ignore"):
             sums = (slopes * self._sums).sum(axis=-1)
@@ -450,14 +451,14 @@ def _squares(singletons: Singletons, at: _Levels, total: Floats, whole: Floats, 
 
 
 def _left_out(weight: Floats, total: Floats) -> Floats:
-    """How many times what is left counts without it; 0 where nothing is left."""
+    """Factor by which the rest is scaled without it; 0 if nothing remains."""
     with np.errstate(all="ignore"):
         return np.asarray(np.where(weight < total * (1 - _ROUNDING), 1 / (1 - weight / total), 0.0), dtype=np.float64)
 
 
-# The parts of the change of each metric between two periods, with their limits.
+# The components of the change of each metric between two periods, with their intervals.
 
-# Of the value: what rounding makes of a part that is none, of its slopes, and of the standard error where rows are all alike.
+# Relative to the value, the rounding errors of a zero component, of its slopes, and of the standard error of equal rows.
 _ZERO, _NO_SLOPE, _DEGENERATE = 1e-12, 1e-8, 1e-8
 
 # Numbers of the arrays of pairs that are made at a time.
@@ -473,7 +474,7 @@ class StratifiedEstimate:
 
     @classmethod
     def split(cls, moments: Moments, clusters: Clusters | None, number: int) -> StratifiedEstimate:
-        """From sums of so many strata that follow each other in each unit."""
+        """Split sums of consecutive strata, this many in each unit."""
 
         def split(values: Floats) -> Floats:
             return values.reshape(len(values) // number, number, *values.shape[1:])
@@ -490,7 +491,7 @@ class StratifiedEstimate:
 
 @dataclass(frozen=True)
 class ChangePart:
-    """What a factor adds to a change, (pairs,): its part, the limits of this, and the least and the most of any order."""
+    """Contribution of a factor to a change, (pairs,): the component, its bounds, and its extremes over all orders."""
 
     value: Floats
     low: Floats
@@ -514,9 +515,10 @@ def decompose(
     degenerate: tuple[Bools, Bools],
     known: Bools,
 ) -> dict[str, dict[str, ChangePart]]:
-    """Parts of the changes between units, by metric and factor; the estimate has the units without strata, `pairs` their numbers.
+    """Decompose changes between units, by metric and factor; the estimate has the units without strata, `pairs` their numbers.
 
-    `degenerate` says of both where decisions are all equal in the clusters, (pairs, metrics), and `known` where a change has limits.
+    `degenerate` says for both units whether all decisions in the clusters are equal, (pairs, metrics), and `known` whether a change has an
+    interval.
     """
     blocks: list[dict[tuple[str, str], ChangePart]] = []
     for at in _slices(estimator, strata, len(pairs[0]), factors):
@@ -566,7 +568,7 @@ class _Block:
 
     @property
     def hidden(self) -> Bools:
-        """Pairs whose strata do not tell how much parts vary."""
+        """Pairs whose strata do not determine the variance of the components."""
         clusters = [None, None] if self._clusters is None else [of.clusters for of in self._clusters]
         return _hidden(self._moments, clusters)
 
@@ -581,11 +583,11 @@ class _Block:
         return change.attributed(self._formula, with_slopes=with_slopes, of_ends=of_ends)
 
     def part(self, factor: str, metric: int, level: float, degenerate: Sequence[Bools], known: Bools) -> ChangePart:
-        """A part of a metric's change with its limits, which are 0 where the metric does not hang on the factor."""
+        """A component of a metric's change with its bounds, which are 0 if the metric does not depend on the factor."""
         value, size = self._attribution.part[factor][:, metric], np.abs(self._ends[..., metric]).max(axis=0)
         variance, moves = self._variance(factor, metric, degenerate)
         with np.errstate(all="ignore"):
-            # What a metric does not hang on adds nothing, whatever the rows are.
+            # A factor that the metric does not depend on contributes nothing.
             nothing = ~moves & (np.abs(value) <= _ZERO * size)
             shown = known & ~nothing & (variance.variance > (_DEGENERATE * size) ** 2)
         low, high = (
@@ -597,7 +599,7 @@ class _Block:
         )
 
     def _variance(self, factor: str, metric: int, degenerate: Sequence[Bools]) -> tuple[Variance, Bools]:
-        """Variance of a part of a metric; and whether it moves with the factor at all."""
+        """Variance of a component, and whether the metric depends on the factor at all."""
         if self._clusters is None:
             (period, other), moves = self._components_of_rows(factor, metric)
             return period.minus(other), moves
@@ -612,7 +614,7 @@ class _Block:
         moves = self._moves(self._moments, slopes, metric)
         if self._of.with_pseudocounts is None:
             return components[0].minus(components[1]), moves
-        # A part may vary with nothing although the metric does: with the prior alone where all rows of a class are decided alike.
+        # A component may be constant although the metric is not: all rows of a class may have the same decision.
         may_move = moves | self._lacks_decision
         no_width = (_ZERO * np.abs(self._ends[..., metric]).max(axis=0)) ** 2
         with np.errstate(all="ignore"):
@@ -621,7 +623,7 @@ class _Block:
                 for at_end, of_period in zip(degenerate, components, strict=True)
             ]
         if any(chosen.any() for chosen in by_rows):
-            # Rates of 0 or 1 vary as those of as many independent rows as there are clusters.
+            # Rates of 0 or 1 get the variance of as many independent rows as there are clusters.
             rows, rows_move = self._components_of_rows(factor, metric)
             components = [_either(*of) for of in zip(by_rows, rows, components, strict=True)]
             moves = np.where(by_rows[0] | by_rows[1], rows_move, moves)
@@ -629,7 +631,7 @@ class _Block:
 
     @cached_property
     def _lacks_decision(self) -> Bools:
-        """Whether a class lacks one of the decisions in either period, (pairs,): sums of 0, with which nothing is seen to move."""
+        """Whether a class lacks one of the decisions in either period, (pairs,): sums of 0 have no finite differences."""
         lacks = np.zeros(len(self._units[0]), dtype=bool)
         for moments in self._moments:
             sums = moments.linear.sum(axis=1)
@@ -638,7 +640,7 @@ class _Block:
 
     @cached_property
     def _smoothed(self) -> tuple[Sequence[Moments], Attribution]:
-        """With pseudo-counts for decisions; for clusters, as many rows as there are of these."""
+        """Add pseudo-counts for decisions; for clusters, to as many rows as there are clusters."""
         if self._of.with_pseudocounts is None:
             return self._moments, self._attribution
         smoothed = []
@@ -688,7 +690,7 @@ def _either(chosen: Bools, rows: VarianceComponents, clusters: VarianceComponent
 
 
 def _rescaled_strata(number: Floats, moments: Moments) -> Moments:
-    """Moments of so many rows at most, each class of each stratum being a class of its own."""
+    """Moments of at most this many rows, with each class of each stratum as a class."""
     n, m, k, f = moments.linear.shape
     flat = Moments(moments.linear.reshape(n, m * k, f), moments.square.reshape(n, m * k, f, f), moments.unit)
     fewer = rescaled_to(number, flat)

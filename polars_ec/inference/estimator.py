@@ -1,4 +1,4 @@
-"""Estimates of metrics of groups: their intervals, their differences, and where these come from."""
+"""Estimates of metrics of groups: intervals, differences, and components of differences."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate, de
 from polars_ec.numerics import Bools, Floats, Integers, np
 
 Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
-"""What each group is compared with; or the number of the group that it is, -1 for none."""
+"""The reference of each group, by name or by the number of a group, -1 for none."""
 
-# Of the values: what a difference of 0 is, but for rounding.
+# The rounding error of a zero difference, relative to the values.
 _EQUAL = 1e-12
 
-# The gradients of more sums than this would take longer than leaving out parts of the rows, the fewer the more sums there are.
+# With more sums than this, gradients take longer than the jackknife, which uses fewer parts the more sums there are.
 MOST_SLOPES, JACKKNIFE_PARTS = 200, 100
 _MOST_IN_PARTS, _FEWER_PARTS = 2_500, 20
 
@@ -73,7 +73,7 @@ class Differences:
     def tested(
         cls, value: Floats, reference: Floats, variance: Variance, level: float, *, same: bool = False
     ) -> Differences:
-        """Add limits and p-values. A variance of 0 says nothing of other rows, unless it is of the `same` model twice, which differs by 0 in all."""
+        """Add bounds and p-values; a variance of 0 gives none, unless a model is compared with itself (`same`), which always differs by 0."""
         with np.errstate(all="ignore"):
             gap = value - reference
             size = np.fmax(np.abs(value), np.abs(reference))
@@ -99,13 +99,13 @@ def adjusted(p: Floats) -> Floats:
 
 @dataclass(frozen=True)
 class MetricChange:
-    """One metric of each period: how it differs from its reference, and by factor the parts of that, of the periods that have one."""
+    """One metric of each period: its difference from the reference, and the components by factor, for periods with a reference."""
 
     differences: Differences
     by_factor: Mapping[str, ChangePart]
 
     def only(self, known: Bools, pairs: Bools) -> MetricChange:
-        """Without limits and p-values where these are not known, of all periods, and of those that have a reference."""
+        """Keep bounds and p-values only where they are known, for all periods and for those with a reference."""
         of = self.differences
         low, high, p = (np.where(known, values, np.nan) for values in (of.low, of.high, of.p))
         change_parts = {
@@ -149,17 +149,17 @@ class Estimator(Estimate):
         if self.with_pseudocounts is not None:
             moved = self.formula(moments.linear[None])[0]
             if n_classes > 2:
-                # What is added to each of many classes would move the value by more than its noise: only at the boundary it counts.
+                # With many classes pseudo-counts would move the value by more than its noise, so they are used only at the boundary.
                 at_ends = [at_boundary(scale, value) for scale, value in zip(scales, values.T, strict=True)]
                 moved = np.where(np.stack(at_ends, axis=-1), moved, values)
         variances = (moments.variance(slopes[..., m]) for m in range(len(scales)))
-        # Of two classes the value with pseudo-counts is the centre, which these move away from the boundary.
+        # With two classes the interval is centred on the value with pseudo-counts, which is further from the boundary.
         skewed = self.with_pseudocounts is not None and n_classes == 2
         moved = np.where(self.known[:, None], moved, np.nan)
         return _limits_of_each(values, moved, variances, scales, level, skewed)
 
     def _cluster_limits(self, clusters: Clusters, scales: Sequence[Scale], level: float, values: Floats) -> Limits:
-        """At the boundary, as in rates of 0 or 1, the limits of as many independent rows as there are clusters."""
+        """Confidence intervals for clusters; at the boundary, such as rates of 0 or 1, those of as many independent rows as there are clusters."""
         variances = [clusters.variance(self.slopes[..., m]) for m in range(len(scales))]
         lows, highs = _limits_of_each(values, np.where(self.known[:, None], values, np.nan), variances, scales, level)
         ends = np.zeros(values.shape, dtype=bool)
@@ -185,7 +185,7 @@ class Estimator(Estimate):
         return lows, highs
 
     def _jackknife_limits(self, scales: Sequence[Scale], request: Request, values: Floats) -> Limits:
-        """Limits from the metrics without one part of the rows after the other."""
+        """Confidence intervals by the jackknife over parts of the rows."""
         decides, clusters = self.with_pseudocounts is not None, self.clusters
         n_parts = JACKKNIFE_PARTS if np.prod(self.moments.linear.shape[1:]) <= _MOST_IN_PARTS else _FEWER_PARTS
         if clusters is None and not decides:
@@ -201,7 +201,7 @@ class Estimator(Estimate):
             if clusters.singletons is not None and decides:
                 part_sums = part_sums + _random_parts(clusters.singletons, part_sums.shape[1], request.seed)
             elif clusters.singletons is not None:
-                # Of losses nobody knows which rows would be in which part.
+                # For losses the assignment of rows to parts is unknown.
                 values = np.where(clusters.singletons.weight.sum(axis=-1)[:, None] > 0, np.nan, values)
             number = effective_clusters((part_sums @ self.moments.unit).sum(axis=-1))
         low, high = self._limits_without(part_sums, number, values, scales, request.level)
@@ -216,9 +216,9 @@ class Estimator(Estimate):
     def _limits_without(
         self, part_sums: Floats, number: Floats | None, values: Floats, scales: Sequence[Scale], level: float
     ) -> Limits:
-        """Limits from sums of w x in parts, (groups, parts, classes, features), of effective `number` if they are unequal.
+        """Confidence intervals from sums of w x in parts, (groups, parts, classes, features), with effective `number` if they are unequal.
 
-        NaN where a metric has no value without a part, and at the boundary, where what parts differ by is not what other rows would.
+        NaN if a metric is undefined without a part, and at the boundary, where the spread of the parts does not reflect that of other rows.
         """
         whole = part_sums.sum(axis=1)
         without = self.formula(np.moveaxis(whole[:, None] - part_sums, 1, 0))
@@ -237,11 +237,10 @@ class Estimator(Estimate):
         return _limits_of_each(values, np.where(shown, values, np.nan), variances, scales, level)
 
     def _boundary_limits(self, moments: Moments, values: Floats, scales: Sequence[Scale], level: float) -> Limits:
-        """Limits of metrics at the boundary of their scale, such as rates of 0 and 1; NaN for all others. One-hot features.
+        """Confidence intervals of metrics at the boundary of their scale, such as rates of 0 and 1; NaN for all others. One-hot features.
 
-        No part of the rows tells what others would be like there. What the pseudo-counts do to each class stands for it: the errors
-        among those of one class after the other are left out, and among those of one decision. So much of a row as is left out
-        varies as that much of the square of what a whole one would do.
+        Parts of the rows do not determine the spread there. It is derived from the pseudo-counts instead: the pseudo-errors of one class, or
+        of one decision, are left out in turn. A fraction of a row contributes that fraction of the squared effect of a whole row.
         """
         assert self.with_pseudocounts is not None
         smoothed = self.with_pseudocounts(moments)
@@ -351,7 +350,7 @@ def _limits_of_each(
 
 
 def _random_parts(moments: Moments, n_parts: int, seed: int) -> Floats:
-    """Independent rows of one-hot features in so many random parts, (groups, parts, classes, decisions)."""
+    """Assign independent rows with one-hot features to parts at random, (groups, parts, classes, decisions)."""
     weight2 = np.einsum("gkff->gkf", moments.square)
     return np.moveaxis(random_parts(moments.linear, weight2, np.arange(len(weight2)), seed, n_parts), 0, 1)
 
@@ -370,11 +369,11 @@ def with_one(values: Floats, components: VarianceComponents, against: Integers, 
 
 
 def with_best(values: Floats, components: VarianceComponents, lower_is_better: bool, level: float) -> Differences:
-    """Compare each group with the best one, limits and adjusted p-values being right for all pairs of groups at once.
+    """Compare each group with the best one, with bounds and adjusted p-values that hold for all pairs of groups simultaneously.
 
-    The best value may be that of a group that is not the best one in truth. So the limits are of the distance to that one, whichever
-    it is: with each pair's difference inside its limits, which a share of the level is given to (Bonferroni), the distance of a group
-    is beyond the worst of its limits and this side of 0. So it is for the group of the best value too.
+    The group with the best value need not be the truly best one. So the interval is for the distance to the truly best group. Each pair's
+    difference gets a Bonferroni share of the level. If all pairwise intervals hold, the distance of a group lies between the worst of its
+    bounds and 0. This includes the group with the best value.
     """
     n_groups = len(values)
     known = np.isfinite(values) & np.isfinite(components.variance)
@@ -386,7 +385,7 @@ def with_best(values: Floats, components: VarianceComponents, lower_is_better: b
     sign = -1.0 if lower_is_better else 1.0
     best = int(chosen[np.argmax(sign * values[chosen])])
     n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
-    # Of the small tail, which has the digits; by the reciprocal of the degrees of freedom, with which the quantile increases.
+    # From the small tail, which keeps the digits, and by the reciprocal of the degrees of freedom, with which the quantile increases.
     tail, size = (1 - level) / 2 / n_pairs, 1000
     quantiles = -t_quantile(tail, np.append(np.inf, size / np.arange(1, size + 2)))
     others = components.taken(chosen)
@@ -397,7 +396,7 @@ def with_best(values: Floats, components: VarianceComponents, lower_is_better: b
         variance = components.taken(some[:, None]).minus(others)
         gaps, df = sign * (values[some][:, None] - values[chosen]), np.fmax(variance.df, 1)
         error = np.where(some[:, None] == chosen, 0.0, variance.standard_error)
-        # To work out a quantile takes long: only for pairs whose limit may be the worst, by its bounds from the table.
+        # Quantiles are slow: compute them only for pairs whose bound may be the worst, judged by tabulated quantiles.
         place = (size / df).astype(np.int64)
         least, most = quantiles[place] * error * (1 - _EQUAL), quantiles[place + 1] * error * (1 + _EQUAL)
         worst = gaps - most <= (gaps - least).min(axis=1, keepdims=True)

@@ -1,4 +1,4 @@
-"""Limits of ranking metrics: of an AUC in small samples, and of metrics that are too good in few rows."""
+"""Confidence intervals of ranking metrics: for AUCs in small samples, and for metrics near their best value in few rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", 
 
 # Beside shares: what no classifier does worse than at its best.
 _AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
-# Of one point of a curve, or of one that is fitted: of fewer rows of a class intervals are too narrow.
+# For metrics at one point of a curve, or on a fitted one: with fewer rows of a class their intervals are too narrow.
 _AT_ONE_POINT = ("eer", "ks", "min_cllr")
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
@@ -27,13 +27,13 @@ def auc_limits(auc: Floats, variance: confidence.Variance, rows: Floats, level: 
     low, high = confidence.limits(auc, variance, "logit", level)
     small_low, small_high = newcombe(auc, rows, level)
     low, high = np.where(few, np.fmin(low, small_low), low), np.where(few, np.fmax(high, small_high), high)
-    # One row in a class has no variance, and yet limits.
+    # One row in a class has no variance, but an interval.
     known = np.isfinite(fewest)
     return confidence.extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
 
 
 def are_few(rows: Floats, least: Floats) -> Bools:
-    """Whether an AUC that is this far from 0 or 1 needs Newcombe's limits, with so many rows in the smaller class."""
+    """Whether an AUC this far from 0 or 1 needs Newcombe's interval, with this many rows in the smaller class."""
     return np.asarray((rows < _FEW_ROWS) | (rows * least < _FEW_ERRORS))
 
 
@@ -61,13 +61,13 @@ def ranking_limits_of(
 
 
 def _moved(scale: Scale, limit: Floats, value: Floats, bias: Floats) -> Floats:
-    """The limit about the value without its bias, which is as large on the scale as it is at the value."""
+    """The bound around the bias-corrected value; the bias on the scale is that at the value."""
     with np.errstate(all="ignore"):
         return confidence.inverse(scale, confidence.forward(scale, limit) - bias * confidence.slope(scale, value))
 
 
 def widened(metric: str, low: Floats, high: Floats, error: Floats) -> tuple[Floats, Floats]:
-    """By how far off the value may be, within the range of the metric; NaN where a limit is not known."""
+    """Widen the interval by the error of the value, within the range of the metric; NaN if a bound is unknown."""
     scale = interval_scale(metric)
     low = low - error if scale == "identity" else np.maximum(low - error, 0)
     high = np.minimum(high + error, 1) if scale == "logit" or metric in _AT_MOST_1 else high + error

@@ -1,1 +1,1 @@
-"""The public metrics, a module for each family."""
+"""The public metrics, with one module per family."""

@@ -1,4 +1,4 @@
-"""Averages over classes of precision, recall and F1 of each class against the rest."""
+"""Averages over classes of one-vs-rest precision, recall and F1."""
 
 from __future__ import annotations
 
@@ -14,16 +14,15 @@ from polars_ec.typing import IntoExpr
 
 @with_options(DecisionOptions)
 def macro_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes of the precision of the class against the rest.
+    """Mean over classes of the one-vs-rest precision.
 
-    Higher is better; in [0, 1]. (1/K) sum_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik.
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. (1/K) sum_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik. It judges K detectors, and may disagree with `nec`,
+    the cost of the decisions.
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided for some class, where scikit-learn takes 0 for its precision, or a class with
-    prior above 0 has no rows.
+    Float64, one per group; null if no row is decided for some class, or a class with prior above 0 has no rows. In the first case
+    scikit-learn sets the precision to 0.
 
     References
     ----------
@@ -42,14 +41,14 @@ def macro_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[Decision
 
 @with_options(DecisionOptions)
 def macro_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes of the share of the class that is decided so, which is `balanced_accuracy`; priors do not move it.
+    """Mean over classes of the recall, which equals `balanced_accuracy`; it does not depend on priors.
 
-    Higher is better; in [0, 1]. (1/K) sum_k R_kk: unlike other averages over classes it is one minus an expected cost, that of the
-    costs 1/(K P_i) of an error in class i (`CostMatrix.balanced`).
+    Higher is better; in [0, 1]. (1/K) sum_k R_kk. Unlike other averages over classes it is one minus an expected cost, with costs 1/(K P_i)
+    for an error in class i (`CostMatrix.balanced`).
 
     Returns
     -------
-    Float64, one per group; null if any class has no rows, for which scikit-learn takes 0.
+    Float64, one per group; null if any class has no rows, in which case scikit-learn sets its recall to 0.
 
     References
     ----------
@@ -68,16 +67,15 @@ def macro_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpt
 
 @with_options(DecisionOptions)
 def macro_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes of the F1 of the class against the rest; `f1_of_averages` is the other F that is called macro.
+    """Mean over classes of the one-vs-rest F1; `f1_of_averages` is another metric that some call macro F1.
 
-    Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik). It judges K detectors, and may disagree with `nec`, the cost
+    of the decisions.
 
     Returns
     -------
-    Float64, one per group; null if some class has prior 0 and nothing is decided for it, for which scikit-learn takes 0, or
-    a class with prior above 0 has no rows.
+    Float64, one per group; null if some class has prior 0 and no row is decided for it, or a class with prior above 0 has no rows. In the
+    first case scikit-learn sets the F1 to 0.
 
     References
     ----------
@@ -98,14 +96,13 @@ def macro_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
 def f1_of_averages(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Harmonic mean of macro precision and macro recall; `macro_f1` is the mean of the F1 of the classes.
 
-    Higher is better; in [0, 1]. 2 p r / (p + r), with p = (1/K) sum_k P_k R_kk / sum_i P_i R_ik and r = (1/K) sum_k R_kk. Both are
-    called macro F1 by some: scikit-learn's is `macro_f1`, and this one is never below it.
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. 2 p r / (p + r), with p = (1/K) sum_k P_k R_kk / sum_i P_i R_ik and r = (1/K) sum_k R_kk. Both metrics are
+    called macro F1 in the literature. scikit-learn has `macro_f1`, which is never above this one. It judges K detectors, and may disagree
+    with `nec`, the cost of the decisions.
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided for some class, any class has no rows, or no decision is right.
+    Float64, one per group; null if no row is decided for some class, any class has no rows, or no decision is right.
 
     References
     ----------
@@ -126,14 +123,12 @@ def f1_of_averages(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
 def micro_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of the decisions for any class that are right.
 
-    Higher is better; in [0, 1]. sum_k P_k R_kk / sum_k sum_i P_i R_ik. Where every decision is for a class it is `accuracy`; where
-    some abstain, it is the accuracy of the others.
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. sum_k P_k R_kk / sum_k sum_i P_i R_ik. If every decision is for a class, it equals `accuracy`. If some
+    decisions abstain, it is the accuracy of the others. It judges K detectors, and may disagree with `nec`, the cost of the decisions.
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided for a class or a class with prior above 0 has no rows.
+    Float64, one per group; null if no row is decided for a class or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -152,9 +147,9 @@ def micro_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[Decision
 
 @with_options(DecisionOptions)
 def micro_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Share of rows that are decided for their class, which is `accuracy`.
+    """Share of rows that are decided for their class, which equals `accuracy`.
 
-    Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost of 0-1 costs.
+    Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost at 0-1 costs.
 
     Returns
     -------
@@ -177,12 +172,10 @@ def micro_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpt
 
 @with_options(DecisionOptions)
 def micro_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """F1 of all classes' hits, misses and false alarms together.
+    """F1 from the hits, misses and false alarms of all classes together.
 
-    Higher is better; in [0, 1]. 2 a / (1 + b), with a = sum_k P_k R_kk and b = sum_k sum_i P_i R_ik. Where every decision is for a
-    class it is `accuracy`.
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. 2 a / (1 + b), with a = sum_k P_k R_kk and b = sum_k sum_i P_i R_ik. If every decision is for a class, it
+    equals `accuracy`. It judges K detectors, and may disagree with `nec`, the cost of the decisions.
 
     Returns
     -------
@@ -205,16 +198,15 @@ def micro_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
 
 @with_options(DecisionOptions)
 def weighted_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes, weighted by their priors, of the precision of the class against the rest.
+    """Mean over classes of the one-vs-rest precision, weighted by the priors.
 
-    Higher is better; in [0, 1]. sum_k P_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik.
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. sum_k P_k p_k, with p_k = P_k R_kk / sum_i P_i R_ik. It judges K detectors, and may disagree with `nec`, the
+    cost of the decisions.
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided for some class with prior above 0, where scikit-learn takes 0 for its
-    precision, or such a class has no rows.
+    Float64, one per group; null if a class with prior above 0 has no rows, or no row is decided for it. In the latter case scikit-learn sets
+    its precision to 0.
 
     References
     ----------
@@ -233,9 +225,9 @@ def weighted_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[Decis
 
 @with_options(DecisionOptions)
 def weighted_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes, weighted by their priors, of the share of the class that is decided so, which is `accuracy`.
+    """Mean over classes of the recall, weighted by the priors, which equals `accuracy`.
 
-    Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost of 0-1 costs.
+    Higher is better; in [0, 1]. sum_k P_k R_kk: one minus the expected cost at 0-1 costs.
 
     Returns
     -------
@@ -258,11 +250,10 @@ def weighted_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[Decision
 
 @with_options(DecisionOptions)
 def weighted_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes, weighted by their priors, of the F1 of the class against the rest.
+    """Mean over classes of the one-vs-rest F1, weighted by the priors.
 
-    Higher is better; in [0, 1]. sum_k P_k 2 P_k R_kk / (P_k + sum_i P_i R_ik).
-
-    It judges K detectors, and not the decisions that are taken: it need not follow what they cost, which `nec` does.
+    Higher is better; in [0, 1]. sum_k P_k 2 P_k R_kk / (P_k + sum_i P_i R_ik). It judges K detectors, and may disagree with `nec`, the cost
+    of the decisions.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Metrics of hard decisions that are defined for two classes and two decisions, the positive class being 1; and MCC."""
+"""Decision metrics for two classes and two decisions, with class 1 as the positive one, and MCC."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided positive or a class with prior above 0 has no rows.
+    Float64, one per group; null if no row is decided positive or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -39,14 +39,14 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """F score, in which recall counts beta times as much as precision; with `prior`, the calibrated one.
+    """F score, in which recall counts beta times as much as precision; with `prior`, calibrated.
 
     Higher is better; in [0, 1]. (1 + beta^2) P_1 R_11 / ((1 + beta^2) P_1 R_11 + beta^2 P_1 R_10 + P_0 R_01).
 
     Parameters
     ----------
     beta
-        How many times as much recall counts as precision: above 0 and finite.
+        The weight of recall relative to precision, above 0 and finite.
 
     Returns
     -------
@@ -55,7 +55,7 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     Raises
     ------
     ValueError, TypeError
-        `beta` not above 0, or infinite.
+        A `beta` that is not above 0, or infinite.
 
     References
     ----------
@@ -73,7 +73,7 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Harmonic mean of precision and recall; with `prior`, the calibrated one.
+    """Harmonic mean of precision and recall; with `prior`, calibrated.
 
     Higher is better; in [0, 1]. 2 P_1 R_11 / (2 P_1 R_11 + P_1 R_10 + P_0 R_01).
 
@@ -97,20 +97,19 @@ def f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> 
 
 @with_options(DecisionOptions, raises="More or fewer decisions than classes.")
 def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Matthews correlation coefficient of class and decision; of K classes Gorodkin's R_K.
+    """Matthews correlation coefficient between class and decision; for K classes Gorodkin's R_K.
 
-    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), R_*j being the share of all rows that are
-    decided j. Of K classes sum_k P_k (R_kk - R_*k) / sqrt((1 - sum_k P_k^2) (1 - sum_k R_*k^2)), which for two is the same.
+    Higher is better; in [-1, 1]. sqrt(P_0 P_1) (R_11 - R_01) / sqrt(R_*1 R_*0), where R_*j is the share of all rows with decision j. For K
+    classes sum_k P_k (R_kk - R_*k) / sqrt((1 - sum_k P_k^2) (1 - sum_k R_*k^2)), which agrees for K = 2.
 
     Returns
     -------
-    Float64, one per group; null if all rows are of one class, by the prior in use, or all decisions are the same, or a class
-    with prior above 0 has no rows.
+    Float64, one per group; null if one class has all the prior, all decisions are equal, or a class with prior above 0 has no rows.
 
     References
     ----------
-    Ferrer, "The expected cost", Eqs. 13 and 14; Gorodkin, "Comparing two K-category assignments by a K-category correlation
-    coefficient", 2004.
+    Ferrer, "The expected cost", Eqs. 13 and 14; Gorodkin, "Comparing two K-category assignments by a K-category correlation coefficient",
+    2004.
 
     Examples
     --------
@@ -124,15 +123,15 @@ def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
 
 @with_options(ThresholdOptions, raises=NOT_BINARY)
 def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
-    """Net benefit of deciding positive where the posterior is above p_t: hits minus false alarms at their price, per row.
+    """Net benefit per row of deciding positive above the posterior p_t: hits minus weighted false alarms.
 
-    Higher is better; at most the positive class's prior. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected
-    cost of costs 1 (miss) and p_t/(1 - p_t) (false alarm).
+    Higher is better; at most the prior of the positive class. P_1 R_11 - p_t/(1 - p_t) P_0 R_01, which is P_1 minus the expected cost at
+    costs 1 (miss) and p_t/(1 - p_t) (false alarm).
 
     Parameters
     ----------
     p_t
-        Probability above 0 and below 1. The positive class is decided where posterior > p_t, unless `threshold` is given.
+        Probability above 0 and below 1. Rows with posterior > p_t are decided positive, unless `threshold` is given.
 
     Returns
     -------
@@ -141,7 +140,7 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     Raises
     ------
     ValueError, TypeError
-        `p_t` outside (0, 1).
+        A `p_t` outside (0, 1).
 
     References
     ----------
@@ -164,13 +163,13 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Precision on the scale where always deciding positive is 0 and perfection is 1; priors do not move it.
+    """Precision rescaled so that deciding every case positive is 0 and perfection is 1; it does not depend on priors.
 
     Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.
 
     Returns
     -------
-    Float64, one per group; null if nothing is decided positive, or a class has no rows or prior 0.
+    Float64, one per group; null if no row is decided positive, or a class has no rows or prior 0.
 
     References
     ----------
@@ -188,7 +187,7 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def recall_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Recall on the scale where a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated.
+    """Recall rescaled so that a recall equal to the prior is 0 and perfection is 1; with `prior`, calibrated.
 
     Higher is better; in [-inf, 1]. (recall - P_1) / ((1 - P_1) recall) = 1 - (P_1/P_0) R_10/R_11.
 

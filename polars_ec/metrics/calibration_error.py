@@ -1,7 +1,7 @@
-"""Calibration errors of posteriors as they are, by bins: how far mean posteriors are from shares.
+"""Binned calibration errors of posteriors: the gap between mean posteriors and base rates.
 
-They say nothing of how good posteriors are: always answering the class prior has a calibration error of 0. For how good
-they are take `cross_entropy` or `brier`.
+They do not measure quality: a system that always returns the base rate has a calibration error of 0. To measure the quality of posteriors use
+`cross_entropy` or `brier`.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from polars_ec.typing import EceNorm, IntoExpr
 
 @dataclass(frozen=True)
 class _Confidences:
-    """What a calibration error compares, row by row: a posterior, and whether what it is the posterior of is true."""
+    """Inputs of a calibration error by row: a posterior, and whether its class is the true one."""
 
     posterior: pl.Expr
     holds: pl.Expr
@@ -99,9 +99,9 @@ def _of_equal_width(rows: Rows, sums: RowSums, confidences: _Confidences, bins: 
     if bins.number <= _SUMMED_BINS:
         return _of_few_bins(rows, sums, confidences, inside, bins)
     gaps = [_gap(rows, confidences, mask & one) for mask in masks for one in inside]
-    # What norm 1 does not take of a bin need not be added up.
+    # Omit sums that norm 1 does not use.
     shares = [rows.amount(mask & one) for mask in masks for one in inside] if bins.norm == 2 else []
-    # Of elements of an Array, for Polars copies an expression wherever it is used: the weights would be in every bin.
+    # From elements of an Array, because Polars copies an expression at each use: the weights would be repeated in every bin.
     of_class = [pl.element().get(len(gaps) + len(shares) + i) for i in range(len(weights))]
 
     def expectation(start: int) -> pl.Expr:
@@ -130,7 +130,7 @@ def _of_equal_mass(rows: Rows, sums: RowSums, confidences: _Confidences, bins: E
     row_weight = pl.lit(1.0) if rows.weight is None else rows.weight
     defined: pl.Expr = pl.lit(value=True)
     if rows.prior is not None:
-        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        # Class weights matter only at another prior. Without them whole numbers stay whole.
         by_class = [pl.when(mask).then(weight) for mask, weight in sums.row_weights]
         row_weight = row_weight * pl.coalesce(by_class)
         defined = reduce(add, [weight * rows.amount(mask) for mask, weight in sums.row_weights]).is_not_null()
@@ -140,7 +140,7 @@ def _of_equal_mass(rows: Rows, sums: RowSums, confidences: _Confidences, bins: E
 
 
 def _gap(rows: Rows, confidences: _Confidences, mask: pl.Expr) -> pl.Expr:
-    """Sum of the posteriors less what is true of the rows where `mask` holds."""
+    """Sum of posteriors minus outcomes over the rows in `mask`."""
     posterior = confidences.posterior if rows.weight is None else confidences.posterior * rows.weight
     return sum_where(mask, posterior) - rows.amount(mask & confidences.holds)
 
@@ -155,27 +155,26 @@ def ece(
     equal_mass: bool = False,
     **options: Unpack[PriorOptions],
 ) -> pl.Expr:
-    """Expected calibration error (ECE) of binary posteriors: mean posterior against share of positives, bin by bin.
+    """Expected calibration error (ECE) of binary posteriors: the gap between mean posterior and base rate, bin by bin.
 
-    Lower is better, but it does not measure quality: always answering the prior has 0. In [0, 1], a share, not percent.
-    With norm=1 it is sum_b w_b |mean q_1 in b - share of class 1 in b|, w_b being the share of the rows in bin b; with
-    norm=2 the root of sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the
-    right; a posterior of 0 is in the first bin. With `prior`, rows of class i weigh P_i / N_i.
+    Lower is better, but it does not measure quality: a system that always returns the prior has 0. In [0, 1], a share, not percent. With
+    norm=1 it is sum_b w_b |mean q_1 in b - share of class 1 in b|, where w_b is the share of the rows in bin b. With norm=2 it is the root of
+    sum_b w_b (mean q_1 in b - share of class 1 in b)^2. Bin b of B is ((b-1)/B, b/B], closed on the right; a posterior of 0 is in the first
+    bin. With `prior`, rows of class i are weighted by P_i / N_i.
 
     Parameters
     ----------
     score, label
-        Column name or expression, one posterior a row.
+        Column name or expression, one posterior per row.
     bins
-        How many bins of equal width, at least 1; in SQL at most 32. The value depends on it: compare values of equally
-        many bins only. With LLRs, or log-odds in more than 32 bins, the posteriors of all rows are held in memory.
+        The number of bins of equal width, at least 1; in SQL at most 32. The value depends on it, so compare only values with the same number
+        of bins. With LLRs, or log-odds in more than 32 bins, the posteriors of all rows are held in memory.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
-        Bins of equal weight instead of equal width: bin b of B holds the posteriors q with (b-1)/B < F(q) <= b/B, F(q)
-        being the share of the rows with a posterior of at most q. So rows of equal posteriors stay together, in the bin
-        that the last of them reaches, and the bins before it that they fill stay empty. Exact, but it sorts the rows of a
-        group: it does not stream, and SQL lacks it.
+        Use bins of equal weight instead of equal width. Bin b of B holds the posteriors q with (b-1)/B < F(q) <= b/B, where F(q) is the share
+        of rows with a posterior of at most q. Rows with equal posteriors stay together, in the bin of the last of them. Bins that they fill
+        before it stay empty. This is exact, but it sorts the rows of a group: it does not stream, and SQL does not offer it.
 
     Returns
     -------
@@ -184,7 +183,7 @@ def ece(
     Raises
     ------
     ValueError, TypeError
-        `bins` that is not a whole number above 0; another `norm`; more than two classes; decisions instead of scores.
+        `bins` that is not a whole number above 0; an unknown `norm`; more than two classes; decisions instead of scores.
 
     References
     ----------
@@ -210,21 +209,21 @@ def ece_mc(
     equal_mass: bool = False,
     **options: Unpack[PriorOptions],
 ) -> pl.Expr:
-    """Expected calibration error of the top class: its mean posterior against how often it is the true one, bin by bin.
+    """Expected calibration error of the top class: the gap between its mean posterior and its accuracy, bin by bin.
 
-    Lower is better, but it does not measure quality, and it sees one of the K posteriors. In [0, 1], a share, not percent.
-    sum_b w_b |mean of max_k q_k in b - share of rows in b whose argmax_k q_k is the true class|, as for `ece`; the lowest
-    index is taken on ties. With `prior`, rows of class i weigh P_i / N_i.
+    Lower is better, but it does not measure quality, and it uses only one of the K posteriors. In [0, 1], a share, not percent. sum_b w_b
+    |mean of max_k q_k in b - share of rows in b whose argmax_k q_k is the true class|, as for `ece`; the lowest index wins ties. With
+    `prior`, rows of class i are weighted by P_i / N_i.
 
     Parameters
     ----------
     bins
-        How many bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32. With more than 32, or
+        The number of bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32. With more than 32, or
         log-likelihoods, the posteriors of all rows are held in memory.
     norm
         1 (the usual ECE) or 2 (root mean square).
     equal_mass
-        Bins of equal weight instead of equal width, as for `ece`: it does not stream, and SQL lacks it.
+        Use bins of equal weight instead of equal width, as for `ece`. This does not stream, and SQL does not offer it.
 
     Returns
     -------
@@ -233,7 +232,7 @@ def ece_mc(
     Raises
     ------
     ValueError, TypeError
-        `bins` that is not a whole number above 0; another `norm`; decisions instead of scores.
+        `bins` that is not a whole number above 0; an unknown `norm`; decisions instead of scores.
 
     References
     ----------

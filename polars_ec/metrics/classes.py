@@ -1,4 +1,4 @@
-"""Metrics of each class against the rest, and how often a decision is taken."""
+"""One-vs-rest metrics of each class, and the frequency of a decision."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from polars_ec.typing import IntoExpr
 
 @with_options(DecisionOptions)
 def class_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Precision of each class against the rest: the share of the decisions for it that are right.
+    """One-vs-rest precision of each class: the share of the decisions for it that are right.
 
-    Higher is better; each in [0, 1]. P_k R_kk / sum_i P_i R_ik for class k; another decision, abstaining say, is for no class.
+    Higher is better; each in [0, 1]. P_k R_kk / sum_i P_i R_ik for class k. Other decisions, such as to abstain, are for no class.
 
     Returns
     -------
-    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
-    where nothing is decided for it, or another class with prior above 0 has no rows.
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. The value of a class is null if no
+    row is decided for it, or another class with prior above 0 has no rows.
 
     References
     ----------
@@ -46,14 +46,14 @@ def class_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[Decision
 
 @with_options(DecisionOptions)
 def class_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Recall of each class: the share of the class that is decided so; priors do not move it.
+    """Recall of each class: the share of its rows that are decided for it; it does not depend on priors.
 
     Higher is better; each in [0, 1]. R_kk = N_kk / N_k for class k.
 
     Returns
     -------
-    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
-    where it has no rows.
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. The value of a class is null if it
+    has no rows.
 
     References
     ----------
@@ -72,14 +72,14 @@ def class_recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpt
 
 @with_options(DecisionOptions)
 def class_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """F1 of each class against the rest.
+    """One-vs-rest F1 of each class.
 
     Higher is better; each in [0, 1]. 2 P_k R_kk / (P_k + sum_i P_i R_ik) for class k.
 
     Returns
     -------
-    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
-    where its prior is 0 and nothing is decided for it, or a class with prior above 0 has no rows.
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. The value of a class is null if its
+    prior is 0 and no row is decided for it, or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -98,15 +98,15 @@ def class_f1(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
 
 @with_options(DecisionOptions)
 def class_nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """NEC of each class against the rest, where a miss and a false alarm cost the same.
+    """One-vs-rest NEC of each class, with equal costs of a miss and a false alarm.
 
-    Lower is better; each in [0, inf): 1 is naive. (P_k (1 - R_kk) + sum_i P_i R_ik over i != k) / min(P_k, 1 - P_k) for class k. The
-    costs or the threshold given say which decisions are taken, not what they cost.
+    Lower is better; each in [0, inf): 1 is naive. (P_k (1 - R_kk) + sum_i P_i R_ik over i != k) / min(P_k, 1 - P_k) for class k. The costs or
+    the threshold passed determine only the decisions.
 
     Returns
     -------
-    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. A class's value is null
-    where its prior is 0 or 1, or a class with prior above 0 has no rows.
+    Array of Float64, one value per class and one Array per group; null if the group has no usable rows. The value of a class is null if its
+    prior is 0 or 1, or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -123,18 +123,18 @@ def class_nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     return decision_metric("class_nec", score, label, options)
 
 
-@with_options(DecisionOptions, raises="A decision that there is not.")
+@with_options(DecisionOptions, raises="An unknown decision.")
 def decision_share(
     score: IntoExpr, label: IntoExpr, decision: int | str, **options: Unpack[DecisionOptions]
 ) -> pl.Expr:
-    """Share of rows that are decided so: the alert rate, say, or the share of abstentions.
+    """Share of rows with this decision, such as the alert rate or the share of abstentions.
 
     In [0, 1]. R_*j = sum_i P_i R_ij for decision j.
 
     Parameters
     ----------
     decision
-        Its index, from 0; or the name that the costs have for it, or of the class that it is for.
+        Its index, from 0, its name in the costs, or the name of its class.
 
     Returns
     -------

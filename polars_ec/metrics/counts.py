@@ -1,4 +1,4 @@
-"""What a group holds: confusion counts, rows used and left out, class priors."""
+"""Counts of a group: confusion counts, used and unused rows, and class priors."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from polars_ec.typing import IntoExpr
 
 @with_options(DecisionOptions)
 def confusion(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Counts N_ij of the rows of class i that are decided j; rows of the matrix are true classes, columns decisions.
+    """Counts N_ij of the rows of class i with decision j: rows of the matrix are true classes, columns are decisions.
 
     Parameters
     ----------
     prior
-        Class priors, needed for the Bayes decisions of "llr" and "log_likelihoods" only: the positive class's, or one per
-        class (a sequence in class order, or a mapping from class), "uniform", or an expression that is constant in the group.
+        Class priors, only for the Bayes decisions of "llr" and "log_likelihoods". Pass the prior of the positive class, one per class (a
+        sequence in class order, or a mapping from class), "uniform", or an expression that is constant in the group.
 
     Returns
     -------
-    Binary: a struct of tn, fp, fn and tp, Int64, or Float64 sums of weights. Else an Array (K x M) of the same. Null if the
-    group has wrong rows; all 0 without usable rows.
+    Binary: a struct of tn, fp, fn and tp, Int64, or Float64 sums of weights. Otherwise an Array (K x M) of these types. Null if the group has
+    invalid rows; all 0 without usable rows.
 
     References
     ----------
@@ -54,7 +54,7 @@ def _confusion(rows: Rows) -> pl.Expr:
 
 @with_options(CountOptions)
 def n_rows(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
-    """Number of rows that metrics are made of: nothing in them is missing or wrong.
+    """Number of rows that metrics use: those without missing or invalid values.
 
     n_rows + n_missing + n_invalid is the number of rows of the group. Weights do not count.
 
@@ -74,7 +74,7 @@ def n_rows(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) ->
 
 @with_options(CountOptions)
 def n_missing(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
-    """Number of rows left out because label, score (any part) or weight is null, whatever the other parts hold.
+    """Number of rows with missing values: the label, the score (or a part of it) or the weight is null. They are left out.
 
     Returns
     -------
@@ -92,10 +92,10 @@ def n_missing(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
 
 @with_options(CountOptions)
 def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
-    """Number of rows that are present but wrong; one is enough to make the group's metrics null.
+    """Number of rows with invalid values; a single one makes the metrics of the group null.
 
-    Wrong are: NaN; a posterior outside [0, 1]; a vector that does not sum to 1 within 1e-6 or is of another length; a label
-    that is not a class; a decision whose index is out of range, or whose name is none; a negative, infinite or NaN weight.
+    Invalid scores are NaN, posteriors outside [0, 1], vectors that do not sum to 1 within 1e-6 or have another length, and unknown decisions.
+    Labels are invalid if they are not a class, and weights if they are negative, infinite or NaN.
 
     Returns
     -------
@@ -113,13 +113,13 @@ def n_invalid(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions])
 
 @with_options(CountOptions)
 def class_prior(score: IntoExpr, label: IntoExpr, **options: Unpack[CountOptions]) -> pl.Expr:
-    """Share of the positive class (binary) or of each class among the rows that metrics are made of, by weight.
+    """Base rate of the positive class (binary) or share of each class, by weight, among the rows that metrics use.
 
-    In [0, 1]. P_i = N_i / N, N being the number of all these rows.
+    In [0, 1]. P_i = N_i / N, where N is the number of all these rows.
 
     Returns
     -------
-    Float64, or an Array of K where there are more than two classes, one per group.
+    Float64, one per group; with more than two classes an Array of K.
 
     References
     ----------

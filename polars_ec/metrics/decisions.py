@@ -1,4 +1,4 @@
-"""Metrics of hard decisions: functions of the rates R, the priors P and the costs alone."""
+"""Decision metrics: functions of the rates R, the priors P and the costs."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def decision_metric(
     by_row: Collection[str] = BY_ROW,
     **arguments: Any,
 ) -> pl.Expr:
-    """The metric of decisions of this name."""
+    """Build the expression of the decision metric with this name."""
 
     def build(rows: Rows) -> pl.Expr:
         sums = rows.sums()
@@ -42,8 +42,8 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
 
     Lower is better; in [least cost, largest cost]. EC = sum_ij c_ij P_i R_ij.
 
-    Where `cost_fn` and `cost_fp` are columns it is sum_i P_i times the mean over class i of what each row's decision costs it;
-    and in `nec` a constant decision costs a class the mean of what it costs the rows.
+    If `cost_fn` or `cost_fp` is a column, it is sum_i P_i times the mean over class i of the cost of each row's decision. The naive cost in
+    `nec` then uses the mean cost of a constant decision over the rows of each class.
 
     Returns
     -------
@@ -65,13 +65,12 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
 
 @with_options(DecisionOptions)
 def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Expected cost normalised by that of the best naive system, which always takes the cheapest decision.
+    """Expected cost normalised by the cost of the naive system, which ignores the score and always makes the cheapest decision.
 
-    Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than not looking at the input.
-    NEC = EC / min_j sum_i P_i c_ij, with EC = sum_ij c_ij P_i R_ij. Costs are taken as they are: where even the right
-    decisions cost something, a perfect system is above 0, and nearer to 1 the more they cost. With the least cost of each row
-    subtracted (`costs.normalized()` does) what counts is only what decisions cost more than the best one for the class: they
-    stay, and 0 is perfect again.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive, above 1 is worse than ignoring the score. NEC = EC / min_j sum_i P_i c_ij, with EC
+    = sum_ij c_ij P_i R_ij. If even right decisions cost something, a perfect system is above 0. To count only the cost beyond the best
+    decision for each class, pass `costs.normalized()`, which subtracts the minimum of each row. Then decisions stay the same, and 0 is
+    perfect again.
 
     Returns
     -------
@@ -105,8 +104,8 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
 def error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Share of rows whose decision is not their class; abstaining counts as an error.
 
-    Lower is better; in [0, 1]. sum_i P_i (1 - R_ii), the expected cost of 0-1 costs. The costs or the threshold given say
-    which decisions are taken, not what they cost.
+    Lower is better; in [0, 1]. sum_i P_i (1 - R_ii), the expected cost at 0-1 costs. The costs or the threshold passed determine only the
+    decisions.
 
     Returns
     -------
@@ -152,7 +151,7 @@ def accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions
 
 @with_options(DecisionOptions)
 def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes of the share of the class that is decided wrongly; priors do not move it.
+    """Mean over classes of the share of the class with wrong decisions; it does not depend on priors.
 
     Lower is better; in [0, 1]. (1/K) sum_i (1 - R_ii).
 
@@ -176,7 +175,7 @@ def balanced_error_rate(score: IntoExpr, label: IntoExpr, **options: Unpack[Deci
 
 @with_options(DecisionOptions)
 def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Mean over classes of the share of the class that is decided rightly; priors do not move it.
+    """Mean over classes of the share of the class with right decisions; it does not depend on priors.
 
     Higher is better; in [0, 1]. (1/K) sum_i R_ii.
 
@@ -202,8 +201,8 @@ def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[Decisi
 def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.Expr:
     """Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs.
 
-    Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), where
-    the positive class is decided if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0): the NEC of the costs C_fn and C_fp.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive. (P_1 C_fn R_10 + P_0 C_fp R_01) / min(P_1 C_fn, P_0 C_fp), the NEC at the costs
+    C_fn and C_fp. Rows are decided positive if the LLR is above ln(C_fp/C_fn) - ln(P_1/P_0).
 
     Returns
     -------

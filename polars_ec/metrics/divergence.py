@@ -1,4 +1,4 @@
-"""How far posteriors are from reference posteriors, and what a scoring rule expects if the reference is right."""
+"""Divergence of posteriors from reference posteriors, and the expected scores if the reference is right."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
 
 _DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
 _EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
-# What always answering s has, where classes are drawn by s.
+# The score of always returning s, if the classes follow s.
 _NAIVE: dict[ScoringRule, Callable[[pl.Expr], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
 
 
@@ -119,29 +119,29 @@ def _mean(
 def expected_score_divergence(
     score: IntoExpr, reference: IntoExpr, *, rule: ScoringRule = "cross_entropy", **options: Unpack[DivergenceOptions]
 ) -> pl.Expr:
-    """Expected divergence of posteriors from reference posteriors, as a proper scoring rule measures it.
+    """Expected divergence of posteriors from reference posteriors, as measured by a proper scoring rule.
 
-    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score; 0 where they are equal. It is
-    the mean over the rows of d(s, q) = E_{h~s}[C(h, q) - C(h, s)], q being the score and s the reference, which is
-    sum_i s_i ln(s_i / q_i), or (1/K) sum_i (s_i - q_i)^2. It equals `semi_empirical_epsr` of the score minus that of the
-    reference itself. If the reference is what a calibrator makes of the score, this is the calibration term of that
-    decomposition. What calibration would really gain is the calibration loss, which is computed from the labels.
+    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score; 0 if they are equal. It is the mean over the
+    rows of d(s, q) = E_{h~s}[C(h, q) - C(h, s)], where q is the score and s the reference. This is sum_i s_i ln(s_i / q_i), or (1/K) sum_i
+    (s_i - q_i)^2. It equals `semi_empirical_epsr` of the score minus that of the reference itself. If the reference is the calibrated score,
+    this is the calibration term of that decomposition. To measure the real gain from calibration, use the calibration loss, which is computed
+    from the labels.
 
     Parameters
     ----------
     score, reference
-        Column name or expression: one posterior or vector of posteriors a row, both of the same kind.
+        Column name or expression: one posterior or one vector of posteriors per row, of the same kind.
     rule
         "cross_entropy" (Kullback-Leibler divergence) or "brier" (squared distance).
 
     Returns
     -------
-    Float64, one per group. Cross-entropies closer than 1e-15 or so cannot be told apart.
+    Float64, one per group. Differences between cross-entropies below about 1e-15 are lost in rounding.
 
     Raises
     ------
     ValueError, TypeError
-        Another `rule`; scores that are not posteriors; a score and a reference of different numbers of classes.
+        An unknown `rule`; scores that are not posteriors; a score and a reference with different numbers of classes.
 
     References
     ----------
@@ -168,32 +168,31 @@ def semi_empirical_epsr(
     normalized: bool = False,
     **options: Unpack[DivergenceOptions],
 ) -> pl.Expr:
-    """Expected proper scoring rule of posteriors if the classes were drawn by reference posteriors.
+    """Expected proper scoring rule of posteriors if the classes followed reference posteriors.
 
-    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. It is the mean over the rows of
-    E_{h~s}[C(h, q)], q being the score and s the reference, which is -sum_i s_i ln q_i, or
-    (1/K) sum_i ((s_i - q_i)^2 + s_i (1 - s_i)). No labels are read. Where it is far from `cross_entropy` or `brier`, the
-    reference is not a good model of the classes, and the divergence from it does not measure calibration. Normalised, it is
-    compared with `nce` or `nbs`.
+    Lower is better; in [0, inf] nats for the cross-entropy, in [0, 2/K] for the Brier score. It is the mean over the rows of E_{h~s}[C(h,
+    q)], where q is the score and s the reference. This is -sum_i s_i ln q_i, or (1/K) sum_i ((s_i - q_i)^2 + s_i (1 - s_i)). Labels are not
+    used. If the value is far from `cross_entropy` or `brier`, the reference is a poor model of the classes, and the divergence from it does
+    not measure calibration. Compare the normalised value with `nce` or `nbs`.
 
     Parameters
     ----------
     score, reference
-        Column name or expression: one posterior or vector of posteriors a row, both of the same kind.
+        Column name or expression: one posterior or one vector of posteriors per row, of the same kind.
     rule
         "cross_entropy" or "brier" (in the 1/K convention of `brier`).
     normalized
-        Divide by what a naive system has that always answers the mean m of the reference: -sum_i m_i ln m_i, or
-        (1/K) sum_i m_i (1 - m_i). Then 1 is naive. Default False.
+        Divide by the value of a naive system that always returns the mean m of the reference: -sum_i m_i ln m_i, or (1/K) sum_i m_i (1 -
+        m_i). Then 1 is naive. Default False.
 
     Returns
     -------
-    Float64, one per group; normalised, null if the mean reference is certain of one class.
+    Float64, one per group. If normalised, it is null if the mean reference is certain of one class.
 
     Raises
     ------
     ValueError, TypeError
-        Another `rule`; scores that are not posteriors; a score and a reference of different numbers of classes.
+        An unknown `rule`; scores that are not posteriors; a score and a reference with different numbers of classes.
 
     References
     ----------

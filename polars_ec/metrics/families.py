@@ -1,4 +1,4 @@
-"""The families of metrics, and the function of a metric by its name."""
+"""Families of metrics, and the function of each metric name."""
 
 from __future__ import annotations
 
@@ -38,5 +38,5 @@ FAMILIES = (
 
 
 def function_of(name: str) -> Callable[..., Any] | None:
-    """The function that has the documentation of a metric; None for what is no metric."""
+    """Return the function that documents a metric, or None for an unknown name."""
     return next((vars(family)[name] for family in FAMILIES if inspect.isfunction(vars(family).get(name))), None)

@@ -1,4 +1,4 @@
-"""Operating points of detection, each a prior and two costs: the prior that alone decides the same, and the mean cost of several."""
+"""Operating points of detection (a prior and two costs): the equivalent prior at equal costs, and the mean DCF over several points."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from polars_ec.typing import IntoExpr
 
 @checked_keywords
 def effective_prior(prior: float, cost_fn: float = 1.0, cost_fp: float = 1.0) -> float:
-    """The prior at which equal costs ask for the same decisions as these costs do at this prior.
+    """The prior at which equal costs lead to the same decisions as these costs at this prior.
 
-    P_1 C_fn / (P_1 C_fn + P_0 C_fp), in [0, 1]. The `dcf` of (prior, cost_fn, cost_fp) is that of (effective prior, 1, 1).
+    P_1 C_fn / (P_1 C_fn + P_0 C_fp), in [0, 1]. The `dcf` at (prior, cost_fn, cost_fp) is that at (effective prior, 1, 1).
 
     Parameters
     ----------
     prior
-        The positive class's prior, a number between 0 and 1.
+        The prior of the positive class, a number between 0 and 1.
     cost_fn, cost_fp
-        Costs of a miss and of a false alarm, numbers that are not negative. Default 1 each.
+        Costs of a miss and of a false alarm, non-negative numbers. Default 1 each.
 
     Returns
     -------
@@ -40,7 +40,7 @@ def effective_prior(prior: float, cost_fn: float = 1.0, cost_fp: float = 1.0) ->
     Raises
     ------
     ValueError
-        A prior that is not a share, a cost that is not one, or costs that are 0 for every class that there is.
+        A prior outside [0, 1], an invalid cost, or a cost of 0 for every class with prior above 0.
 
     References
     ----------
@@ -71,17 +71,17 @@ def c_primary(
     operating_points: Sequence[tuple[float, float, float]],
     **options: Unpack[RowOptions],
 ) -> pl.Expr:
-    """Mean of the normalised detection costs (DCFs) of log-likelihood ratios at several operating points.
+    """Mean of the normalised detection costs (DCFs) of log-likelihood ratios over several operating points.
 
-    Lower is better; in [0, inf): 0 is perfect, 1 is naive at every point. (1/n) sum_k DCF(P_k, C_fn,k, C_fp,k), the `dcf` at
-    each operating point with the decisions that are right for it.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive at every point. (1/n) sum_k DCF(P_k, C_fn,k, C_fp,k), the `dcf` at each operating
+    point with its own Bayes decisions.
 
     Parameters
     ----------
     score
         Column name or expression: natural log-likelihood ratios.
     operating_points
-        A list of (prior, cost_fn, cost_fp): the positive class's prior, and what a miss and a false alarm cost.
+        A list of (prior, cost_fn, cost_fp): the prior of the positive class, and the costs of a miss and of a false alarm.
     score_type
         It must be "llr", log-likelihood ratios.
 

@@ -1,7 +1,7 @@
-"""Ranking metrics of rows as they are: exact, in memory, for groups that are small.
+"""Exact ranking metrics, computed in memory from the rows of small groups.
 
-They sort the rows of a group, so they do not stream. For a log that does not fit in memory take the sketch, which gives the
-same metrics with a bound on their error.
+They sort the rows of a group, so they do not stream. For data larger than memory use a sketch, which provides the same metrics with a bound
+on their error.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from polars_ec.scores.read import Rows, per_group
 from polars_ec.scores.scores import BinaryScores
 from polars_ec.typing import EerMethod, IntoExpr
 
-_NUMBER = "Column name or expression: one number a row, higher for the positive class; `score_type` says what it is."
-_NOT_NUMBERS = "Scores that are not one number a row."
+_NUMBER = "Column name or expression: one number per row, higher for the positive class; `score_type` says what it is."
+_NOT_NUMBERS = "Scores that are not one number per row."
 
 
 def _ranked(
@@ -56,10 +56,10 @@ def _ranked(
 
 @with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> pl.Expr:
-    """Area under the ROC curve: how often a positive scores above a negative, ties counting half.
+    """Area under the ROC curve: the probability that a positive scores above a negative, with ties counting half.
 
-    Higher is better; in [0, 1]: 0.5 is chance. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a
-    negative; priors do not move it.
+    Higher is better; in [0, 1]: 0.5 is random order. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a negative. It
+    does not depend on priors.
 
     Returns
     -------
@@ -83,8 +83,8 @@ def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions])
 def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOptions]) -> pl.Expr:
     """Average precision: the area under the precision-recall curve, as a step sum; with `prior`, calibrated.
 
-    Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the gain in recall at t times the precision
-    of deciding positive from t on.
+    Higher is better; in [0, 1]. Sum over the distinct scores t, highest first, of the increase in recall at t times the precision of deciding
+    positive from t up.
 
     Returns
     -------
@@ -108,8 +108,8 @@ def average_precision(score: IntoExpr, label: IntoExpr, **options: Unpack[Rankin
 def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOptions]) -> pl.Expr:
     """Area under the precision-recall-gain curve; with `prior`, calibrated.
 
-    Higher is better; at most 1, and 0 is as good as always deciding positive. Trapezoids of precision gain over recall gain,
-    from recall gain 0 (interpolated linearly in TP and FP) to 1.
+    Higher is better; at most 1, and 0 is as good as deciding every case positive. Trapezoids of precision gain over recall gain, from recall
+    gain 0 (interpolated linearly in TP and FP) to 1.
 
     Returns
     -------
@@ -117,8 +117,7 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOption
 
     References
     ----------
-    Flach and Kull, "Precision-recall-gain curves", 2015; Siblini et al., "Master your metrics with calibration",
-    Eqs. 3 and 4.
+    Flach and Kull, "Precision-recall-gain curves", 2015; Siblini et al., "Master your metrics with calibration", Eqs. 3 and 4.
 
     Examples
     --------
@@ -132,10 +131,10 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOption
 
 @with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RankingOptions]) -> pl.Expr:
-    """Equal error rate: the error rate at the threshold where misses and false alarms are equally frequent.
+    """Equal error rate: the error rate at the threshold where false-negative and false-positive rate are equal.
 
-    Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the
-    ROC curve or its convex hull.
+    Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the ROC curve or its convex
+    hull.
 
     Parameters
     ----------
@@ -149,7 +148,7 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     Raises
     ------
     ValueError, TypeError
-        Another `method`.
+        An unknown `method`.
 
     References
     ----------
@@ -167,10 +166,10 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
 
 @with_options(RankingRiskOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingRiskOptions]) -> pl.Expr:
-    """Expected cost at the threshold that is best for these rows, in units of the costs.
+    """Expected cost at the best threshold for these rows, in units of the costs.
 
-    Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic: the threshold has
-    seen the labels.
+    Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic, because the threshold is chosen
+    with the labels.
 
     Returns
     -------
@@ -179,7 +178,7 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[Rankin
     Raises
     ------
     ValueError, TypeError
-        Costs that are not 2 x 2, or by which an error costs less than a right decision.
+        Costs that are not 2 x 2, or in which an error costs less than a right decision.
 
     References
     ----------
@@ -200,10 +199,10 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[Rankin
 
 @with_options(RankingDetectionOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingDetectionOptions]) -> pl.Expr:
-    """Detection cost at the threshold that is best for these rows, divided by that of the best naive system.
+    """Detection cost at the best threshold for these rows, divided by that of the naive system.
 
-    Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), C_fn and C_fp being
-    the costs. It is optimistic: the threshold has seen the labels.
+    Lower is better; in [0, 1]. min over t of the EC of (score > t), divided by min(P_1 C_fn, P_0 C_fp), with the costs C_fn and C_fp. It is
+    optimistic, because the threshold is chosen with the labels.
 
     Returns
     -------
@@ -227,15 +226,14 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingDetection
 def specificity_at_sensitivity(
     score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RankingOptions]
 ) -> pl.Expr:
-    """Specificity at the highest threshold whose sensitivity is at least the stated one.
+    """Specificity at the highest threshold with at least the given sensitivity.
 
-    Higher is better; in [0, 1]. 1 - FPR of deciding positive from t on, t being the highest score for which
-    TPR >= sensitivity.
+    Higher is better; in [0, 1]. 1 - FPR of deciding positive from t up, where t is the highest score with TPR >= sensitivity.
 
     Parameters
     ----------
     sensitivity
-        The share of the positives to be found, above 0 and at most 1.
+        The required sensitivity (recall), above 0 and at most 1.
 
     Returns
     -------
@@ -265,15 +263,15 @@ def specificity_at_sensitivity(
 def sensitivity_at_specificity(
     score: IntoExpr, label: IntoExpr, *, specificity: float = 0.95, **options: Unpack[RankingOptions]
 ) -> pl.Expr:
-    """Sensitivity at the lowest threshold whose specificity is at least the stated one.
+    """Sensitivity at the lowest threshold with at least the given specificity.
 
-    Higher is better; in [0, 1]. TPR of deciding positive from t on, t being the lowest score for which
-    1 - FPR >= specificity; 0 if there is none.
+    Higher is better; in [0, 1]. TPR of deciding positive from t up, where t is the lowest score with 1 - FPR >= specificity; 0 if there is
+    none.
 
     Parameters
     ----------
     specificity
-        The share of the negatives to be left alone, above 0 and at most 1.
+        The required specificity, above 0 and at most 1.
 
     Returns
     -------
@@ -303,8 +301,8 @@ def sensitivity_at_specificity(
 def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> pl.Expr:
     """Kolmogorov-Smirnov distance between the scores of the two classes.
 
-    Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, which are the shares of the
-    positives and of the negatives that score above t.
+    Higher is better, if positives score higher; in [0, 1]. max over t of |TPR - FPR|, the shares of the positives and of the negatives that
+    score above t.
 
     Returns
     -------
@@ -326,10 +324,10 @@ def ks(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> p
 
 @with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
 def min_cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions]) -> pl.Expr:
-    """Cllr after the monotone calibration that is best for these rows (pool adjacent violators), in bits.
+    """Cllr after the best monotone calibration for these rows (pool adjacent violators), in bits.
 
-    Lower is better; in [0, 1]: 1 is chance. min over increasing functions f of the `cllr` of f(score): the part of it that
-    no monotone calibration can remove.
+    Lower is better; in [0, 1]: 1 is uninformative. min over increasing functions f of the `cllr` of f(score): the part of the Cllr that no
+    monotone calibration can remove.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Metrics of the rates of two classes alone, the positive class being 1: priors do not move them."""
+"""Metrics of the rates of two classes, which do not depend on priors, with class 1 as the positive one."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from polars_ec.typing import IntoExpr
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Share of the positive class that is decided positive (sensitivity); priors do not move it.
+    """Share of the positive class that is decided positive (sensitivity); it does not depend on priors.
 
     Higher is better; in [0, 1]. R_11 = TP / N_1.
 
@@ -38,7 +38,7 @@ def recall(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions])
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def specificity(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Share of the negative class that is decided negative; priors do not move it.
+    """Share of the negative class that is decided negative; it does not depend on priors.
 
     Higher is better; in [0, 1]. R_00 = TN / N_0.
 
@@ -110,9 +110,9 @@ def fnr(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def informedness(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """How much more often positives than negatives are decided positive (Youden's J); priors do not move it.
+    """True-positive rate minus false-positive rate (Youden's J); it does not depend on priors.
 
-    Higher is better; in [-1, 1], 0 is chance. R_11 - R_01: recall plus specificity less 1, or 1 - 2 balanced_error_rate.
+    Higher is better; in [-1, 1]: 0 is uninformative. R_11 - R_01: recall plus specificity minus 1, or 1 - 2 balanced_error_rate.
 
     Returns
     -------
@@ -134,7 +134,7 @@ def informedness(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOpt
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Likelihood ratio of a positive decision; priors do not move it.
+    """Likelihood ratio of a positive decision; it does not depend on priors.
 
     Higher is better; in [0, inf]. R_11 / R_01, inf without false positives.
 
@@ -158,7 +158,7 @@ def lr_plus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]
 
 @with_options(DecisionOptions, raises=NOT_BINARY)
 def lr_minus(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
-    """Likelihood ratio of a negative decision; priors do not move it.
+    """Likelihood ratio of a negative decision; it does not depend on priors.
 
     Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.
 

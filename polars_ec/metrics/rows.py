@@ -1,4 +1,4 @@
-"""What can be said of one row: its decision, its cost, its losses, and its score on another scale."""
+"""Row functions: the decision, cost and losses of each row, and its score on another scale."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ from polars_ec.typing import IntoExpr
 
 @with_options(RowDecisionOptions)
 def bayes_decision(score: IntoExpr, **options: Unpack[RowDecisionOptions]) -> pl.Expr:
-    """Index of the decision for each row: by threshold if one is given, else the one of least expected cost.
+    """Index of the decision for each row: by the threshold if one is given, else the one with the lowest expected cost.
 
-    argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 where score > threshold, strictly; of a posterior the
-    threshold is cost_fp / (cost_fp + cost_fn), unless one is given.
+    argmin over j of sum_i c_ij q_i, lowest index on ties. Binary: 1 if score > threshold, strictly. For a posterior the default threshold is
+    cost_fp / (cost_fp + cost_fn).
 
     Returns
     -------
@@ -84,7 +84,7 @@ def _row_loss(
 def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[LabelledDecisionOptions]) -> pl.Expr:
     """Cost of each row's decision, given its class.
 
-    Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. Its mean is the `expected_cost` at the
+    Lower is better; in [least cost, largest cost]. c_ij for class i and decision j. The mean over rows is the `expected_cost` at the
     empirical priors.
 
     Returns
@@ -121,9 +121,9 @@ def row_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[LabelledDecisio
 
 @with_options(RowScoreOptions, raises="Decisions.")
 def row_log_loss(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOptions]) -> pl.Expr:
-    """Negative natural logarithm of each row's posterior of its true class.
+    """Log loss of each row: the negative natural logarithm of the posterior of its true class.
 
-    Lower is better; in [0, inf] nats. -ln q_i for class i. Its mean is the `cross_entropy` at the empirical priors.
+    Lower is better; in [0, inf] nats. -ln q_i for class i. The mean over rows is the `cross_entropy` at the empirical priors.
 
     Returns
     -------
@@ -145,10 +145,9 @@ def row_log_loss(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOpt
 
 @with_options(RowScoreOptions, raises="Decisions.")
 def row_brier(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOptions]) -> pl.Expr:
-    """Mean over the classes of each row's squared error of the posteriors.
+    """Brier loss of each row: the mean over classes of the squared error of its posteriors.
 
-    Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. Its mean is the `brier` at the empirical
-    priors.
+    Lower is better; in [0, 2/K]. (1/K) sum_k (q_k - [k = i])^2 for class i. The mean over rows is the `brier` at the empirical priors.
 
     Returns
     -------
@@ -170,10 +169,10 @@ def row_brier(score: IntoExpr, label: IntoExpr, **options: Unpack[RowScoreOption
 
 @with_options(ScoreOptions, raises="Decisions.")
 def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
-    """Posterior of each row's score: of the positive class, or of every class for a vector.
+    """Posterior of each row's score: for the positive class, or for every class with vector scores.
 
-    In [0, 1]. Binary: 1/(1 + e^-x) of the log-odds x; those of an LLR are the LLR plus ln(P_1/P_0). Vectors: the softmax of
-    log-likelihoods plus ln P.
+    In [0, 1]. Binary: 1/(1 + e^-x) for log-odds x; an LLR has log-odds of the LLR plus ln(P_1/P_0). Vectors: the softmax of log-likelihoods
+    plus ln P.
 
     Returns
     -------
@@ -203,7 +202,7 @@ def posterior(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
 def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     """Log-odds ln(q_1/q_0) of each row's binary score.
 
-    In [-inf, inf], natural logarithm. Of a posterior ln q_1 - ln(1 - q_1), of an LLR the LLR plus ln(P_1/P_0).
+    In [-inf, inf], natural logarithm. For a posterior ln q_1 - ln(1 - q_1), for an LLR the LLR plus ln(P_1/P_0).
 
     Returns
     -------
@@ -224,17 +223,16 @@ def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
 
 @with_options(ScoreTypeOption)
 def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl.Expr:
-    """Log-likelihood ratio of each row's binary score: its log-odds without the prior that they were made with.
+    """Log-likelihood ratio of each row's binary score: its log-odds minus those of its own prior.
 
     In [-inf, inf], natural logarithm. ln(q_1/q_0) - ln(P_1/P_0).
 
     Parameters
     ----------
     score
-        Column name or expression: one number a row, a posterior or log-odds.
+        Column name or expression: one number per row, a posterior or log-odds.
     prior
-        The class priors that the scores were made with, most often the positive class's share in the training data: stated
-        as the `prior` of `posterior` is.
+        The class priors of the scores, most often the base rate of the training data, in the same forms as for `posterior`.
 
     Returns
     -------
@@ -243,7 +241,7 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     Raises
     ------
     ValueError, TypeError
-        `prior` of None; a score that is an LLR already, or a vector.
+        A `prior` of None; a score that is an LLR already, or a vector.
 
     References
     ----------
@@ -270,25 +268,25 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
 
 @with_options(ScoreTypeOption)
 def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[ScoreTypeOption]) -> pl.Expr:
-    """The score that the same evidence gives at another prior: posteriors times to/from, renormalised.
+    """Move scores from one prior to another: posteriors are multiplied by to/from and renormalised.
 
-    A metric's own `prior` weighs the classes and leaves posteriors alone; this moves the prior that is built into them.
-    Posteriors become q_i to_i/from_i / sum_k q_k to_k/from_k, log-odds x become x + ln(to_1/to_0) - ln(from_1/from_0).
+    The `prior` of a metric weights the classes and keeps the posteriors. This function changes the prior within them. Posteriors become q_i
+    to_i/from_i / sum_k q_k to_k/from_k, log-odds x become x + ln(to_1/to_0) - ln(from_1/from_0).
 
     Parameters
     ----------
     from_, to
-        The class priors that the scores were made with, and the target prior: each stated as the `prior` of `posterior` is.
+        The class priors of the scores, and the target prior, in the same forms as for `posterior`.
 
     Returns
     -------
-    The kind of score that was given, one per row; null where a column of priors does not hold one, or `from_` has a class of
-    prior 0, or a posterior of 1 is of a class whose target prior is 0.
+    The same kind of score, one per row. The result is also null if a prior column has an invalid value, if `from_` is 0 for a class, or if a
+    posterior of 1 meets a target prior of 0.
 
     Raises
     ------
     ValueError, TypeError
-        A prior of None; LLRs, log-likelihoods and decisions, which were not made with a prior.
+        A prior of None; LLRs, log-likelihoods and decisions, which contain no prior.
 
     References
     ----------
@@ -317,21 +315,21 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
 def affine(
     score: IntoExpr, alpha: float | IntoExpr, beta: float | IntoExpr, **options: Unpack[ScoreTypeOption]
 ) -> pl.Expr:
-    """Calibrated posterior of each row's binary score: an affine function of its log-odds, as a posterior.
+    """Calibrated posterior of each row's binary score, from an affine function of its log-odds.
 
-    In [0, 1]. 1/(1 + e^-(alpha x + beta)) of the log-odds x; with alpha = 0 it is 1/(1 + e^-beta), also where x is infinite.
-    Temperature scaling has beta = 0, and alpha is the inverse of the temperature.
+    In [0, 1]. 1/(1 + e^-(alpha x + beta)) for log-odds x; with alpha = 0 it is 1/(1 + e^-beta), even if x is infinite. Temperature scaling
+    has beta = 0 and the inverse of the temperature as alpha.
 
     Parameters
     ----------
     alpha, beta
         Numbers, column names or expressions, such as the columns of a `Calibration` that was joined to the rows.
     score_type
-        What the scores are, one number a row, as for `log_odds`; LLRs are taken as log-odds are, and need no prior.
+        The kind of score, one number per row, as for `log_odds`. LLRs are treated as log-odds, and need no prior.
 
     Returns
     -------
-    Float64, one per row; null where `alpha` or `beta` is null or not finite.
+    Float64, one per row; null if `alpha` or `beta` is null or not finite.
 
     References
     ----------

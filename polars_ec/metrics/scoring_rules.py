@@ -1,4 +1,4 @@
-"""Expected proper scoring rules: how good the posteriors are."""
+"""Expected proper scoring rules, which measure the quality of posteriors."""
 
 from __future__ import annotations
 
@@ -48,9 +48,9 @@ def _expected(
 
 @with_options(PriorOptions, raises=_NOT_DECISIONS)
 def cross_entropy(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
-    """Cross-entropy (CE): the expected negative natural logarithm of the true class's posterior.
+    """Cross-entropy (CE, log loss): the expected negative natural logarithm of the posterior of the true class.
 
-    Lower is better; in [0, inf] nats, inf if a posterior of 0 meets its class. sum_i P_i mean over class i of -ln q_i.
+    Lower is better; in [0, inf] nats; inf if the true class of a row has posterior 0. sum_i P_i mean over class i of -ln q_i.
 
     Returns
     -------
@@ -72,13 +72,13 @@ def cross_entropy(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptio
 
 @with_options(PriorOptions, raises=_NOT_DECISIONS)
 def nce(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
-    """Cross-entropy normalised by that of always answering the prior.
+    """Cross-entropy normalised by that of a system that always returns the prior.
 
-    Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), CE being the `cross_entropy`.
+    Lower is better; in [0, inf]: 0 is perfect, 1 is naive. CE / (-sum_i P_i ln P_i), with CE the `cross_entropy`.
 
     Returns
     -------
-    Float64, one per group; null if one class has all the prior, and if a class with prior above 0 has no rows.
+    Float64, one per group; null if one class has all the prior, or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -98,8 +98,8 @@ def nce(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
 def brier(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Brier score (BS): the expected squared error of the posteriors, averaged over the K classes.
 
-    Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes that is
-    the squared error of q_1. Multiply by K for the convention that sums over the classes.
+    Lower is better; in [0, 2/K]. sum_i P_i mean over class i of (1/K) sum_k (q_k - [k = i])^2; for two classes this is the squared error of
+    q_1. Multiply by K for the convention that sums over the classes.
 
     Returns
     -------
@@ -121,13 +121,13 @@ def brier(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> 
 
 @with_options(PriorOptions, raises=_NOT_DECISIONS)
 def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
-    """Brier score normalised by that of always answering the prior.
+    """Brier score normalised by that of a system that always returns the prior.
 
-    Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), BS being the `brier`.
+    Lower is better; in [0, inf): 0 is perfect, 1 is naive. BS / (sum_i P_i (1 - P_i) / K), with BS the `brier`.
 
     Returns
     -------
-    Float64, one per group; null if one class has all the prior, and if a class with prior above 0 has no rows.
+    Float64, one per group; null if one class has all the prior, or a class with prior above 0 has no rows.
 
     References
     ----------
@@ -145,10 +145,10 @@ def nbs(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl
 
 @with_options(RowRiskOptions, raises=_NOT_DECISIONS)
 def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RowRiskOptions]) -> pl.Expr:
-    """Expected cost of the Bayes decisions that the posteriors imply: the expected proper scoring rule of a cost matrix.
+    """Expected cost of the Bayes decisions from the posteriors: the expected proper scoring rule of a cost matrix.
 
-    Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k.
-    Divided by the naive cost it is `nec`.
+    Lower is better; in [least cost, largest cost]. sum_i P_i mean over class i of c_ij with j = argmin_j sum_k c_kj q_k. Divided by the naive
+    cost it is `nec`.
 
     Returns
     -------
@@ -172,10 +172,10 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RowRiskOption
 
 @with_options(RowOptions)
 def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
-    """Cost of log-likelihood ratios: cross-entropy at even priors, in bits.
+    """Cost of log-likelihood ratios (Cllr): their cross-entropy at a prior of 0.5, in bits.
 
-    Lower is better; in [0, inf]: LLRs of 0 have 1. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of
-    log2(1 + e^LLR)). It is the `nce` at prior 0.5.
+    Lower is better; in [0, inf]: LLRs of 0 have 1. (1/2) (mean over class 1 of log2(1 + e^-LLR) + mean over class 0 of log2(1 + e^LLR)). It
+    is the `nce` at prior 0.5.
 
     Parameters
     ----------
@@ -195,8 +195,8 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
 
     References
     ----------
-    Brümmer and du Preez, "Application-independent evaluation of speaker detection", 2006; Ferrer and Ramos,
-    "Evaluating posterior probabilities", Eq. 8.
+    Brümmer and du Preez, "Application-independent evaluation of speaker detection", 2006; Ferrer and Ramos, "Evaluating posterior
+    probabilities", Eq. 8.
 
     Examples
     --------
@@ -217,13 +217,12 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
 def epsr(
     score: IntoExpr, label: IntoExpr, *, a: float = 1.0, b: float = 1.0, **options: Unpack[PriorOptions]
 ) -> pl.Expr:
-    """Binary expected proper scoring rule whose weight over operating points is the Beta(a, b) density.
+    """Expected proper scoring rule for two classes, with the Beta(a, b) density as weight over operating points.
 
-    Lower is better; in [0, inf]. It is the integral over t of w(t) times the Bayes risk of the costs
-    [[0, 1/(1-t)], [1/t, 0]], with w(t) = t^(a-1) (1-t)^(b-1) / B(a, b); t is the posterior above which these costs decide
-    positive. With a = b = 1 all operating points weigh the same, and it is the cross-entropy in nats; with a = b = 2 it is
-    3 times the Brier score. A large `a` puts the weight on high thresholds (costly false alarms), a large `b` on low ones
-    (costly misses).
+    Lower is better; in [0, inf]. It is the integral over t of w(t) times the Bayes risk at the costs [[0, 1/(1-t)], [1/t, 0]], with w(t) =
+    t^(a-1) (1-t)^(b-1) / B(a, b). These costs decide positive if the posterior is above t. With a = b = 1 all operating points have the same
+    weight, and it is the cross-entropy in nats. With a = b = 2 it is 3 times the Brier score. A large `a` emphasises high thresholds (costly
+    false alarms), a large `b` low ones (costly misses).
 
     Parameters
     ----------
@@ -232,8 +231,8 @@ def epsr(
 
     Returns
     -------
-    Float64, one per group; null if a class with prior above 0 has no rows. Each row's loss is summed from series whose
-    error is below 1e-10.
+    Float64, one per group; null if a class with prior above 0 has no rows. The loss of each row is computed from series with an error below
+    1e-10.
 
     Raises
     ------
@@ -242,8 +241,8 @@ def epsr(
 
     References
     ----------
-    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 10 to 12; Buja, Stuetzle and Shen, "Loss functions for
-    binary class probability estimation", 2005 (the Beta family).
+    Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 10 to 12; Buja, Stuetzle and Shen, "Loss functions for binary class
+    probability estimation", 2005 (the Beta family).
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""SQL of the warehouses: the caller's, checked, and portable SQL put into a dialect by sqlglot."""
+"""SQL of warehouses: check user SQL, and translate portable SQL to a dialect with sqlglot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that other programs see only once they are whole, and that no link planted beforehand can lead elsewhere."""
+"""Files that become visible only when complete, and whose writes cannot be redirected by a link."""
 
 from __future__ import annotations
 

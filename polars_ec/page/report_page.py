@@ -1,4 +1,4 @@
-"""The page of a report: one file for who decides, made from a log or from its sketch."""
+"""Report pages: one file for decision-makers, from a log or from its sketch."""
 
 from __future__ import annotations
 
@@ -36,41 +36,41 @@ def report_page(
     title: str | None = None,
     **options: Unpack[PageOptions],
 ) -> Path:
-    """One HTML file about a model, for the person who decides: a verdict in plain sentences, the groups in a table, trends and curves.
+    """Write one HTML file about a model for decision-makers: a verdict in plain sentences, a table of groups, trends and curves.
 
-    The file needs nothing beside it and no connection. Of one score a row, two classes, and costs and a threshold that are the same for
-    all rows, the log is read once, and so need not fit into memory; else once for each table, and there are no curves.
+    The file is self-contained and works offline. With one score per row, two classes, and constant costs and threshold, the log is read once,
+    so data larger than memory is fine. Otherwise it is read once per table, and there are no curves.
 
     Parameters
     ----------
     path
-        Where the page goes; a file that is there is replaced.
+        The path of the page; an existing file is replaced.
     log
-        A frame of Polars or of another library; or a `Sketch`, of one model. Then `score`, `label`, `cluster`, `buckets`, `score_type`,
-        `weight`, `pos_label` and `classes` are left out, for it has them in it.
+        A data frame of Polars or of another library, or a `Sketch` with one model. A sketch already contains `score`, `label`, `cluster`,
+        `buckets`, `score_type`, `weight`, `pos_label` and `classes`: leave them out then.
     score, label
         Column names or expressions.
     by
-        Names and expressions of the groups. Default: one group; of a sketch its group columns, but the period.
+        Names or expressions of the group columns. Default: one group; for a sketch its group columns except the period.
     period
-        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`; of a sketch a group column. Default:
-        no trends and no changes.
+        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`; for a sketch a group column. Default: no
+        trends and no changes.
     reference
-        The period that changes are told from, by its value. Default: the earliest one.
+        The period to compare with, by its value. Default: the earliest one.
     metrics
-        As for `report`; the first is the one that groups and periods are compared by. Default: the usual battery, `nec` first, and of a sketch
-        `auc_roc`.
+        As for `report`; groups and periods are compared by the first one. Default: the default metrics of `report`, `nec` first, and for a
+        sketch also `auc_roc`.
     prior
-        The reference prior, as for `report`, and the same for all groups. None: there is none. "overall" leaves out groups with invalid
+        The reference prior, as for `report`, and equal for all groups. None: no reference prior. "overall" leaves out groups with invalid
         rows, as the comparisons with all others and the curves do.
     cluster, buckets
-        The key that correlated rows share, such as the user or the day, and how many parts these are dealt out to, from 100 to 1000. It
-        is what calibrators are cross-validated by, too. Default None: independent rows.
+        The cluster column, which groups correlated rows, such as the user or the day, and the number of hash buckets for the clusters, from
+        100 to 1000. Calibrators are also cross-validated by it. Default None: independent rows.
     interval
-        The level of all limits, between 0 and 1. A group or a change is named where at most a share of 1 - interval of all that are named
-        can be chance.
+        The level of all confidence intervals, between 0 and 1. Among the groups or changes that the page names, at most a share of 1 -
+        interval is expected to be due to sampling noise.
     min_rows
-        Groups with fewer rows than this are small: they are shown, and nothing is said about them.
+        Groups with fewer rows than this are marked as small: they are shown, but not judged.
     title
         Default: the names of score and label.
 
@@ -81,14 +81,14 @@ def report_page(
     Raises
     ------
     ValueError, TypeError
-        A path that does not end in .html, or into a folder that is not there; several models; no score or label of a frame; what a sketch has in it stated once more; a prior
-        that is an expression; else as for `report`, `compare` and `drift`.
+        A path that does not end in .html, or whose folder does not exist; several models; a frame without score or label; an argument that
+        the sketch already contains; a prior that is an expression; other errors of `report`, `compare` and `drift`.
     ModuleNotFoundError
         Jinja2 or Altair is not installed.
 
     References
     ----------
-    Benjamini and Hochberg, "Controlling the false discovery rate", 1995, for which groups are named.
+    Benjamini and Hochberg, "Controlling the false discovery rate", 1995, for the selection of groups.
 
     Examples
     --------

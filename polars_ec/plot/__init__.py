@@ -1,6 +1,7 @@
-"""Charts: `ec.plot.roc(sketch)` and its like, each an Altair chart. They need the extra `plot`.
+"""Charts: `ec.plot.roc(sketch)` and others return Altair charts. They require the extra `plot`.
 
-Without Altair they raise a ModuleNotFoundError that says what to install. A chart is shown by a notebook, saved by `ec.plot.save(chart, "roc.svg")`, and changed by Altair's own means.
+Without Altair they raise a ModuleNotFoundError that says what to install. Notebooks display a chart. Save it with
+`ec.plot.save(chart, "roc.svg")`, and modify it with Altair's methods.
 """
 
 from importlib import import_module

@@ -1,4 +1,4 @@
-"""Charts of a sketch: rate against rate, costs and errors over thresholds or priors, and calibration."""
+"""Charts of a sketch: ROC and similar curves, costs and errors over thresholds or priors, and calibration."""
 
 from __future__ import annotations
 
@@ -59,18 +59,18 @@ _BELOW_EQUAL = 50
 
 
 def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
-    """The ROC curve: the true-positive rate over the false-positive rate, for every threshold; the higher the better.
+    """Plot the ROC curve: the true-positive rate over the false-positive rate, for every threshold. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Of many groups the worst are those of the least AUC.
+        A `Sketch` of any scores. Among many groups, the worst are those with the lowest AUC.
     interval
-        The level of the band, the limits of each point for itself; None: no band.
+        The level of the band, which shows the confidence interval of each point alone; None: no band.
 
     Returns
     -------
-    alt.LayerChart of `sketch.roc(interval=)`; the dashed diagonal is of scores that say nothing. Groups that lack a class have no line.
+    alt.LayerChart of `sketch.roc(interval=)`. The dashed diagonal is for uninformative scores. Groups that lack a class have no line.
 
     Examples
     --------
@@ -92,22 +92,22 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
 
 
 def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
-    """The DET curve: the false-negative over the false-positive rate, on normal deviates; the lower the better.
+    """Plot the DET curve: the false-negative over the false-positive rate, on probit axes. Lower is better.
 
-    Scores that are normal in both classes make straight lines. Axes are from where the curves tell something, so a fiftieth of
-    the equal error rate at least.
+    Scores that are normal in both classes give straight lines. Axes start at the informative part of the curves, at a fiftieth of the equal
+    error rate or more.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Of many groups the worst are those of the highest equal error rate.
+        A `Sketch` of any scores. Among many groups, the worst are those with the highest equal error rate.
     interval
-        The level of the band, the limits of each point for itself; None: no band.
+        The level of the band, which shows the confidence interval of each point alone; None: no band.
 
     Returns
     -------
-    alt.LayerChart of `sketch.det(interval=)`, with rates in percent; the equal error rate is on the dashed diagonal. Rates of 0 and 1,
-    which have no place on these axes, are left out: perfect scores have no line.
+    alt.LayerChart of `sketch.det(interval=)`, with rates in percent. The equal error rate is on the dashed diagonal. Rates of 0 and 1 are not
+    on these axes and are left out, so perfect scores have no line.
 
     References
     ----------
@@ -126,7 +126,7 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     low, high = _window(curve)
     x, y = (_probit_axis(f"{in_words(name)}, % (probit)", low, high) for name in ("fpr", "fnr"))
     if interval is not None:
-        # A limit of 0 or 1 is infinitely far off: as far as the axis goes is far enough.
+        # A bound of 0 or 1 is at infinity; draw it at the end of the axis.
         curve = curve.with_columns(y.within("low"), y.within("high"))
     kept = thin(_plain(curve, "fpr", "fnr"), (x.width, y.width))
     numbers = {"Threshold": "threshold", in_words("fpr"): "fpr", in_words("fnr"): "fnr"}
@@ -136,31 +136,27 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
 
 
 def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
-    """The precision-recall curve, as the steps that average precision adds up; the higher the better.
+    """Plot the precision-recall curve as the steps that average precision adds up. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Of many groups the worst are those of the least average precision.
+        A `Sketch` of any scores. Among many groups, the worst are those with the lowest average precision.
     prior
-        The share of positives to which precision is calibrated, as for `evaluate`; an expression sees the groups of the chart.
-        Default: the group's own, so that groups of different shares have different precisions of the same rates.
+        The prior for calibrated precision, as for `evaluate`; an expression is evaluated on the groups of the chart. Default: the group's
+        own. Groups with different base rates then have different precisions at equal rates.
     interval
-        The level of the band, the limits of each point for itself; None: no band.
+        The level of the band, which shows the confidence interval of each point alone; None: no band.
 
     Returns
     -------
-    alt.LayerChart of `sketch.pr(prior=, interval=)`; where it is the same for all lines, the dashed one is the precision of deciding all
-    positive, the prior.
+    alt.LayerChart of `sketch.pr(prior=, interval=)`. If all lines have the same prior, a dashed line shows it: the precision of deciding
+    every case positive.
 
     Raises
     ------
     ValueError
-        A prior that is none.
-
-    References
-    ----------
-    Siblini et al., "Master your metrics with calibration", Eq. 5, for calibrated precision.
+        An invalid prior.
 
     Examples
     --------
@@ -185,23 +181,23 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
 
 
 def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
-    """The precision-recall-gain curve, from a recall gain of 0 on; the higher the better.
+    """Plot the precision-recall-gain curve, from a recall gain of 0. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Of many groups the worst are those of the least area under it.
+        A `Sketch` of any scores. Among many groups, the worst are those with the smallest area under it.
     prior
         As for `pr`.
 
     Returns
     -------
-    alt.LayerChart of `sketch.prg(prior=)`. Gains below 0 are those of decisions worse than to decide all positive, and are cut off.
+    alt.LayerChart of `sketch.prg(prior=)`. Gains below 0 are cut off: such decisions are worse than deciding every case positive.
 
     Raises
     ------
     ValueError
-        A prior that is none.
+        An invalid prior.
 
     References
     ----------
@@ -224,16 +220,16 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     x, y = Axis(in_words("recall_gain") + _at(prior)), Axis(in_words("precision_gain") + _at(prior))
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(inside)
-    # Of gains that are all below 0 no point is seen but the last one, of deciding all positive, in the corner.
+    # If all gains are below 0, only the last point is visible, in the corner: deciding every case positive.
     seen = kept.filter((pl.col("x") >= 0) & (pl.col("y") > 0))
     notes = [*shown.notes, *shown.without(seen)]
     return titled(curve_layers(shown, kept, x, y, numbers), "Precision-recall-gain curve", notes)
 
 
 def _rising(curve: pl.DataFrame) -> pl.DataFrame:
-    """With limits that rise as the rate does: what holds it at one threshold holds it at each lower, or higher, one.
+    """Make the bounds monotone along the curve: bounds at one threshold also hold at each lower, or higher, one.
 
-    In clusters a rate of 0 or 1 has limits far wider than those beside it, for nothing is known of how alike its rows are.
+    With clusters, rates of 0 and 1 have much wider intervals than their neighbours, because the correlation of their rows is unknown.
     """
     low, high = pl.col("low").cum_max(), pl.col("high").cum_min(reverse=True)
     return curve.with_columns(low.over("group"), high.over("group"))
@@ -253,9 +249,9 @@ def _at(prior: Prior) -> str:
 
 
 def _window(curve: pl.DataFrame) -> tuple[float, float]:
-    """The least and the largest rate of both axes: as low as curves tell something, and as high as they are where both rates are.
+    """Lowest and highest rate of both axes, for the informative part of the curves.
 
-    Of good systems the rates near 0 matter, of others those near their equal error rate.
+    For good systems this is near rates of 0, for others near their equal error rate.
     """
     rates = curve.select(least=pl.min_horizontal("fpr", "fnr"), most=pl.max_horizontal("fpr", "fnr"))
     ends = rates.select(equal=pl.col("most").min(), first=pl.col("least").min(), last=pl.col("least").max()).row(0)
@@ -290,17 +286,17 @@ _MOST_NORMALISED = 2.0
 
 
 def tippett(sketch: DecidingCells) -> alt.LayerChart:
-    """Tippett curves: the shares of positives (solid) and of negatives (dashed) above each LLR; the farther apart the better.
+    """Plot Tippett curves: the shares of positives (solid) and of negatives (dashed) above each LLR. A larger gap is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of LLRs, or of posteriors or log-odds, which are shown as log-odds. Of many groups the worst are those of the highest
+        A `Sketch` of LLRs, or of posteriors or log-odds, which are shown as log-odds. Among many groups, the worst are those with the highest
         Cllr, or normalised cross-entropy.
 
     Returns
     -------
-    alt.LayerChart of `sketch.tippett()`, from -15 to 15 at most, straight across a bin; with a mark at an LLR of 0.
+    alt.LayerChart of `sketch.tippett()`, from -15 to 15 at most, linear within a bin, with a mark at an LLR of 0.
 
     Raises
     ------
@@ -330,15 +326,15 @@ def tippett(sketch: DecidingCells) -> alt.LayerChart:
 
 
 def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_LOG_ODDS) -> alt.LayerChart:
-    """The Bayes error plot: actual (solid) and minimum (dashed) normalised detection cost over priors; the lower the better.
+    """Plot Bayes errors: actual (solid) and minimum (dashed) normalised detection cost over priors. Lower is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of LLRs. Of many groups the worst are those of the highest Cllr.
+        A `Sketch` of LLRs. Among many groups, the worst are those with the highest Cllr.
     prior_log_odds
-        Log-odds of the effective priors; default: from -7 to 7 by 0.25. A sketch that was made with `thresholds=` of -x for all these x has
-        exact actual costs; else there is a band of what bins leave open, and the line is its upper end.
+        Log-odds of the effective priors; default: from -7 to 7 by 0.25. For exact actual costs, make the sketch with `thresholds=` of -x for
+        all these x. Otherwise a band shows the bounds on the binning error, with the line at its upper end.
 
     Returns
     -------
@@ -347,7 +343,7 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
     Raises
     ------
     SketchError, ValueError
-        Other scores than LLRs; log-odds that are not finite numbers.
+        Scores other than LLRs; log-odds that are not finite numbers.
 
     References
     ----------
@@ -394,30 +390,30 @@ def cost_curve(
     p_t: float | None = None,
     interval: float | None = 0.95,
 ) -> alt.LayerChart | alt.HConcatChart:
-    """Metrics of decisions over the threshold: where it is cheapest to decide, and what another threshold costs.
+    """Plot decision metrics over the threshold: where deciding is cheapest, and the cost of other thresholds.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Of many groups the worst are those of the worst value where the sketch decides; of LLRs and raw
-        scores those of the least AUC.
+        A `Sketch` of any scores. Among many groups, the worst are those with the worst value at the operating point of the sketch; for LLRs
+        and raw scores those with the lowest AUC.
     *metrics
-        Names of metrics of decisions, as for `evaluate`; default: nec.
+        Names of decision metrics, as for `evaluate`; default: nec.
     costs, cost_fn, cost_fp, prior, beta, p_t
-        As for `evaluate`; costs by default those that the sketch was made for.
+        As for `evaluate`; the default costs are those of the sketch.
     interval
-        The level of the band, the limits of each point for itself; None: no band. Counts have none.
+        The level of the band, which shows the confidence interval of each point alone; None: no band. Counts have none.
 
     Returns
     -------
-    alt.LayerChart of `sketch.cost_curve(...)`, or of several metrics an alt.HConcatChart of them, with marks at the Bayes threshold of
-    the costs and at the one that the sketch was made for. A line is flat from one score to the next, and straight across a bin, which
-    does not say where in it scores lie. Where a metric has a naive value the dashed line is at it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
+    alt.LayerChart of `sketch.cost_curve(...)`, or for several metrics an alt.HConcatChart of them. Marks show the Bayes threshold of the
+    costs and the threshold of the sketch. A line is flat between scores, and linear within a bin, whose scores have unknown positions. If the
+    metric has a naive value, a dashed line shows it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
 
     Raises
     ------
     SketchError, ValueError
-        Another metric; costs or a prior that are none.
+        Another metric; invalid costs or priors.
 
     Examples
     --------
@@ -479,17 +475,17 @@ def _marked(
 
 
 def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
-    """The risk of Bayes decisions over t, of costs 1 / t of a miss and 1 / (1 - t) of a false alarm; the lower the better.
+    """Plot the risk of Bayes decisions over t, at costs of 1 / t for a miss and 1 / (1 - t) for a false alarm. Lower is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of posteriors or log-odds. Of many groups the worst are those of the highest normalised cross-entropy.
+        A `Sketch` of posteriors or log-odds. Among many groups, the worst are those with the highest normalised cross-entropy.
 
     Returns
     -------
-    alt.LayerChart of `sketch.bayes_risk()`, and of the risk between its points; the area below is the cross-entropy. Risks above 2 are
-    cut off.
+    alt.LayerChart of `sketch.bayes_risk()`, and of the risk between its points. The area below is the cross-entropy. Risks above 2 are cut
+    off.
 
     Raises
     ------
@@ -519,31 +515,27 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
 def reliability(
     sketch: DecidingCells, *, resolution: int = 2, calibrator: Calibrator | None = "pav", interval: float | None = 0.95
 ) -> alt.VConcatChart:
-    """The reliability diagram: the share of positives over the mean posterior of bins; calibrated scores lie on the diagonal.
+    """Plot the reliability diagram: the base rate over the mean posterior of each bin. Calibrated scores lie on the diagonal.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of posteriors or log-odds. Of many groups the worst are those of the highest normalised cross-entropy.
+        A `Sketch` of posteriors or log-odds. Among many groups, the worst are those with the highest normalised cross-entropy.
     resolution
-        Bins per nat of log-odds; a divisor of the sketch's own.
+        Bins per nat of log-odds; it must divide the resolution of the sketch.
     calibrator
-        The line is of what it, fitted to these very rows, makes of the posteriors; None: no line.
+        The line shows the posteriors after this calibrator, fitted to the same rows; None: no line.
     interval
-        The level of the limits of each share for itself, upright lines with a band; None: none.
+        The level of the confidence interval of each base rate alone, shown as vertical lines with a band; None: none.
 
     Returns
     -------
-    alt.VConcatChart of `sketch.reliability(...)` over the histogram of rows by bin, those of the groups one upon the other.
+    alt.VConcatChart of `sketch.reliability(...)` over the histogram of rows by bin, stacked by group.
 
     Raises
     ------
     SketchError, ValueError
-        Other scores; another resolution or calibrator.
-
-    References
-    ----------
-    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2, for the calibrators.
+        Other scores; an unsuitable resolution; an unknown calibrator.
 
     Examples
     --------
@@ -637,7 +629,7 @@ def _as_method(function: Callable[Concatenate[DecidingCells, P], R]) -> Callable
 
 
 class SketchPlots:
-    """The charts of one sketch: `sketch.plot.roc()` is `ec.plot.roc(sketch)`."""
+    """Charts of one sketch: `sketch.plot.roc()` is `ec.plot.roc(sketch)`."""
 
     def __init__(self, sketch: DecidingCells) -> None:
         self._sketch = sketch

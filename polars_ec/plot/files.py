@@ -1,4 +1,4 @@
-"""Charts as files: drawings by vl-convert, and pages that ask for nothing and run no script but their own."""
+"""Charts as files: images drawn by vl-convert, and pages that load nothing and run no other scripts."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ KINDS = (".svg", ".png", ".pdf", ".html")
 """The suffixes of files."""
 
 _PIXELS_PER_INCH = 144
-# What a drawing refers to within itself: where it is, and from where.
+# References within a drawing: targets and uses.
 _PART = re.compile(r'(?<= id=")(clip|gradient_)\d+(?=")|(?<=="url\(#)(clip|gradient_)\d+(?=\)")')
 
 
 def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
-    """Write a chart to a file, whole or not at all.
+    """Write a chart to a file, completely or not at all.
 
     Parameters
     ----------
     chart
-        Any chart of Altair.
+        Any Altair chart.
     path
-        The file, which is what its name says: `.svg`, `.png` or `.pdf`, which are drawn by vl-convert-python, or `.html`, a page that is
-        whole without a network, and in which names are never taken for anything but text.
+        The path, whose suffix determines the format. `.svg`, `.png` and `.pdf` are drawn by vl-convert-python. `.html` is a page that works
+        offline, and in which names can never act as code.
 
     Returns
     -------
@@ -44,7 +44,7 @@ def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
     ModuleNotFoundError
         Altair or vl-convert-python is not installed.
     ValueError, TypeError, OSError
-        Another suffix; what is no chart; a folder that is not there.
+        Another suffix; an object that is not a chart; a folder that does not exist.
 
     Examples
     --------
@@ -93,7 +93,7 @@ def vega_lite_version() -> str:
 
 
 def _renumbered(svg: str) -> str:
-    """Number the parts that a drawing refers to from 1, for Vega goes on counting from one drawing to the next."""
+    """Renumber the ids in a drawing from 1, because Vega continues counting between drawings."""
     names = dict.fromkeys(found[0] for found in _PART.finditer(svg))
     new = {name: f"{name.rstrip('0123456789')}{number}" for number, name in enumerate(names, 1)}
     return _PART.sub(lambda found: new[found[0]], svg)
@@ -105,13 +105,13 @@ def _check_chart(chart: object) -> None:
 
 
 def asset(name: str, package: str = "polars_ec.plot") -> str:
-    """Read a style sheet, script or template that pages are made of."""
+    """Read a style sheet, script or template for pages."""
     file = files(package) / "assets" / name
     return lzma.decompress(file.read_bytes()).decode() if name.endswith(".xz") else file.read_text("utf-8")
 
 
 def script_json(value: Any) -> str:
-    """JSON that can stand in a script element: it has no `<`, and no character that ends a line of a script."""
+    """JSON that is safe in a script element: without `<` and characters that end a line of a script."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -119,7 +119,7 @@ def script_json(value: Any) -> str:
 
 
 def policy(scripts: Sequence[str], style: str) -> str:
-    """The content security policy of a page: nothing is loaded, and of scripts and styles these alone are used."""
+    """The content security policy of a page: no requests, and only these scripts and styles."""
     rules = {
         "default-src": "'none'",
         "script-src": " ".join(map(_digest, scripts)),

@@ -1,6 +1,6 @@
-"""What charts share: colours, the groups that they show, axes, lines, bands, reference lines and tooltips.
+"""Elements that charts share: colours, selection of groups, axes, lines, bands, reference lines and tooltips.
 
-Names of columns are syntax to Vega-Lite (dots, brackets, colons), so those of users become values and titles only.
+Vega-Lite treats column names as syntax (dots, brackets, colons), so user-defined names become values and titles only.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def rule_at(value: float) -> alt.Chart:
 
 
 def line_through(points: list[tuple[float, float]]) -> alt.Chart:
-    """A dashed line through points, such as the diagonal of chance."""
+    """A dashed line through points, such as the diagonal of uninformative scores."""
     table = pl.DataFrame(points, schema={"x": pl.Float64, "y": pl.Float64}, orient="row")
     mark: alt.Chart = alt.Chart(table).mark_line(strokeDash=DASHES, color=REST, strokeWidth=1)
     return mark.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
@@ -83,7 +83,7 @@ def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.V
     return alt.Color("group:N", scale=scale, sort=domain, legend=legend)
 
 
-# What no drawing may hold, and what turns the text beside it.
+# Characters that drawings may not contain, and those that change the direction of text.
 _HIDDEN = r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufffe\uffff]"
 # Vega keeps groups in objects of JavaScript, in which these are there already: a chart of such a group would be none.
 _OF_OBJECTS = (
@@ -96,19 +96,19 @@ _LONGEST = 60
 
 
 def legible(text: pl.Expr) -> pl.Expr:
-    """Names on one line, as long as can be read. Two that differ may be alike then."""
+    """Names on one line, shortened to a readable length, which may make different names equal."""
     shown = text.str.replace_all(_HIDDEN, "\ufffd")
     short = pl.when(shown.str.len_chars() > _LONGEST).then(shown.str.slice(0, _LONGEST - 1) + "…").otherwise(shown)
     return pl.when(short.str.contains(_OF_OBJECTS)).then(short + "\u200b").otherwise(short)
 
 
 def plain(text: str) -> str:
-    """A name of the user's without what no file of a chart may hold."""
+    """A user-defined name without characters that are not allowed in chart files."""
     return str(pl.select(legible(pl.lit(text))).item())
 
 
 def texts(column: pl.Series) -> pl.Series:
-    """The values of a column as people read them, nulls as "(missing)"."""
+    """The values of a column as readable text, nulls as "(missing)"."""
     dtype = column.dtype
     if isinstance(dtype, pl.Datetime) or dtype == pl.Date:
         shown = column.dt.strftime(time_format(column))
@@ -139,7 +139,7 @@ def clock(times: pl.Series) -> pl.Series:
 
 
 def names(table: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
-    """Name each row by its keys: "AA, EWR". Groups that read alike are numbered, so that none is taken for another."""
+    """Name each row by its keys: "AA, EWR". Groups with equal names are numbered to keep them distinct."""
     if not keys:
         return pl.Series("group", ["all"] * table.height, dtype=pl.String)
     places = [f"k{i}" for i in range(len(keys))]
@@ -161,9 +161,9 @@ _NAME = "__ec_name"
 
 @dataclass(frozen=True)
 class Shown:
-    """The cells of the groups of a chart: `group` is their key, a name; `rest` the name of all others together.
+    """The cells of the groups in a chart: `group` is their name as key; `rest` the name of all others together.
 
-    `title` says what the groups are, `notes` how many rows there are and which groups are shown.
+    `title` describes the groups, `notes` the number of rows and the selection of groups.
     """
 
     cells: DecidingCells
@@ -178,13 +178,13 @@ class Shown:
         return self.names if self.rest is None else [*self.names, self.rest]
 
     def only(self, curve: pl.DataFrame) -> pl.DataFrame:
-        """A curve of the cells, of what is shown, in the order of the legend."""
+        """A curve of the shown cells, in the order of the legend."""
         place = pl.col("group").replace_strict(self.all_names, range(len(self.all_names)), return_dtype=pl.Int32)
         shown = curve.filter(pl.col("group").is_in(self.all_names)).drop(SCORE, TARGET, strict=False)
         return shown.sort(place, maintain_order=True)
 
     def without(self, curve: pl.DataFrame) -> list[str]:
-        """Name the groups that are in the legend, and have no point in the curve as it is drawn."""
+        """Name the groups in the legend that have no point in the curve as drawn."""
         drawn = set(curve["group"])
         missing = [name for name in self.all_names if name not in drawn]
         called = ", ".join(missing)
@@ -194,7 +194,7 @@ class Shown:
 
 
 def check_sketch(cells: object) -> None:
-    """TypeError for a log or a table, with the way out."""
+    """Raise TypeError for a log or a table, with what to do instead."""
     if not isinstance(cells, DecidingCells):
         raise TypeError(
             f"a curve needs a sketch, and this is a {type(cells).__name__}: make one by ec.sketch(log, score, label, by=...)"
@@ -202,9 +202,9 @@ def check_sketch(cells: object) -> None:
 
 
 def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
-    """The largest groups, the worst of the others by a metric, and the rest added up; without those that have wrong rows.
+    """The largest groups, the worst of the others by a metric, and the rest added up; groups with invalid rows are left out.
 
-    Models and targets are no parts of one whole: of many of them the rest is left out.
+    The rest is not added up over models and targets, which have the same rows.
     """
     check_sketch(cells)
     keys = cells.keys_beside_fold
@@ -234,7 +234,7 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
 
 
 def finite(table: pl.DataFrame) -> pl.DataFrame:
-    """Infinities and NaN as nulls: no JSON parser takes them."""
+    """Infinities and NaN as nulls, because JSON parsers reject them."""
     numbers = pl.selectors.float()
     return table.with_columns(pl.when(numbers.is_finite()).then(numbers))
 
@@ -297,10 +297,7 @@ _BEYOND = 0.02
 
 @dataclass(frozen=True)
 class Axis:
-    """The ends of an axis, its title, and how its ticks are written.
-
-    The ends are always stated: where there is no data, Vega finds none.
-    """
+    """The ends of an axis, its title and tick format. Ends are always explicit, because Vega cannot derive them without data."""
 
     title: str
     low: float = 0.0
@@ -313,7 +310,7 @@ class Axis:
         return self.high - self.low
 
     def within(self, column: str) -> pl.Expr:
-        """The column, with what lies beyond the axis a little beyond it: there lines are cut off all the same."""
+        """The column clipped to just beyond the axis, where lines are cut off anyway."""
         margin = _BEYOND * self.width
         return pl.col(column).clip(self.low - margin, self.high + margin)
 
@@ -350,13 +347,13 @@ def curve_layers(
 
 
 def tooltip(shown: Shown, numbers: Mapping[str, str]) -> list[alt.Tooltip]:
-    """The name of the group, where there are several, and numbers: titles of our own, and columns."""
+    """The name of the group, if there are several, and numbers, by title and column."""
     group = [alt.Tooltip("group:N", title="Group")] if len(shown.all_names) > 1 else []
     return [*group, *(alt.Tooltip(f"{column}:Q", title=title, format=".4~g") for title, column in numbers.items())]
 
 
 def mark_at(place: float, text: str, x: Axis, *, line: int = 0) -> list[alt.Chart]:
-    """An upright line with a text at its upper end, on that side of it where there is more room."""
+    """A vertical line with a text at its upper end, on the side with more room."""
     if not x.low <= place <= x.high:
         return []
     base = alt.Chart(pl.DataFrame({"x": [place], "text": [text]}))
@@ -376,7 +373,7 @@ def titled(layers: Sequence[alt.Chart], title: str, notes: Sequence[str]) -> alt
 
 
 def band_note(interval: float | None, table: pl.DataFrame, drawn: str = "Band", of: str = "point") -> list[str]:
-    """Name the band, or say that there is none if no limits of the table are known."""
+    """Describe the band, or say that there is none if the table has no known bounds."""
     if interval is None:
         return []
     limits = f"{100 * interval:.4g}% confidence interval of each {of}"
@@ -385,7 +382,7 @@ def band_note(interval: float | None, table: pl.DataFrame, drawn: str = "Band", 
 
 
 def limits_as_band(curve: pl.DataFrame, column: str) -> pl.DataFrame:
-    """The curve with a column as `y` and its limits, if there are any, as `low` and `high`."""
+    """The curve with a column as `y` and its bounds, if any, as `low` and `high`."""
     names = {column: "y", f"{column}_ci_low": "low", f"{column}_ci_high": "high"}
     return curve.rename(names, strict=False)
 
@@ -403,10 +400,10 @@ def with_corners(curve: pl.DataFrame) -> pl.DataFrame:
 
 
 def thin(curve: pl.DataFrame, widths: tuple[float, float] = (1.0, 1.0), *, most: int = MOST_POINTS) -> pl.DataFrame:
-    """The points of lines without which these would be off by half a pixel: of `y`, and of a band, `low` and `high`.
+    """Keep only points without which a line would be off by half a pixel: for `y` and, with a band, `low` and `high`.
 
-    `widths` are the lengths of the axes. Points without a place are left out; the ends of each line stay. Where there are still more
-    than `most`, it is by more than half a pixel.
+    `widths` are the lengths of the axes. Null points are dropped; the ends of each line stay. If more than `most` points remain, the
+    tolerance is raised.
     """
     curve = curve.filter(pl.all_horizontal(pl.col("x", "y").is_finite()))
     if curve.height < 3:
@@ -465,7 +462,7 @@ def _distance(x: Floats, y: Floats, start: Integers, end: Integers) -> Floats:
 # Log-odds of more than a million to one are cut off: hardly any score is beyond.
 _FARTHEST = 15.0
 _ROOM = 0.03
-# The steps across the chart in which curves are drawn that bend between points.
+# The number of steps for curves that bend between points.
 _BENDS = 400
 
 
@@ -574,12 +571,12 @@ MOST_ROWS = 5000
 """Altair refuses more in a chart."""
 
 MUTED = 0.35
-# An axis goes so many times as far beyond values as their limits usually do, or once more as far as values are apart.
+# An axis extends beyond the values by this many times their typical interval, or by their range if that is larger.
 _ROOM_FOR_LIMITS = 3
 
 
 def columns_before(table: object, marker: str, made_by: str) -> list[str]:
-    """The columns before one that every table of its kind has: those that name its rows."""
+    """The columns that identify the rows of a table: those before the first fixed column."""
     if not isinstance(table, pl.DataFrame):
         way_out = ": collect() it first" if isinstance(table, pl.LazyFrame) else ""
         raise TypeError(
@@ -593,7 +590,7 @@ def columns_before(table: object, marker: str, made_by: str) -> list[str]:
 
 
 def check_metric(report: pl.DataFrame, metric: str) -> None:
-    """ValueError for what is no column of numbers of a report."""
+    """Raise ValueError for a metric that is not a numeric column of a report."""
     after = report.columns[report.columns.index("n") :]
     if metric not in after:
         beside = ("_ci_low", "_ci_high", "_error")
@@ -612,7 +609,7 @@ def is_lower_better(column: str) -> bool:
 
 
 def numbers(report: pl.DataFrame, column: str, name: str) -> pl.Series:
-    """A column as floats, NaN as null, or nulls where the report has none such."""
+    """A column as floats, with NaN as null; all nulls if the report lacks the column."""
     if column not in report.columns:
         return pl.Series(name, [None] * report.height, dtype=pl.Float64)
     return report[column].cast(pl.Float64).fill_nan(None).alias(name)
@@ -639,7 +636,7 @@ def common_reference(references: pl.Series) -> str | None:
 
 
 def heading(title: str, notes: Sequence[str], table: pl.DataFrame) -> alt.Title:
-    """The title, and below it what one must know to read the chart."""
+    """The title, with notes below it that are needed to read the chart."""
     return alt.Title(title, subtitle=[*notes] if table.height else ["No rows"], anchor="start")
 
 
@@ -658,9 +655,9 @@ class Selection:
 
 
 def select_groups(table: pl.DataFrame, column: str, largest: int, worst: int, badness: pl.Expr) -> Selection:
-    """The largest groups of a column of names, and of the others those with the most of something, as an aggregate.
+    """The largest groups of a column of names, and those of the others with the highest value of an aggregate.
 
-    Up to so many groups are all shown, in the order of the table. Where the badness is null a group is none of the worst.
+    Up to this many groups are all shown, in the order of the table. A group whose aggregate is null is never among the worst.
     """
     groups = table.group_by(column, maintain_order=True).agg(pl.col("n").sum(), badness.alias("bad"))
     if groups.height <= largest + worst:
@@ -681,20 +678,20 @@ def reference_line(channel: str, value: float) -> alt.Chart:
 
 @dataclass(frozen=True)
 class Reach:
-    """The ends of an axis where limits, or values of few rows, are so far off that all others would look alike."""
+    """The ends of an axis with distant bounds, or values of few rows, which would make all others indistinguishable."""
 
     low: float | None
     high: float | None
 
     @property
     def scale(self) -> dict[str, Any]:
-        """The ends that are stated; the others are found by what is drawn."""
+        """The explicit ends; Vega derives the others from the data."""
         ends = {"domainMin": self.low, "domainMax": self.high}
         return {name: end for name, end in ends.items() if end is not None}
 
     @property
     def notes(self) -> list[str]:
-        """Say what is cut off."""
+        """Describe what is cut off."""
         ends = [f"{end:.3g}" for end in (self.low, self.high) if end is not None]
         return (
             [f"Cut off at {' and '.join(ends)}: wider intervals and values of small groups are cut off"] if ends else []
@@ -702,7 +699,7 @@ class Reach:
 
 
 def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
-    """The axis of a column of values with `low`, `high` and `small`; values of many rows, and `also`, are always within."""
+    """The axis for a column of values with `low`, `high` and `small`; values with many rows, and `also`, are always within it."""
     of_many = table.filter(~pl.col("small"))
     sure = of_many if of_many[value].count() else table
     below, above = sure.select(

@@ -1,4 +1,4 @@
-"""Charts of the tables that reports, comparisons and drifts make: rows of groups, metrics over time, and where changes come from."""
+"""Charts of the tables from reports, comparisons and drifts: rows of groups, metrics over time, and components of changes."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ from polars_ec.plot.layers import (
 )
 
 ROWS = (20, 10)
-"""So many of the largest groups, and of the worst or of those that differ most clearly."""
+"""The numbers of largest groups shown, and of the worst or most clearly different ones."""
 MOST_PANELS = 12
 
 _ROW = 17
@@ -63,25 +63,25 @@ _BESIDE = {"Value": "value", "Value of the reference": "value_reference", "Adjus
 
 
 def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
-    """A metric of each group with its limits, a row per group, the worst above.
+    """Plot a metric of each group with its confidence interval, one row per group, the worst at the top.
 
-    Points are as large as groups have rows, and faint where they are `small`; a row over all groups is below the others, as a diamond.
+    The size of a point grows with the rows of the group; `small` groups are faint. A row over all groups is at the bottom, as a diamond.
 
     Parameters
     ----------
     report
-        What `ec.report` gave, collected. Of many groups the 20 largest are shown, and the 10 worst of the others.
+        A collected result of `ec.report`. Among many groups the 20 largest are shown, and the 10 worst of the others.
     metric
         A column of it.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected report; a column that it does not have, or that holds no numbers.
+        An object that is not a collected report; an unknown column, or one without numbers.
 
     Examples
     --------
@@ -159,25 +159,26 @@ def _names_of_totals(totals: pl.DataFrame, keys: Sequence[str], taken: Sequence[
 
 
 def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
-    """The differences that `ec.compare` found, with their limits: a row per group or model, the worst above, a chart per metric.
+    """Plot the differences from `ec.compare` with their confidence intervals, one chart per metric.
 
-    Colour and shape say which are better or worse than what they are compared with: those whose adjusted p-value is below 0.05, and
-    against the best group those whose limits, which are for all groups at once, do not reach 0. Of `small` groups neither is said.
+    Each group or model has a row, the worst at the top. Colour and shape mark groups or models that are significantly better or worse than
+    the reference: those with an adjusted p-value below 0.05. Against the best group it is those whose simultaneous interval excludes 0.
+    `small` groups are not marked.
 
     Parameters
     ----------
     table
-        What `ec.compare` gave, collected. Of many groups the 20 largest are shown, and of the others the 10 whose differences are
-        largest beside their limits.
+        A collected result of `ec.compare`. Among many groups the 20 largest are shown, and the 10 of the others whose differences are largest
+        relative to their intervals.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected comparison; more than 12 metrics.
+        An object that is not a collected comparison; more than 12 metrics.
 
     Examples
     --------
@@ -203,7 +204,7 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
         for metric in metrics
     }
     all_tables = tables or {"value": _differences(table, called, "value")}
-    # One legend for all charts, of what is there.
+    # One legend for all charts, with the values that occur.
     legend = [
         verdict
         for verdict in _VERDICTS
@@ -216,7 +217,7 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
 
 
 def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tuple[Selection, Reach, list[str]]:
-    """The rows of one metric, the worst difference above, how far their axis goes, and what is to be said about them."""
+    """The rows of one metric, the worst difference first, with the reach of their axis and notes."""
     lower, is_best = is_lower_better(metric), _is_against_best(compared)
     differences = compared.select(
         called.alias("group"),
@@ -267,15 +268,15 @@ def _chart(
 
 
 def _is_against_best(compared: pl.DataFrame) -> bool:
-    """Whether the limits are of distances to the best group: it is there itself, and its limits begin or end at 0."""
+    """Whether the intervals are for distances to the best group: it is in the table itself, and intervals start or end at 0."""
     itself = compared.filter(difference=0.0, p_value=1.0)
     return bool(((itself["difference_ci_low"] == 0) != (itself["difference_ci_high"] == 0)).any())
 
 
 def _verdict(*, lower: bool, is_best: bool) -> pl.Expr:
-    """The verdict on a difference; there is none where there are few rows."""
+    """The verdict on a difference; none with few rows."""
     low, high, difference = (pl.col(name) for name in ("difference_ci_low", "difference_ci_high", "difference"))
-    # Those for all groups at once are of the best group in truth, which the p-value of the pair is not.
+    # Simultaneous intervals refer to the truly best group, unlike the p-value of a pair.
     real = ((low > 0) | (high < 0)) if is_best else (pl.col("p_adjusted") < _REAL).fill_null(value=False)
     is_worse = (difference > 0) if lower else (difference < 0)
     return (
@@ -302,12 +303,12 @@ def _infinite(values: pl.Series) -> list[str]:
 
 LINES = (4, 2)
 PANELS = (8, 4)
-"""So many of the largest and of the worst."""
+"""The numbers of largest and of worst groups shown."""
 
 _TREND_PANEL = {"width": 170, "height": 100}
 _TICKS, _TICKS_OF_PANEL = 12, 4
 _DENSE_TREND = 60
-# So many times as long as steps between periods usually are is a gap.
+# A step between periods this many times the usual one is a gap.
 _GAP = 1.5
 
 
@@ -324,7 +325,7 @@ class _PeriodAxis:
             # By it paths go from period to period, too: else they would take their names in the order of the alphabet.
             by_period = alt.EncodingSortField("order", op="min")
             return alt.X("x:O", title=self.title, sort=by_period, axis=axis)
-        # Every so many periods, by what they are called: ticks of their own would be at hours that no period begins at.
+        # Ticks at every n-th period, by name, because automatic ticks may be at hours at which no period starts.
         at = self.ticks[:: max(1, -(-len(self.ticks) // ticks))]
         axis = alt.Axis(format=self.format, labelOverlap=True, values=at)
         return alt.X("x:T", title=self.title, scale=alt.Scale(type="utc"), axis=axis)
@@ -333,32 +334,32 @@ class _PeriodAxis:
 def trend(
     report: pl.DataFrame, metric: str | Sequence[str], *, x: str, facet: str | Sequence[str] | None = None
 ) -> alt.LayerChart | alt.FacetChart:
-    """A metric over time, with its limits where the report has them.
+    """Plot a metric over time, with its confidence intervals if the report has them.
 
-    Rows that are `small` are faint, and a dashed line is what a naive system has, where that is the same number for all logs.
+    `small` rows are faint. A dashed line shows the naive system, if its value is the same for all logs.
 
     Parameters
     ----------
     report
-        What `ec.report` gave, collected; its row over all groups is left out.
+        A collected result of `ec.report`; its row over all groups is left out.
     metric
-        A column of it; or several, such as `["precision", "precision_at_prior"]`, which are a line each.
+        A column of it; or several, such as `["precision", "precision_at_prior"]`, with one line each.
     x
-        The column of periods: dates and timestamps, which are shown as they are in the column's own zone; or numbers, text and Enums,
-        in their order.
+        The column of periods: dates and timestamps, which are shown in the time zone of the column, or numbers, text and Enums, in their
+        order.
     facet
-        A group column, or several: a small chart for each group, of many groups for the 8 largest and the 4 worst of the others. What
-        is left is one more, of the median of these groups in each period and a band from 10% to 90% of them. Group columns that are
-        neither `x` nor of `facet`, models and classes among them, are lines of their own, of many the 4 largest and the 2 worst.
+        A group column, or several, for one small chart per group. Among many groups the 8 largest and the 4 worst of the others are shown.
+        One more chart summarises the rest, with the median in each period and a band from 10% to 90%. Group columns that are neither `x` nor
+        in `facet`, including models and classes, become lines; among many the 4 largest and the 2 worst.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected report; columns that it does not have, or that are no numbers; more periods than a chart can show.
+        An object that is not a collected report; unknown columns, or columns without numbers; more periods than a chart can show.
 
     Examples
     --------
@@ -421,13 +422,13 @@ def _period_rows(
     report: pl.DataFrame, metrics: Sequence[str], x: str, facets: Sequence[str], lines: Sequence[str]
 ) -> tuple[pl.DataFrame, _PeriodAxis, int]:
     """A row per period, panel, line and metric, by names of our own; the axis; and how many rows have no place on it."""
-    # Of no rows there are no instants to make an axis of.
+    # Without rows there are no instants for an axis.
     is_time = report.height > 0 and (isinstance(report.schema[x], pl.Datetime) or report.schema[x] == pl.Date)
     left_out = report[x].null_count() if is_time else 0
     report = report.drop_nulls(x) if is_time else report
     period = report[x]
     periods = period.unique().sort()
-    # Periods that read alike are not one.
+    # Periods with equal texts stay separate.
     when = texts(period) if is_time else names(report, [x])
     shared = report.select(
         # For a scale of UTC, so that times are shown as the column has them, wherever the chart is looked at.
@@ -497,7 +498,7 @@ def _rest(selection: Selection) -> str:
 
 
 def _with_segments(table: pl.DataFrame, axis: _PeriodAxis) -> pl.DataFrame:
-    """With a number for each part of a line: there is none across periods in which a group has no rows, or nobody has any."""
+    """Number the segments of each line, which is interrupted at periods without rows of the group or of all groups."""
     steps = pl.Series(axis.ticks, dtype=pl.Int64).diff().cast(pl.Float64)
     # Nights and weekends that no log has are as usual as other steps.
     usual = steps.quantile(0.875, "lower")
@@ -509,7 +510,7 @@ def _with_segments(table: pl.DataFrame, axis: _PeriodAxis) -> pl.DataFrame:
 
 
 def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
-    """With a mark where limits have none beside them, so that a band between points would not show them."""
+    """Mark bounds without neighbours, which a band between points would not show."""
     known = pl.col("low").is_not_null() & pl.col("high").is_not_null()
     beside = [
         known.shift(by, fill_value=False).over("panel", "group", "measure", "part", order_by="order") for by in (1, -1)
@@ -604,29 +605,29 @@ _SHADES = dict(zip(_WORDS, (COLOURS[2], COLOURS[4], COLOURS[1]), strict=True))
 _WHOLE = "difference"
 _DRIFT_PANEL = {"width": 200, "height": 120}
 _DENSE_DRIFT = 40
-# What stands before bars is seen.
+# Opacity of bars, so that marks over them stay visible.
 _BAR = 0.6
 
 
 def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
-    """Where the changes that `ec.drift` took apart come from: bars of the parts by period, and the whole change as a point with limits.
+    """Plot the components of the changes from `ec.drift`: bars per period, and the whole change as a point with its confidence interval.
 
-    Parts that add to the metric stand on each other above 0, and those that take from it hang from each other below; the point is their sum.
+    Components that increase the metric are stacked above 0, and those that decrease it below; the point is their sum.
 
     Parameters
     ----------
     table
-        What `ec.drift` gave, collected. Groups, models and metrics are small charts of their own: of many the 8 largest, and the 4 of the
-        others that changed most for the worse.
+        A collected result of `ec.drift`. Groups, models and metrics become small charts; among many, the 8 largest, and the 4 of the others
+        with the largest change for the worse.
 
     Returns
     -------
-    A chart of Altair.
+    An Altair chart.
 
     Raises
     ------
     ValueError, TypeError
-        What is no collected drift; more periods than a chart can show.
+        An object that is not a collected drift; more periods than a chart can show.
 
     Examples
     --------
@@ -675,14 +676,14 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
         header=alt.Header(labelLimit=_DRIFT_PANEL["width"]),
     )
     facets = chart.properties(**_DRIFT_PANEL).facet(facet, columns=3).properties(title=title)
-    # Of several metrics each has a scale of its own.
+    # Each of several metrics has its own scale.
     return facets.resolve_scale(y="independent") if len(metrics) > 1 else facets
 
 
 def _component_rows(table: pl.DataFrame, period: str, panels: list[str], factors: list[str]) -> pl.DataFrame:
-    """A row for each part, from where to where its bar goes, and one for the whole change, each with its limits.
+    """A row for each component, with the ends of its bar, and one for the whole change, each with its bounds.
 
-    Parts that add stand on each other above 0, and those that take away hang from each other below.
+    Components that increase the metric are stacked above 0, and those that decrease it below.
     """
     called = table.with_columns(pl.col("metric").map_elements(short, return_dtype=pl.String))
     shared = finite(

@@ -1,4 +1,4 @@
-"""Intervals of a report's metrics, after the pass: from its sums and their squares, by the formulas of the report themselves."""
+"""Intervals of a report's metrics, computed after the pass from its sums and sums of squares, with the report's own formulas."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Read: TypeAlias = Callable[[str], Numbers]
 """The sums of this name, (..., classes); of `DECISIONS` (..., classes, decisions)."""
 
 DECISIONS, AGAINST = "decisions", "against"
-"""Of many classes the sums of all decisions at once; and, before its number, those of a class against the rest, (..., 2, 2)."""
+"""Prefix of the sums of all decisions of many classes; and, before a class number, of its one-vs-rest sums, (..., 2, 2)."""
 
 
 @dataclass(frozen=True, eq=False)
 class Features(ABC):
-    """Features of the rows of a model, for metrics that are made of the same sums."""
+    """Row features of a model, for metrics with the same sums."""
 
     model: Model
 
@@ -64,11 +64,11 @@ class Features(ABC):
     @property
     @abstractmethod
     def n_features(self) -> int:
-        """How many features a row has."""
+        """The number of features of a row."""
 
     @property
     def n_sums(self) -> int:
-        """How many sums of w x a group has."""
+        """The number of sums of w x in a group."""
         return self.model.rows.costs.n_classes * self.n_features
 
     @property
@@ -77,11 +77,11 @@ class Features(ABC):
         return None
 
     def constant_costs(self, linear: Numbers) -> Numbers:
-        """What each constant decision costs at the group's own prior, (..., constant decisions)."""
+        """The cost of each constant decision at the group's own prior, (..., constant decisions)."""
         raise NotImplementedError
 
     def undecided(self, moments: Moments, clusters: Clusters | None) -> tuple[Moments, Clusters | None]:
-        """What constant decisions are made of: whatever rows are decided."""
+        """Features for constant decisions, independent of the decisions of the rows."""
         return moments, clusters
 
     @property
@@ -128,7 +128,7 @@ class ValueFeatures(Features):
 
 @dataclass(frozen=True, eq=False)
 class DecisionFeatures(Features):
-    """Which decision a row has, for metrics of all classes together, or of one class each."""
+    """The decision of a row, for metrics of all classes together, or of one class each."""
 
     of_one_class: bool = False
 
@@ -180,7 +180,7 @@ class OneVsRestFeatures(DecisionFeatures):
 
     k: int = field(kw_only=True)
     prefix: str = field(kw_only=True)
-    """Of the columns of sums of this class."""
+    """Prefix of the columns with sums of this class."""
 
     @property
     def n_sums(self) -> int:
@@ -237,7 +237,7 @@ def _moments(linear: Numbers, values: Sequence[str], read: Read, weighted: bool)
     return Moments(linear, square, np.eye(n)[0])
 
 
-# Some groups of the table of sums, as arrays: what intervals are made of.
+# Some groups of the table of sums, as arrays, for intervals.
 
 
 class Chunk:
@@ -261,7 +261,7 @@ class Chunk:
         self._place = group[used], bucket[used].astype(np.int64), index[used].astype(np.int64)
 
     def of_groups(self, model: Model, name: str) -> Numbers:
-        """A sum of each group, (groups, classes); NaN for what is more than a float holds."""
+        """A sum of each group, (groups, classes); NaN if it overflows."""
         if is_multiclass(model):
             return _finite(self._cells(model).sum(name, by_bucket=False))
         columns = [self.table[f"{model.prefix}{name}_{i}"].to_numpy() for i in range(model.rows.costs.n_classes)]
@@ -366,7 +366,7 @@ def _finite(values: Numbers) -> Numbers:
     return np.where(np.isfinite(values), values, np.nan)
 
 
-# The columns of limits.
+# The columns of bounds.
 
 LOW, HIGH = "_ci_low", "_ci_high"
 KINKED, FEWEST = "nec_kinked", "fewest"
@@ -376,18 +376,18 @@ IF_CALIBRATED = ("ece_if_calibrated", "ece_if_calibrated_high")
 # Numbers of a table of changed sums that are made at a time.
 _BLOCK = 2**22
 
-# With fewer rows decided for one of many classes these have no limits: all of the few being right would say that all others are.
+# With fewer decisions for one of many classes there is no interval: if all few are right, it would have no width.
 _FEWEST_DECIDED = {"macro_precision": 15, "macro_f1": 5}
 
-# More sums of a group than this have no limits.
+# With more sums per group than this there are no intervals.
 _MOST_SUMS = 40_000
 
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value with limits: its name in the table of sums, the metric, and the value, an expression on this table.
+    """A value with an interval: its name in the table of sums, the metric, and an expression on this table.
 
-    `width` says how many values it has: one, or, as an Array, one per class; `costs` are those that decisions have, None for 0 and 1.
+    `width` is the number of values: one, or, as an Array, one per class; `costs` are those of the decisions, None for 0 and 1.
     """
 
     column: str
@@ -398,15 +398,15 @@ class Value:
 
     @property
     def dtype(self) -> pl.DataType:
-        """Data type of each of the two columns of limits."""
+        """Data type of each of the two bounds."""
         return pl.Float64() if self.width is None else pl.Array(pl.Float64, self.width)
 
 
 @dataclass(frozen=True, eq=False)
 class Family:
-    """Estimates of the same features of rows; `layers` are columns that are made of the sums on the way, one of another.
+    """Estimates with the same row features; `layers` are intermediate columns, each computed from the previous ones.
 
-    `kinked` and `fewest` name the columns that say whether NEC is near its kink, and how many rows the smallest class has.
+    `kinked` and `fewest` name the columns for whether NEC is near its kink, and the number of rows in the smallest class.
     """
 
     features: Features
@@ -417,7 +417,7 @@ class Family:
 
     @property
     def schema(self) -> dict[str, pl.DataType]:
-        """What it adds to the table of sums."""
+        """Columns that it adds to the table of sums."""
         schema: dict[str, pl.DataType] = {
             f"{estimate.column}{end}": estimate.dtype for estimate in self.estimates for end in (LOW, HIGH)
         }
@@ -428,7 +428,7 @@ class Family:
 def with_intervals(
     sums: pl.LazyFrame, families: Sequence[Family], calibrated: Sequence[Model], request: Request
 ) -> pl.LazyFrame:
-    """The sums with the limits of all estimates; and, of the models in `calibrated`, with their ECE if they were calibrated."""
+    """Add the bounds of all estimates to the sums, and for the models in `calibrated` their ECE if they were calibrated."""
     dtypes: dict[str, pl.DataType] = {}
     for family in families:
         dtypes |= family.schema
@@ -452,7 +452,7 @@ def with_intervals(
 
 
 def _chunks(table: pl.DataFrame, families: Sequence[Family], binned: bool, request: Request) -> Iterator[Chunk]:
-    """So many groups at a time that the table of their changed sums stays small."""
+    """Blocks of groups whose tables of changed sums stay small."""
     n_buckets = None if request.cluster is None else request.buckets
     numbers = [family.features.n_sums for family in families]
     tables = [n * max(4 * n if n <= MOST_SLOPES else JACKKNIFE_PARTS, n_buckets or 0) for n in numbers]
@@ -528,7 +528,7 @@ class _MetricFormula:
         n_variants, n_groups, *shape = sums.shape
         columns = self._family.features.columns(sums.reshape(-1, *shape))
         table = pl.DataFrame([pl.Series(name, values) for name, values in columns.items()])
-        # Of each variant the same: what the formulas ask for beside sums, such as a stated prior.
+        # Equal for all variants: inputs of the formulas besides sums, such as a stated prior.
         others = self._others.drop(columns, strict=False)
         if others.width:
             table = table.hstack(pl.concat([others] * n_variants))

@@ -1,4 +1,4 @@
-"""The models of a report, which metrics they have, and the sums of a pass over the log that the metrics are made of."""
+"""The models of a report, their metrics, and the sums that these need from a pass over the log."""
 
 from __future__ import annotations
 
@@ -47,12 +47,12 @@ Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 """Execute a pass over the log: at once, or together with the others where the report is lazy."""
 
 _SCORE_PRIOR = "__ec_score_prior"
-# Vectors of more classes are read by the kernel: a report asks for so much that its plan is the smaller one already.
+# Vectors of more classes are read by the kernel, whose plan is smaller for the many sums of a report.
 _MANY = 2
 
 
 def pass_over(frame: FrameLike) -> Pass:
-    """Together with the others over what is lazy; else one after the other: a connection to DuckDB takes one query at a time."""
+    """Run the pass together with others if lazy, else one after the other, because a DuckDB connection runs one query at a time."""
     if isinstance(frame, pl.LazyFrame):
         return lambda table: table
     return lambda table: table.collect(engine="streaming").lazy()
@@ -71,11 +71,11 @@ class Model:
 
     @property
     def at_prior(self) -> Model:
-        """The model whose sums the values at the reference prior are made of."""
+        """The model whose sums provide the values at the reference prior."""
         return self.moved or self
 
     def column(self, name: str) -> pl.Expr:
-        """A sum of the group, or what was made of it."""
+        """A sum of the group, or a column derived from it."""
         return pl.col(f"{self.prefix}{name}")
 
 
@@ -90,7 +90,7 @@ def read_models(
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame, with the columns of priors and of moved scores that models need, and the models."""
     made_with = _checked_score_prior(score_prior, options)
-    # Sums tell the overall prior of scores as they are; those that it moves must know it row by row.
+    # Sums determine the overall prior of unchanged scores; scores that it shifts need it row by row.
     counts_prior = options.prior.overall and (options.scale.needs_prior or made_with.stated)
     if options.prior.overall:
         options = replace(options, prior=EMPIRICAL)
@@ -179,12 +179,12 @@ def _scores_of(moved: pl.Expr, rows: Rows) -> BinaryScores | VectorScores | Many
     return replace(scores, elements=elements, wrong_length=None, null_element=scores.missing | moved.is_null())
 
 
-# What the pass of a report is to make.
+# Outputs of the pass of a report.
 
 
 @dataclass(frozen=True)
 class Requirements:
-    """What the metrics of a report are made of."""
+    """The inputs of a report's metrics."""
 
     decisions: bool
     losses: tuple[str, ...] = ()
@@ -204,7 +204,7 @@ class Requirements:
 
 
 def missing_parts(rows: Rows, requirements: Requirements) -> dict[str, pl.Expr]:
-    """Whether each part of a row that may be missing is."""
+    """Whether each nullable input of a row is null."""
     missing = {
         "label": rows.labels.label.is_null(),
         "score": rows.scores.missing,
@@ -213,7 +213,7 @@ def missing_parts(rows: Rows, requirements: Requirements) -> dict[str, pl.Expr]:
     return {part: missing[part] for part in requirements.row_parts}
 
 
-# The metrics of a model: those it was asked for, checked against what the scores are; else the usual ones.
+# The metrics of a model: the requested ones, checked against the kind of score, or the default metrics.
 
 CONFUSION = "confusion"
 FORMULAS = {**DECISIONS, **OF_CLASSES}
@@ -299,7 +299,7 @@ def _is_of_one_class(name: str) -> bool:
 
 
 def needed(names: Sequence[str], row_parts: Sequence[str]) -> Requirements:
-    """The sums that these metrics are made of."""
+    """The sums that these metrics need."""
     rules = [SCORING_RULES[name].loss for name in names if name in SCORING_RULES]
     return Requirements(
         decisions=any(name in FORMULAS or name == CONFUSION for name in names),
@@ -335,18 +335,18 @@ def _check(name: str, rows: Rows) -> None:
             rows.costs.margins()
 
 
-# What intervals need of the pass beside the sums: sums of squares, the bucket of each row's cluster, and cells of rows that are alike.
+# Inputs of intervals from the pass: sums of squares, the bucket of each row's cluster, and cells of similar rows.
 
 BUCKET = "__ec_bucket"
 """The bucket of a row's cluster, null where it has none."""
 
 UNITS = "__ec_units"
-"""In the sums of a group, the list of those of its buckets, and of the cells of rows that are drawn together."""
+"""In the sums of a group, the lists of its buckets' sums, and of the cells of rows that are resampled together."""
 
 RESAMPLED = "__ec_resampled"
-"""The cell that a row is drawn with: of rows whose losses are about the same; null where it is drawn with its cluster."""
+"""The cell of rows with similar losses that a row is resampled with; null if it is resampled with its cluster."""
 
-# Bins of a loss to a nat, of one model and of several: within one, losses are nearly alike.
+# Bins of a loss per nat, for one model and for several: within one, losses are nearly equal.
 _BINS, _FEWEST_BINS = 8, 2
 _LEAST, _MOST = -64, 8
 
@@ -364,7 +364,7 @@ def bucket_columns(request: Request | None) -> dict[str, pl.Expr]:
 def resampled_columns(
     request: Request | None, values: Sequence[Sequence[pl.Expr]], in_bucket: pl.Expr | None
 ) -> dict[str, pl.Expr]:
-    """One more key of the pass, where rows are drawn: of the losses of a row, or what else is 0 or more, of each model."""
+    """A further key of the pass for resampling rows: bins of the losses, or other non-negative values, of each model."""
     if request is None or not request.is_resampled or not any(values):
         return {}
     bins = max(_BINS // len(values), _FEWEST_BINS)
@@ -383,9 +383,9 @@ def value_squares(values: Mapping[str, pl.Expr], weight: pl.Expr | None) -> dict
     return sums
 
 
-# The pass over a log of many classes: rows are counted by class and decision, and what is found is listed.
+# The pass over a log of many classes: rows are counted by class and decision, and the counts listed.
 
-# Not "weight", which is a part that may be missing.
+# Not "weight", which names an input that may be null.
 _AMOUNT = "amount"
 
 
@@ -512,7 +512,7 @@ def sum_per_class(
 
 
 def _amounts(rows: Rows, requirements: Requirements) -> list[pl.Expr]:
-    """What rows that are drawn together must have about the same of, beside the class and the decision."""
+    """Values that are about equal in rows that are resampled together, besides class and decision."""
     losses = [rows.loss(name) for name in requirements.losses]
     if rows.row_costs is None or not requirements.decisions:
         return losses
@@ -592,7 +592,7 @@ def own_priors(model: Model) -> dict[str, pl.Expr]:
 
 
 def _overall(model: Model, in_group: pl.Expr) -> pl.Expr:
-    """The shares of the classes in all groups, as an Array; null where they are not known."""
+    """The prior of all groups together, as an Array; null if unknown."""
     counts = model.column("counts")
     totals = array(pl.when(in_group).then(counts.arr.get(i)).sum() for i in range(model.rows.costs.n_classes))
     known = pl.when(in_group).then(model.column("invalid")).sum() == 0
@@ -696,7 +696,7 @@ class ClassSums(Sums):
 
 
 def is_right(model: Model) -> pl.Expr:
-    """Whether the rows of a group give metrics: none is invalid, and their weights sum to less than `MOST_WEIGHT`."""
+    """Whether a group has metrics: no row is invalid, and the weights sum to less than `MOST_WEIGHT`."""
     right = model.column("invalid") == 0
     if is_multiclass(model):
         return right & (model.column("size") < MOST_WEIGHT)
@@ -715,7 +715,7 @@ def is_decided(model: Model) -> pl.Expr:
 
 
 def _row_columns(rows: Rows, requirements: Requirements) -> dict[str, pl.Expr]:
-    """What the sums are made of, row by row."""
+    """The row values of which the sums are taken."""
     columns = {"present": rows.present, "invalid": rows.invalid}
     if requirements.decisions:
         decided = rows.decisions
@@ -786,20 +786,20 @@ def _known_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
 
 
 def summed_decisions(rows: Rows) -> range:
-    """All but one where rows are counted, for that is the rest; with weights all, for a difference would lose digits."""
+    """All decisions but one if rows are counted; with weights all, because a difference would lose digits."""
     return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
 
 
 # A class against the rest: two by two sums of the decisions made between more.
 
 AGAINST_REST = ("count_0", "count_1", "00", "01", "10", "11")
-"""The sums of a class against the rest: of the rest and of the class, and of each what is decided for the rest and for the class."""
+"""One-vs-rest sums: of the rest and of the class, and for each the decisions for the rest and for the class."""
 
 
 def one_class_columns(sums: Sums, prefix: str, *, weighed: bool) -> dict[str, pl.Expr]:
-    """The sums that `OneVsRest` is made of, for every class, as columns: formulas that repeated them would not end.
+    """Columns with the sums for `OneVsRest`, for every class; repeating these in formulas would make them too long.
 
-    `weighed`: as masses at the priors in use, for they also say how the other classes mix in the rest; else as counts.
+    `weighed`: as masses at the priors in use, which also mix the other classes in the rest; otherwise as counts.
     """
     count = sums.prior.__getitem__ if weighed else sums.count
     amount = sums.joint if weighed else sums.cell
@@ -841,7 +841,7 @@ class OneVsRest(Sums):
         return self.empirical_prior
 
     def is_moved(self, formula: Callable[[Sums], pl.Expr]) -> bool:
-        """Whether the priors of the classes move what the formula gives: it asks for them, or for the rest, which they mix."""
+        """Whether the value of the formula depends on the class priors: it uses them, or the rest, which they mix."""
         self._asked = False
         formula(self)
         return self._asked

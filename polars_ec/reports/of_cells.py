@@ -1,4 +1,4 @@
-"""The columns of a report from a sketch: those that the report on rows has, and bounds where the sketch knows no more."""
+"""Report columns from a sketch: as for rows, with bounds where cells do not determine a value."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ _SMALL = "small"
 
 @dataclass(frozen=True)
 class Point:
-    """Where the report decides: what is `stated` of it but for the prior, else the `threshold` that the sketch was made for.
+    """The operating point of the report: what is `stated` except the prior, else the `threshold` of the sketch.
 
-    `llr_prior` is what turns LLRs into posteriors.
+    `llr_prior` turns LLRs into posteriors.
     """
 
     stated: Mapping[str, Any]
@@ -54,7 +54,7 @@ class Point:
 
     @property
     def keywords(self) -> dict[str, Any]:
-        """As methods of a sketch take it."""
+        """The keywords for methods of a sketch."""
         return {**({} if self.threshold is None else {"threshold": self.threshold}), **self.stated}
 
     @property
@@ -71,9 +71,9 @@ class Point:
 def columns(
     sketch: DecidingCells, options: Mapping[str, Any], metrics: Sequence[str] | None, intervals: IntervalRequest | None
 ) -> pl.DataFrame:
-    """A row per group: the metrics at its own prior and, where one is stated, those that it moves at that one beside them.
+    """A row per group: the metrics at its own prior and, beside those that depend on it, at the stated prior.
 
-    With intervals each has its limits, and `small` says which groups have few rows of a class.
+    With intervals each has its bounds, and `small` marks groups with few rows in a class.
     """
     named = named_metrics(metrics)
     point = Point.of(sketch, options)

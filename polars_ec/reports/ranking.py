@@ -1,4 +1,4 @@
-"""Ranking metrics of a report: from cells of equal log-odds, as a sketch has them, so that a log of any size gives them."""
+"""Ranking metrics of a report, from cells of equal log-odds as in a sketch, for logs of any size."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class GroupedLog:
 
     @property
     def names(self) -> list[str]:
-        """What tells one group from the others."""
+        """The columns that identify groups."""
         return [*([TOTAL] if self.total else []), *(key.meta.output_name() for key in self.keys)]
 
 
@@ -62,11 +62,10 @@ def with_ranks(
     stated_prior: Prior,
     interval: Request | None,
 ) -> pl.LazyFrame:
-    """The sums with the metrics of this model, each with its error and its limits, in columns that begin as the model's do.
+    """Add the metrics of this model, with their errors and bounds, to the sums; column names start as the model's do.
 
-    `prior` is that of each row of the sums, None for the groups' own; `stated_prior` is as the caller has it, for where LLRs
-    decide. The cells are made by the streaming engine: no more than they are in memory. Where rows come in clusters, limits are
-    made of coarser cells of each bucket.
+    `prior` is that of each row of the sums, None for the groups' own; `stated_prior` is as the caller passed it, for the decisions of LLRs.
+    The streaming engine counts the cells, and only these are in memory. For clusters, intervals use coarser cells of each bucket.
     """
     buckets = bucket_columns(interval)
     ranked = _Ranked(model, grid_of(model.rows, stated_prior), ranks, interval, bool(buckets), prior is not None)
@@ -94,7 +93,7 @@ def _listed(
 
 @dataclass(frozen=True)
 class _Ranked:
-    """What the metrics of a model are made by, of a table with its cells in lists."""
+    """Computes the ranking metrics of a model from a table with its cells in lists."""
 
     model: Model
     grid: Grid
@@ -110,7 +109,7 @@ class _Ranked:
 
     @property
     def columns(self) -> list[str]:
-        """What the table gets."""
+        """Columns that are added to the table."""
         return [self._column(rank, suffix) for rank in self.ranks for suffix in self._suffixes]
 
     @property
@@ -149,14 +148,14 @@ class _Ranked:
         metrics: Sequence[str],
         prior: pl.DataFrame | None,
     ) -> pl.DataFrame:
-        """The groups with the metrics, their errors and their limits."""
+        """The groups with the metrics, their errors and their bounds."""
         arguments, values = RankingArguments(self.model.rows.costs), groups
         for name, found in evaluate_all(prepare(cells, prior), metrics, arguments).items():
             of_metric = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
             values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
         if self.interval is None:
             return values
-        # Imported here, for they need numpy.
+        # Imported here, because they need NumPy.
         from polars_ec.sketches.ranking import Ranking, limits_of_ranks
 
         ranking = Ranking(by_bucket, self.coarse if self.in_buckets else self.grid, metrics, arguments, prior)
@@ -181,7 +180,7 @@ def _cells(
     *,
     squared: bool,
 ) -> pl.LazyFrame:
-    """Rows or their weight, and with `squared` its squares, by group and cell, the cell in one number, and by what is `beside` it."""
+    """Rows or their weight, and with `squared` its squares, by group, cell (as one number), and the columns `beside` it."""
     assert isinstance(rows.scores, BinaryScores)
     index = rows.class_or_invalid(class_index(rows.labels))
     columns = {_SCORE: pl.when(rows.usable).then(rows.scores.score).otherwise(STAND_IN), _INDEX: index, **beside}

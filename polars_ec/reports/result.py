@@ -1,4 +1,4 @@
-"""The columns of a report: the formulas on the sums of its groups, and which of them have intervals."""
+"""Report columns: the formulas on the sums of the groups, and which of them have intervals."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _MOVED = "__ec_moved_"
 
 @dataclass(frozen=True)
 class ReportLayout:
-    """What rows of the report have beside metrics."""
+    """Columns of the report besides metrics."""
 
     options: Options
     usual: bool
@@ -106,7 +106,7 @@ def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout
 
 
 def multiclass_value(name: str, model: Model, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
-    """A scoring rule, or a metric of decisions, of many classes: from one table of sums, of the parts that it asks for."""
+    """A scoring rule or a decision metric for many classes, from one table with the sums that it uses."""
     sums = report_sums(model, prior)
     if name in SCORING_RULES:
         rule = SCORING_RULES[name]
@@ -177,7 +177,7 @@ def multiclass_columns(models: Sequence[Model], names: Sequence[str], layout: Re
 
 
 def _of_model(model: Model, layout: ReportLayout) -> Iterator[pl.Expr]:
-    """What the columns of the classes are made of, without the prefix of the model."""
+    """Columns of the classes, without the prefix of the model."""
     names = ["rows", "present", "invalid", "undecided", "size", *layout.row_parts]
     for of, prefix in ((model, ""), *([] if model.moved is None else [(model.moved, _MOVED)])):
         for name in (*names, *(["reference"] if of.counts_prior else [])):
@@ -187,7 +187,7 @@ def _of_model(model: Model, layout: ReportLayout) -> Iterator[pl.Expr]:
 
 
 def _ends_against_rest(model: Model, names: Sequence[str], layout: ReportLayout) -> list[tuple[str, str]]:
-    """The columns of limits of one class against the rest, each with what its name begins with."""
+    """The columns of one-vs-rest bounds, each with the start of its name."""
     if layout.interval is None:
         return []
     ends = [(OWN, FEWEST), *((OWN, end) for name in names for end in _limits(name, "", layout))]
@@ -208,7 +208,7 @@ def _shown_classes(model: Model) -> pl.Series:
     values = model.rows.labels.classes
     if len({type(value) for value in values}) > 1:
         return pl.Series([str(value) for value in values])
-    # As literals are typed.
+    # As for literals.
     is_small = all(type(value) is int and -(2**31) <= value < 2**31 for value in values)
     return pl.Series(values, dtype=pl.Int32 if is_small else None)
 
@@ -242,11 +242,11 @@ def is_moved_of_class(name: str, model: Model, reference: OneVsRest) -> bool:
 
 
 def is_moved(name: str, model: Model) -> bool:
-    """Whether a stated prior moves the metric: its formula asks for one, or the prior has moved the decisions."""
+    """Whether the metric depends on a stated prior: its formula uses one, or the prior has changed the decisions."""
     if name in (*CELLS, CONFUSION):
         return False
     has_moved = model.moved is not None and name not in RANKING_METRICS
-    # Of as few classes as have a metric of many, for what it asks for is the same.
+    # For the smallest number of classes with multiclass metrics, because their inputs do not depend on the number.
     costs = CostMatrix.zero_one(3) if is_multiclass(model) else model.rows.costs
     return has_moved or is_moved_by_prior(name, costs)
 
@@ -259,9 +259,9 @@ def _with_priors(
     layout: ReportLayout,
     prefixes: tuple[str, str] | None = None,
 ) -> dict[str, pl.Expr]:
-    """Each metric at the group's own prior and, beside it, at the reference prior; null where there are wrong rows.
+    """Each metric at the group's own prior and, beside it, at the reference prior; null if there are invalid rows.
 
-    `prefixes` are what the columns of limits begin with in the table of sums, where not as the models' do.
+    `prefixes` are the starts of the names of bounds in the table of sums, if they differ from the models'.
     """
     of_own, of_reference = prefixes or (model.prefix, model.at_prior.prefix)
     columns: dict[str, pl.Expr] = {}
@@ -282,7 +282,7 @@ def _with_priors(
 
 
 def _limits(name: str, prefix: str, layout: ReportLayout, suffix: str = "") -> Columns:
-    """The columns of the limits of a metric, of the table that `with_intervals` made."""
+    """The bounds of a metric, from the table of `with_intervals`."""
     if layout.interval is None or name in (*CELLS, CONFUSION):
         return {}
     ends = [f"{name}{suffix}{end}" for end in (LOW, HIGH)]
@@ -302,7 +302,7 @@ def _laid_out(
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
     if layout.interval is not None:
-        # Of rows that are wrong, or whose weights have no squares, the classes are not known.
+        # With invalid rows, or weights whose squares overflow, the classes are unknown.
         few_of_a_class = (pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS).fill_null(value=True)
         columns["small"] = (used < max(layout.min_rows or 0, FEW_OF_A_CLASS)) | few_of_a_class
     elif layout.min_rows is not None:
@@ -356,14 +356,14 @@ def _ece(sums: ClassSums, *, stated: bool) -> pl.Expr:
     return calibration_error(reduce(add, terms), ECE_BINS.norm)
 
 
-# Which columns have intervals: their values once more, with the features of rows that they are made of.
+# Columns with intervals: their values again, with their row features.
 
 BY_COST = ("expected_cost", "bayes_risk", "nec")
-"""Metrics that are made of what errors cost the rows, where that is a column."""
+"""Metrics that depend on the costs of each row, if these are columns."""
 
 
 def has_limits(name: str) -> bool:
-    """Whether the metric of this name has limits that the sums of a report give."""
+    """Whether the sums of a report determine an interval for this metric."""
     return name not in (CONFUSION, *CELLS, "ece", *RANKING_METRICS)
 
 
@@ -389,7 +389,7 @@ def _value(name: str, model: Model, stated: Options | None) -> pl.Expr:
 
 
 def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: str | None = None) -> Iterator[Family]:
-    """By what the metrics are made of."""
+    """The metrics grouped by the features that they use."""
     layers = [] if is_multiclass(model) else [own_priors(model)]
     costs, estimates = model.rows.costs, dict[str, Value]()
     for name, value in values.items():

@@ -1,1 +1,1 @@
-"""One row of a log: its class, score, decision and loss."""
+"""A single row of a log: its class, score, decision and loss."""

@@ -18,7 +18,7 @@ from polars_ec.typing import IntoExpr
 
 
 class RowArguments(NamedTuple):
-    """What a call states beside the costs: `priors` are shares of the classes, of many classes one vector, of each stated prior."""
+    """The arguments of a row function besides the costs: `priors` are class shares, one vector per stated prior with many classes."""
 
     priors: Sequence[Any]
     threshold: float | pl.Expr | None
@@ -33,10 +33,10 @@ def per_row(
     *more_priors: CheckedPrior,
     classes: ClassNames | None = None,
 ) -> pl.Expr:
-    """A row expression of the score alone, called `<score>_<name>`; null for missing and wrong scores.
+    """A row expression of the score alone, named `<score>_<name>`; null for missing and invalid scores.
 
-    `build` gets the shares of each prior that is stated: that of the options, then `more_priors`. `classes` are those
-    that the scores must be of, where they are known.
+    `build` gets the class shares of each stated prior: that of the options, then `more_priors`. `classes` are the classes of the scores, if
+    known.
     """
     all_priors = [options.prior, *more_priors]
     for prior in all_priors:
@@ -66,7 +66,7 @@ def per_row(
         built = build(scores, costs, arguments)
         known = [prior[0].is_not_null() for prior in priors if prior is not None]
         if isinstance(scores, ManyScores):
-            # What it gives of a wrong row is null by itself.
+            # Its values for an invalid row are null anyway.
             known = known or [pl.lit(value=True)]
         else:
             known.append(~scores.missing & ~reduce(or_, scores.defects.values()))

@@ -1,4 +1,4 @@
-"""Rows of some groups that were collected, counted by NumPy: what formulas of many classes ask for, groups x classes."""
+"""NumPy counts of collected rows by group and class, for formulas of many classes."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class ConfusionCells:
 
 
 class ClassCounts:
-    """Groups x classes of each part; NaN for null."""
+    """Counts as arrays (groups x classes); NaN for null."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ClassCounts:
             self.known = ~np.isnan(of_groups).any(axis=1) | (self.size == 0)
 
     def of(self, part: Part) -> Numbers:
-        """Groups x classes, or x 1: an attribute or a method of the part's name."""
+        """Groups x classes, or x 1: an attribute or a method by name."""
         value = getattr(self, part.name)
         array: Numbers = value(part) if callable(value) else value
         return array.reshape(self.n_groups, part.width(self.n_classes))
@@ -90,7 +90,7 @@ class ClassCounts:
         of_class, of_decision = np.divmod(found, self.n_decisions)
         return ConfusionCells(*np.divmod(of_class, self.n_classes), of_decision, amounts.astype(float))
 
-    # The parts.
+    # The available sums.
 
     @property
     def right(self) -> Numbers:
@@ -108,7 +108,7 @@ class ClassCounts:
         return np.broadcast_to(self._stated, (self.n_groups, self.n_classes))
 
     def of_priors(self, part: Part) -> Numbers:
-        """What the part's formula makes of the priors: of columns where they are few, which takes a tenth of the time of an Array."""
+        """Evaluate the formula of a sum on the priors, as columns if there are few, which takes a tenth of the time of an Array."""
         assert part.build is not None
         priors = pl.DataFrame(self.prior, orient="row", nan_to_null=True)
         columns, is_few = [pl.col(name) for name in priors.columns], self.n_classes <= 20
@@ -147,7 +147,7 @@ class ClassCounts:
 
     @cached_property
     def _cell_weight(self) -> Numbers:
-        """What a row of each cell weighs: P_i / N_i, and 1 where every row weighs the same."""
+        """The weight of a row in each cell: P_i / N_i, or 1 if all weights are equal."""
         if not self.is_stated:
             return np.ones_like(self.cells.amount)
         prior = self.prior[self.cells.group, self.cells.index]
@@ -156,7 +156,7 @@ class ClassCounts:
     # Bins of the posterior of the decision.
 
     def _row_weight(self) -> Numbers:
-        """What a row weighs in an expectation at the priors in use; NaN where there is no such expectation."""
+        """The weight of a row in an expectation at the priors in use; NaN if that is undefined."""
         weight = np.ones(len(self._index)) if self._weight is None else self._weight
         if not self.is_stated:
             return np.asarray(weight / self.size[self._group])
@@ -168,7 +168,7 @@ class ClassCounts:
     def rows(self) -> pl.DataFrame:
         """GROUP, `posterior`, whether it `holds`, and `mass`, of the rows of groups that have a value."""
         right = self.right == 1
-        # The weights by class matter only where classes are weighed anew: without, whole numbers stay whole.
+        # Class weights matter only at another prior. Without them whole numbers stay whole.
         mass = self._row_weight()
         right[self._group[np.isnan(mass)]] = False
         if not self.is_stated:
@@ -216,22 +216,22 @@ class ClassCounts:
 
     def _sum_rejections(self) -> Numbers:
         if self._weight is None and not self.is_stated:
-            # Of whole numbers what is left of all is exact.
+            # Differences of whole numbers are exact.
             mask = self.cells.decision < self.n_classes
             decided = self._by_class(self.cells.group[mask], self.cells.decision[mask], self.cells.amount[mask])
             return np.asarray(self.size[:, None] + self.hits - self.count - decided)
         amount = self.cells.amount * self._cell_weight
         sums = np.zeros((self.n_groups, self.n_classes))
         for k in range(self.n_classes):
-            # Not what is left of a whole, for a difference of floats would lose digits.
+            # Not the total minus the rest, because a difference of floats would lose digits.
             mask = (self.cells.index != k) & (self.cells.decision != k)
             sums[:, k] = np.bincount(self.cells.group[mask], amount[mask], minlength=self.n_groups)
         return sums
 
     def against_rest(self) -> Numbers:
-        """Groups x classes x 6: the amount of the rest and of the class, and of each what is decided for the rest and for the class.
+        """Groups x classes x 6: the amount of the rest and of the class, and for each the decisions for the rest and for the class.
 
-        Masses at the prior that is stated, else counts.
+        Masses at the stated prior, otherwise counts.
         """
         hits, misses, of_class = self.hits, self.misses, self.count
         alarms, rejections = self._sum_alarms(), self._sum_rejections()
@@ -283,7 +283,7 @@ def _unpacked(cells: pl.Series, n_decisions: int) -> pl.DataFrame:
     """The columns of structs, or of classes and decisions in one integer."""
     if isinstance(cells.dtype, pl.Struct):
         return cells.struct.unnest()
-    # Below 0 is what has no class: wrong rows, and here missing ones.
+    # Negative: invalid rows, and here also missing ones.
     index, decision = np.divmod(cells.fill_null(-2 * n_decisions).to_numpy(), n_decisions)
     return pl.DataFrame({CLASS: index, DECISION: decision})
 
@@ -300,7 +300,7 @@ def _of_rest(mass: Numbers) -> Numbers:
 
 _CELLS, _PRIOR, _KNOWN = "cells", "prior", "known"
 
-# How many numbers say how a class does against the rest.
+# The number of one-vs-rest counts of a class.
 _AGAINST_REST = 6
 
 # Numbers of a table, and rows of groups, that are worked on at a time.
@@ -327,7 +327,7 @@ def collect(cells: pl.Expr) -> pl.Expr:
 
 
 class CollectedSums(TableSums):
-    """Sums over the lists that `cells` gives of a group, of what is asked for, as `ClassCounts` reads them: rows of the log, or counts of them."""
+    """Requested sums over the lists of `cells` per group, for `ClassCounts`: rows of the log, or counts of them."""
 
     def __init__(
         self,
@@ -363,7 +363,7 @@ class CollectedSums(TableSums):
         return self._summed(kernel, parts, pl.Array(pl.Float64, kernel.width))
 
     def collected(self, asked: Sequence[str], kernel: Callable[[pl.Series], pl.Series], dtype: pl.DataType) -> pl.Expr:
-        """What `kernel` makes of the groups: of a struct of `cells`, and, where a column states them, priors."""
+        """Apply `kernel` to the groups, as a struct of `cells` and, if they are columns, priors."""
         columns: dict[str, pl.Expr] = {_CELLS: self._cells(asked)}
         if isinstance(self._of_group, GroupPrior):
             columns |= {_PRIOR: self._of_group.vector, _KNOWN: self._of_group.known}
@@ -414,7 +414,7 @@ class _SumsKernel:
 
     @property
     def width(self) -> int:
-        """How many numbers the Array of a group has."""
+        """The length of the Array of a group."""
         return sum(part.width(self.n_classes) for part in self.segments)
 
     def __call__(self, groups: pl.Series) -> pl.Series:
@@ -504,7 +504,7 @@ def of_all_groups(
 
 
 def _in_blocks(kernel: Callable[[pl.Series], pl.Series], groups: pl.Series, rows: str, size: int = _BLOCK) -> pl.Series:
-    """`kernel` of some groups after the others: of at most `size`, and of about as many rows as make arrays that stay small."""
+    """Apply `kernel` to blocks of groups: at most `size`, with few enough rows for small arrays."""
     column = groups.struct.field(rows)
     n_rows = np.cumsum(column.list.len().fill_null(0).to_numpy()) if column.dtype == pl.List else 0
     starts = np.flatnonzero(np.diff(np.arange(len(groups)) // size + n_rows // _ROWS_AT_ONCE, prepend=-1))

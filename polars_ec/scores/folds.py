@@ -1,4 +1,4 @@
-"""MurmurHash3, the 32-bit variant for x86 with seed 0, in NumPy: for a Polars that does not offer its own.
+"""MurmurHash3, the 32-bit variant for x86 with seed 0, in NumPy, for Polars versions without their own.
 
 Numbers are hashed as 64 bits, strings as their bytes in UTF-8.
 """
@@ -17,7 +17,7 @@ _FIRST, _SECOND = 0xCC9E2D51, 0x1B873593
 
 
 def murmur3(keys: pl.Series) -> pl.Series:
-    """Int32, null for a null, of integers that fit into 64 bits with a sign, or of strings."""
+    """Hash strings or integers of at most 64 bits with a sign to Int32; null for a null."""
     hashes = _of_texts(keys) if keys.dtype == pl.String else _of_numbers(keys.cast(pl.Int64))
     return pl.Series(keys.name, hashes.view("int32")).set(keys.is_null(), None)
 
@@ -73,11 +73,11 @@ FOLD = "fold"
 # Goes up when keys change their buckets: what was made by folds of another version must not be added up.
 HASH_VERSION = 2
 
-# What a sketch calls this hash where it dealt its clusters out to buckets.
+# The name of this hash in a sketch with clusters.
 MURMUR3 = "murmur3"
 
 BUCKETS = 100
-"""How many buckets clusters are dealt out to where nothing else is asked for."""
+"""The default number of buckets for clusters."""
 
 _LARGEST = 1000
 _FEWEST_OF_CLUSTERS = 5
@@ -85,32 +85,32 @@ _NOT_THE_SIGN = 2**31 - 1
 
 
 def bucket(key: IntoExpr, buckets: int = 100) -> pl.Expr:
-    """The bucket of each row, 0 .. buckets - 1, by a hash of its key.
+    """Assign each row to a bucket, 0 .. buckets - 1, by a hash of its key.
 
-    Rows of one key are in one bucket; buckets are of about equal size where keys are many. The bucket is the one that Apache
-    Iceberg's transform `bucket[buckets]` gives: (murmur3(key) & 2147483647) % buckets, murmur3 being the 32-bit hash with
-    seed 0. It is the same in Polars and in DuckDB, whatever the rows around it and the machine. `bucket(key, 100) % 20` is
-    `bucket(key, 20)`.
+    Rows with the same key are in the same bucket, and buckets are about equally large if there are many keys. The bucket is that of the
+    transform `bucket[buckets]` of Apache Iceberg: (murmur3(key) & 2147483647) % buckets, with the 32-bit murmur3 hash and seed 0. It depends
+    on the key alone, and is equal in Polars and DuckDB on every machine. `bucket(key, 100) % 20` is `bucket(key, 20)`.
 
     Parameters
     ----------
     key
-        Column name or expression: integers, of which one value has one bucket whatever its width; strings, also categories;
-        dates, times, datetimes and durations, to the microsecond; Booleans, which are 0 and 1. An instant has one bucket,
-        whatever its unit and time zone; a datetime without a time zone has that of its reading in UTC.
+        Column name or expression. Integers of every width have the same hash. Strings, categories and Booleans (as 0 and 1) are accepted. So
+        are dates, times, datetimes and durations, up to microseconds. An instant has one bucket, whatever its unit and time zone; a datetime
+        without a time zone counts as UTC.
     buckets
-        How many, from 2 to 1000.
+        The number of buckets, from 2 to 1000.
 
     Returns
     -------
-    Int16, called `bucket`; null for a null key, and for an instant more than 290,000 years away. Group by it, and rows without a key are a bucket of their own.
+    Int16, named `bucket`; null for a null key, and for an instant more than 290,000 years away. In a group-by, rows without a key form their
+    own bucket.
 
     Raises
     ------
     ValueError
-        Another number of buckets.
+        A number of buckets out of range.
     TypeError
-        A key of another type, such as a float, whose digits differ with what computed it.
+        A key of another type, such as a float, whose digits depend on how it was computed.
 
     References
     ----------
@@ -129,25 +129,25 @@ def bucket(key: IntoExpr, buckets: int = 100) -> pl.Expr:
 
 
 def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
-    """The fold of each row for cross-validation: the `bucket` of its key, 0 .. folds - 1; `folds` where the key is null.
+    """Assign each row to a cross-validation fold, the `bucket` of its key: 0 .. folds - 1, or `folds` if the key is null.
 
-    Rows of one key are in one fold. Rows without a key may share one, so they are held out together, in a fold of their own.
+    Rows with the same key are in the same fold. Rows without a key may be related, so they are held out together, in a separate fold.
 
     Parameters
     ----------
     key
-        As for `bucket`: a key of the row, or of what correlated rows share, such as the user.
+        As for `bucket`: a row ID, or the cluster column, which groups correlated rows, such as the user.
     folds
-        How many, from 2 to 1000.
+        The number of folds, from 2 to 1000.
 
     Returns
     -------
-    Int16, called `fold`.
+    Int16, named `fold`.
 
     Raises
     ------
     ValueError
-        Another number of folds.
+        A number of folds out of range.
     TypeError
         A key of another type, as for `bucket`.
 
@@ -164,10 +164,10 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
 
 
 def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds: int = 5) -> pl.Expr:
-    """The fold of each row, 0 .. folds - 1, such that the folds of each stratum differ by at most one key in size.
+    """Assign each row to a fold, 0 .. folds - 1, so that the folds of each stratum differ by at most one key in size.
 
-    Keys take turns in the order of their hashes, so that Polars and DuckDB agree. A key may have one fold in each stratum. Rows
-    without a key are in a fold of their own, number `folds`.
+    Keys take turns in the order of their hashes, so that Polars and DuckDB agree. A key may have a different fold in each stratum. Rows
+    without a key are in a separate fold, number `folds`.
 
     Parameters
     ----------
@@ -176,11 +176,11 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
     within
         Column names or expressions of the strata, such as the group and the class; in SQL one value, such as a struct.
     folds
-        How many, from 2 to 1000.
+        The number of folds, from 2 to 1000.
 
     Returns
     -------
-    Int16, called `fold`. The keys of a stratum are ranked in memory: this does not stream.
+    Int16, named `fold`. The keys of a stratum are ranked in memory, so this does not stream.
 
     Raises
     ------
@@ -205,7 +205,7 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
 
 
 def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
-    """The column `fold` that the keywords ask for; with strata, even within each."""
+    """The column `fold` for these keywords; with strata, balanced within each."""
     if folds is None or key is None:
         raise ValueError(
             "pass both folds=5 and fold_by='user_id', the column that keeps related rows in one fold (a row number if rows are independent)"
@@ -214,7 +214,7 @@ def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> p
 
 
 def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
-    """The number of buckets that clusters are dealt out to, of fewer than five of which no variance is known; None without clusters."""
+    """The number of buckets of the clusters, at least five because variances need as many; None without clusters."""
     number = _checked("buckets", buckets, _FEWEST_OF_CLUSTERS)
     if cluster is None and number != BUCKETS:
         raise TypeError(f"buckets={number} is how many cluster= is dealt out to, and there is no cluster=")
@@ -222,7 +222,7 @@ def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
 
 
 def kind_of_key(dtype: pl.DataType) -> str:
-    """What keys of a dtype are to their hash: keys of two kinds have two, even where they look alike."""
+    """The kind of key that a dtype is for hashing: keys of two kinds have different hashes, even if they look equal."""
     if dtype.is_integer() or dtype == pl.Boolean:
         return "a whole number"
     return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype.base_type())
@@ -235,7 +235,7 @@ def _checked(name: str, number: int, fewest: int = 2) -> int:
 
 
 def _from_key(key: IntoExpr, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:
-    """What `build` makes of the hash of the key: UInt32 below 2^31, null for a null."""
+    """Apply `build` to the hash of the key: UInt32 below 2^31, null for a null."""
 
     def hashed(inputs: list[tuple[pl.Expr, pl.DataType]]) -> pl.Expr:
         return build(_hash(*inputs[0]).reinterpret(signed=False) & _NOT_THE_SIGN)

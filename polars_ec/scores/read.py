@@ -1,7 +1,7 @@
-"""From columns to rows to sums: the one way by which every expression metric reads its data.
+"""The path of every expression metric from columns to rows to sums.
 
-`per_group` hands the columns to `resolve` when the plan is resolved and dtypes are known; `resolve` gives `Rows`; `Rows.sums` gives the sums per group that the formulas are made of. Only sums of masks and of when/then are used,
-so that the streaming engine runs them.
+`per_group` passes the columns to `resolve` when the plan is resolved and dtypes are known. `resolve` returns `Rows`, and `Rows.sums` the sums
+per group for the formulas. Only sums of masks and of when/then are used, so that the streaming engine runs them.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def are_names(dtype: pl.DataType, classes: ClassNames, costs: CostMatrix) -> boo
 def index_of_names(
     column: str, decision: pl.Expr, dtype: pl.DataType, classes: ClassNames, costs: CostMatrix
 ) -> tuple[pl.Expr, list[Any]]:
-    """Float64 index of each row's decision, -1 for what is none and null for null; and the names of the decisions."""
+    """Float64 index of each row's decision, -1 for an unknown name and null for null, and the names of the decisions."""
     names = decision_names(classes, costs)
     if not names:
         raise TypeError(
@@ -82,7 +82,7 @@ def index_of_names(
 
 
 def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
-    """The names of the decisions in order, their own or those of their classes: as many as have one."""
+    """The names of the decisions in order, or those of their classes, for as many as have one."""
     values = classes.known
     names: list[Any] = []
     for j in range(costs.n_decisions):
@@ -98,7 +98,7 @@ def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
 
 
 def name_as_text(name: Any, dtype: pl.DataType) -> str:
-    """As the decision of that name is, cast to text."""
+    """The name of a decision, cast to text."""
     return str(name).lower() if dtype == pl.Boolean else str(name)
 
 
@@ -106,7 +106,7 @@ def name_as_text(name: Any, dtype: pl.DataType) -> str:
 
 
 def n_score_classes(dtype: pl.DataType, options: Options, label_dtype: pl.DataType | None = None) -> int:
-    """How many classes the scores, the keywords and an Enum label together speak of."""
+    """The number of classes in the scores, the keywords and an Enum label together."""
     if isinstance(dtype, pl.Array):
         return dtype.size
     if isinstance(dtype, pl.Struct):
@@ -198,7 +198,7 @@ def _read_vector(
     numbers = _numbers(name, score, dtype, classes)
     if isinstance(numbers, list):
         return VectorScores(numbers, None, pl.any_horizontal([x.is_null() for x in numbers]), scale, prior)
-    # Nulls are counted, for that is done for all rows at once: `drop_nulls` of lists takes a hundred times as long.
+    # Nulls are counted, which works on all rows at once: `drop_nulls` of lists takes a hundred times as long.
     if isinstance(dtype, pl.Array):
         elements = [numbers.arr.get(k) for k in range(n_classes)]
         nulls = numbers.arr.agg(pl.element().null_count())
@@ -235,7 +235,7 @@ def _numbers(name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames)
 
 # Labels, as one Boolean row expression per class.
 
-# What Polars compares a column of integers with.
+# Types that Polars compares with integer columns.
 _INTEGERS = range(-(2**63), 2**64)
 
 
@@ -251,7 +251,7 @@ class Labels:
     valid: pl.Expr | None
     names: ClassNames
     index: pl.Expr | None = None
-    """Of many classes the class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
+    """The class of a row with many classes: 0..K-1, -1 for an invalid label, null for a missing one."""
 
     @property
     def classes(self) -> Sequence[Any]:
@@ -321,7 +321,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
 
 
 class _Masks(Sequence[pl.Expr]):
-    """One mask per class, made when it is asked for."""
+    """One mask per class, created on first use."""
 
     def __init__(self, index: pl.Expr, n_classes: int) -> None:
         self._index, self._n_classes = index, n_classes
@@ -386,7 +386,7 @@ def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
 
 
 def class_index(labels: Labels) -> pl.Expr:
-    """The class of a row: 0..K-1, -1 for a wrong label, null for a missing one."""
+    """The class of a row: 0..K-1, -1 for an invalid label, null for a missing one."""
     if labels.index is not None:
         return labels.index
     if labels.valid is None and len(labels.in_class) == 2:
@@ -398,7 +398,7 @@ def class_index(labels: Labels) -> pl.Expr:
 
 
 def checked_costs(options: Options, classes: ClassNames, column: str) -> CostMatrix:
-    """The costs that the call means for these classes; ValueError where they are of others."""
+    """The costs of the call for these classes; ValueError if they are for others."""
     n_classes = len(classes.values)
     costs = options.costs(n_classes)
     if costs.n_classes != n_classes:
@@ -438,7 +438,7 @@ def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
 
 @dataclass(frozen=True)
 class Rows:
-    """Row expressions of one log: which rows count, which are wrong, their classes, scores and weights."""
+    """Row expressions of one log: usable and invalid rows, their classes, scores and weights."""
 
     options: Options
     scores: Scores
@@ -462,7 +462,7 @@ class Rows:
 
     @property
     def defects(self) -> dict[str, pl.Expr]:
-        """What can be wrong with a row that is present: a mask for each kind."""
+        """Masks of the kinds of invalid values in rows without missing values."""
         found = dict(self.scores.defects)
         if self.labels.valid is not None:
             found[_NO_CLASS] = ~self.labels.valid
@@ -481,13 +481,13 @@ class Rows:
 
     @property
     def _class(self) -> pl.Expr:
-        """The class of a row of many; -1 for a wrong row, null for a missing one."""
+        """The class of a row with many classes; -1 for an invalid row, null for a missing one."""
         return self.cells([CLASS]).struct.field(CLASS)
 
     def cells(self, names: Sequence[str]) -> pl.Expr:
-        """A struct of the class of each row, -1 for a wrong one and null for a missing one, and of what else is asked.
+        """A struct with the class of each row, -1 for an invalid one and null for a missing one, and other requested fields.
 
-        With weights it holds them as well, and the losses in it are times weight.
+        With weights they are included, and losses are multiplied by them.
         """
         if isinstance(self.scores, ManyScores):
             names = names if self.weight is None else [*names, WEIGHT]
@@ -513,20 +513,20 @@ class Rows:
 
     @property
     def usable(self) -> pl.Expr:
-        """Present and not wrong; never null."""
+        """Whether a row has neither missing nor invalid values; never null."""
         if isinstance(self.scores, ManyScores):
             return (self._class >= 0).fill_null(False)
         return self.present & self._valid
 
     @property
     def invalid(self) -> pl.Expr:
-        """Present but wrong; never null."""
+        """Whether a row has invalid but no missing values; never null."""
         if isinstance(self.scores, ManyScores):
             return (self._class == -1).fill_null(False)
         return self.present & ~self._valid
 
     def class_or_invalid(self, index: pl.Expr) -> pl.Expr:
-        """Int16 `index` of a usable row, -1 of a wrong one, null of a missing one."""
+        """Int16 `index` of a usable row, -1 for an invalid one, null for a missing one."""
         if isinstance(self.scores, ManyScores):
             return pl.when(self._class >= 0).then(index).otherwise(self._class).cast(pl.Int16)
         return pl.when(self.usable).then(index).when(self.present).then(-1).cast(pl.Int16)
@@ -537,7 +537,7 @@ class Rows:
 
     @property
     def decision_faults(self) -> dict[str, pl.Expr]:
-        """What can be wrong with a threshold and costs of the row's own, whether anything else in it is missing or not."""
+        """Invalid thresholds and costs of the row, independent of its other values."""
         return decision_faults(self.threshold, self.row_costs)
 
     @property
@@ -548,7 +548,7 @@ class Rows:
         return self.row_prior[0].is_not_null()
 
     def error_cost(self) -> pl.Expr:
-        """What an error costs the row, where rows have costs of their own."""
+        """The cost of an error in the row, with costs per row."""
         assert self.row_costs is not None
         return pl.when(self.labels.in_class[1]).then(self.row_costs.of_error(1)).otherwise(self.row_costs.of_error(0))
 
@@ -583,12 +583,12 @@ class Rows:
 
 
 def count_rows(mask: pl.Expr) -> pl.Expr:
-    """How many rows `mask` holds for; Int64, because the engine's own counts are unsigned 32-bit."""
+    """The number of rows in `mask`; Int64, because the engine's own counts are unsigned 32-bit."""
     return mask.sum().cast(pl.Int64)
 
 
 class RowSums(Sums):
-    """Sums over the rows of a group. A row with a null adds nothing; a wrong row makes `guarded` null."""
+    """Sums over the rows of a group. Nulls add nothing; an invalid row makes `guarded` null."""
 
     def __init__(self, rows: Rows) -> None:
         super().__init__(rows.costs.n_decisions, rows.prior, len(rows.labels.in_class))
@@ -601,7 +601,7 @@ class RowSums(Sums):
 
     @property
     def size(self) -> pl.Expr:
-        # A row that is present has a class, or is wrong and makes the value null.
+        # A row without missing values has a class, or is invalid and makes the value null.
         return self._rows.amount(self._rows.present)
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
@@ -644,20 +644,20 @@ class RowSums(Sums):
 
     @property
     def row_weights(self) -> list[tuple[pl.Expr, pl.Expr]]:
-        """What a row weighs in an expectation at the priors in use: masks of rows that weigh alike, and their weights.
+        """Row weights of an expectation at the priors in use: masks of rows with equal weights, and these.
 
-        P_i / N_i for rows of class i, null where there are none. Without a stated prior all weigh 1 / N, so that there is
-        one sum to take and not one for each class.
+        P_i / N_i for rows of class i, null if there are none. Without a stated prior all weights are 1 / N, so that one sum is enough instead
+        of one per class.
         """
         if self._stated_prior is None:
             return [(self._rows.present, ratio(pl.lit(1.0), self.size))]
         return [(mask, row_weight(self, i)) for i, mask in enumerate(self._masks)]
 
     def guarded(self, value: pl.Expr) -> pl.Expr:
-        """`value`, null where it cannot be had of the group.
+        """`value`, or null if the group does not allow it.
 
-        It has wrong rows, or weights that sum to `MOST_WEIGHT` or more; a prior is stated that is not one, or not one of the
-        whole group; or a row lacks the threshold or the costs that it was to have.
+        It is null if there are invalid rows or weights that sum to `MOST_WEIGHT` or more, if a stated prior is invalid or not constant in the
+        group, or if a row lacks the threshold or costs that are columns.
         """
         right = self._rows.invalid.sum() == 0
         if self._rows.weight is not None:
@@ -723,14 +723,14 @@ def with_prior_column(frame: pl.LazyFrame, options: Options) -> tuple[pl.LazyFra
 def resolve_columns(
     frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, options: Options, kernel_above: int = MANY
 ) -> Rows:
-    """The rows of a frame; its schema is read now, so that wrong dtypes are errors at the call."""
+    """The rows of a frame; reads its schema now, so that unsuitable dtypes are errors at the call."""
     columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
     dtypes = frame.select(c.alias(str(i)) for i, c in enumerate(columns)).collect_schema().dtypes()
     return resolve(list(zip(columns, dtypes, strict=True)), options, kernel_above)
 
 
 def warn_of_nulls(nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows]) -> None:
-    """Warn of null values: which rows are invalid, what is missing or which class is absent, and in how many rows."""
+    """Warn of null values with their cause (invalid or missing rows, an absent class) and the number of rows."""
     reasons: dict[str, list[str]] = {}
     for name, rows in models.items():
         faults, classes = rows.faults, rows.labels.classes[:_COUNTED_CLASSES]
@@ -751,7 +751,7 @@ def warn_of_nulls(nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows]) -
 
 
 def _remedy(kind: str, rows: Rows, models: Sequence[str]) -> str:
-    """What to do about labels that are no classes, and about scores of one number a row that are out of range."""
+    """A hint for labels that are not classes, and for scores of one number per row that are out of range."""
     if kind == _NO_CLASS and len(models) > 2:
         ends = f"{models[0]!r}, ..., {models[-1]!r}"
         return f" (these are {len(models)} models; posteriors of K classes are one column: pl.concat_arr({ends}))"
@@ -803,12 +803,12 @@ def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> Non
 
 
 def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:
-    """What the prior "overall" of a function with these options stands for: an aggregate of its whole log."""
+    """The prior "overall" for a function with these options, as an aggregate of the whole log."""
     read = {name: value for name, value in options.items() if name in CountOptions.__annotations__}
     return per_group("class_prior", score, label, parse_options(read), empirical_prior)
 
 
 def empirical_prior(rows: Rows) -> pl.Expr:
-    """Share of the positive class, or a vector of the shares of the classes, among usable rows."""
+    """Share of the positive class, or vector of class shares, among usable rows."""
     sums = rows.sums()
     return sums.guarded(sums.shares if isinstance(sums, CollectedSums) else pack_prior(sums.empirical_prior))

@@ -1,7 +1,7 @@
-"""Scores of rows, and the decisions made by them.
+"""Scores of rows, and the decisions based on them.
 
-Scores of two classes, and of few, are expressions. Scores of more are read by one NumPy kernel, elementwise over the rows, so that it
-streams: its plan is one node, whatever the number of classes.
+Scores of few classes are expressions. Scores of more classes are read by one NumPy kernel, elementwise over the rows, so that it streams. Its
+plan is one node for any number of classes.
 """
 
 from __future__ import annotations
@@ -45,16 +45,16 @@ def cell_dtype(n_cells: int) -> pl.DataType:
 
 
 def rows_at_a_time(n_classes: int) -> int:
-    """How many rows of K numbers are worked on at a time."""
+    """The number of rows of K numbers per block."""
     return max(_BLOCK // n_classes, _LEAST_ROWS)
 
 
 @dataclass(frozen=True, eq=False)
 class RowKernel:
-    """What is asked of vectors of K scores: any of the names above, `costs` for decisions.
+    """Requested fields for vectors of K scores: any of the names above, `costs` for decisions.
 
-    The rows come as a struct of `score`, and, where there are any, `label` (an index, -1 for a wrong one), `weight`, by which
-    losses are multiplied, and `prior`. Where a row is missing or wrong, all is null but `class`, which is -1 for a wrong one, and `faults`.
+    The rows are a struct of `score` and optional `label` (an index, -1 if invalid), `weight`, which multiplies losses, and `prior`. In a
+    missing or invalid row all fields are null except `class`, which is -1 if invalid, and `faults`.
     """
 
     n_classes: int
@@ -64,7 +64,7 @@ class RowKernel:
     prior: tuple[float, ...] | None = field(default=None, repr=False)
 
     def of(self, **columns: pl.Expr) -> pl.Expr:
-        """The struct of what is asked, row by row."""
+        """The struct of the requested fields, row by row."""
         return pl.struct([column.alias(name) for name, column in columns.items()]).map_batches(
             self, return_dtype=self.dtype, is_elementwise=True
         )
@@ -139,7 +139,7 @@ class RowKernel:
         return dict(self.dtype)[name]
 
     def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
-        """What is asked of a block of rows, and the bits of what is wrong with them."""
+        """Requested fields for a block of rows, and the bits of their faults."""
         at, logs, log_norm = np.arange(len(x)), None, None
         if self.scale.is_share:
             q = x
@@ -207,7 +207,7 @@ class Decider:
         square = costs.n_classes == costs.n_decisions
         if square and not (reduced - np.diag(np.diag(reduced))).any():
             self._diagonal = np.diag(reduced).copy()
-        # Of equal columns the first is taken.
+        # The first of equal columns is used.
         _, first = np.unique(reduced, axis=1, return_index=True)
         self._columns = np.sort(first)
         self._costs = np.ascontiguousarray(reduced[:, self._columns])
@@ -275,7 +275,7 @@ def _log_sum_exp(rows: Numbers) -> Numbers:
 
 
 def _sums_to_one(shares: Numbers) -> Numbers:
-    """Which rows sum to 1 but for the tolerance; where rounding would tell, they are summed class by class, as an expression does."""
+    """Rows that sum to 1 within the tolerance; if rounding could matter, they are summed class by class, as in an expression."""
     off = np.abs(np.einsum("ij->i", shares) - 1)
     near = np.abs(off - TOLERANCE) <= 4 * shares.shape[1] * np.finfo(float).eps
     if near.any():
@@ -293,7 +293,7 @@ def shares_of(prior: pl.Series, n_classes: int) -> Numbers:
 
 
 def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
-    """The class of each label: 0..K-1, -1 where it is none, null where it is."""
+    """The class of each label: 0..K-1, -1 for an invalid one, null for a null."""
     index = np.full(len(label), -1, dtype=np.int32)
     for i, value in enumerate(classes):
         index[(label == value).fill_null(False).to_numpy()] = i
@@ -302,7 +302,7 @@ def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
 
 
 def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:
-    """What the decision of each row costs, from a struct of its class and decision; null where it has no class."""
+    """The cost of each row's decision, from a struct of its class and decision; null without a class."""
 
     def lookup(rows: pl.Series) -> pl.Series:
         table = rows.struct.unnest()
@@ -349,13 +349,13 @@ def shifted(score: pl.Expr, scale: ScoreScale, n_classes: int, from_: VectorPrio
     return packed.map_batches(shift, return_dtype=dtype, is_elementwise=True)
 
 
-# Scores of every type as row expressions: what is missing, what is wrong, posteriors and losses of the true class.
+# Scores of every type as row expressions: missing and invalid values, posteriors, and losses of the true class.
 
 NEEDS_PRIOR = "score_type={!r} needs prior=: the prior of a group is not known while its rows are read. Pass {}, or a column that holds {}"
 
 
 class Scores:
-    """What metrics ask of scores. `in_class` is one Boolean expression per class: the row's true class."""
+    """The interface of scores for metrics. `in_class` is one Boolean expression per class: the row's true class."""
 
     @property
     def missing(self) -> pl.Expr:
@@ -627,9 +627,9 @@ Those of so few are nearly as fast by masks, which hold nothing of a row.
 
 @dataclass(frozen=True)
 class ManyScores(Scores):
-    """K numbers a row in one column, in class order: posteriors, their logs, or (with the prior stated) log-likelihoods.
+    """K numbers per row in one column, in class order: posteriors, their logarithms, or (with the prior stated) log-likelihoods.
 
-    What it gives of a row that is missing or wrong is null. It has no losses by masks, one per class: see `Rows.loss`.
+    Fields of missing or invalid rows are null. There are no losses by masks, one per class: see `Rows.loss`.
     """
 
     vector: pl.Expr
@@ -646,11 +646,11 @@ class ManyScores(Scores):
         label: pl.Expr | None = None,
         weight: pl.Expr | None = None,
     ) -> pl.Expr:
-        """The struct of what is asked of each row; `label` is an index, -1 for a wrong one."""
+        """The struct of the requested fields of each row; `label` is an index, -1 if invalid."""
         columns = {"score": self.vector, "label": label, "weight": weight}
         literal: tuple[float, ...] | None = None
         if self.scale.needs_prior:
-            # Which rows are wrong no prior changes.
+            # The invalid rows do not depend on the prior.
             if self.prior is None and not set(outputs) <= {CLASS, FAULT, WEIGHT}:
                 raise ValueError(NEEDS_PRIOR.format(self.scale.name, 'one share per class, "uniform"', "them"))
             if isinstance(self.prior, pl.Expr):
@@ -661,7 +661,7 @@ class ManyScores(Scores):
         return kernel.of(**{name: column for name, column in columns.items() if column is not None})
 
     def one(self, outputs: str, costs: CostMatrix | None = None, label: pl.Expr | None = None) -> pl.Expr:
-        """What is asked of each row."""
+        """One requested field of each row."""
         return self.ask([outputs], costs, label).struct.field(outputs)
 
     @property
@@ -711,7 +711,7 @@ class ManyScores(Scores):
 
 
 def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
-    """What `shift_prior` gives for these scores, in class order; of many classes each prior is one vector."""
+    """The result of `shift_prior` for these scores, in class order; with many classes each prior is one vector."""
     if isinstance(scores, ManyScores):
         return scores.moved(from_, to)
     possible = pl.all_horizontal([old > 0 for old in from_])
@@ -752,16 +752,16 @@ class Decisions:
     """Whether the row's decision is this one, where that is found sooner than by `number`."""
 
     def among(self, chosen: Collection[int]) -> pl.Expr:
-        """Whether the row's decision is one of `chosen`; null where there is none."""
+        """Whether the row's decision is one of `chosen`; null without a decision."""
         others = [j for j in range(self.n_decisions) if j not in chosen]
         if len(others) < len(chosen):
             return ~reduce(or_, map(self._is, others)) if others else ~self._is(0) | self._is(0)
-        # Of one decision no other is left to choose.
+        # With one decision there is no other to choose.
         return reduce(or_, map(self._is, sorted(chosen))) if chosen else ~self._is(0) & self._is(0)
 
     @property
     def index(self) -> pl.Expr:
-        """Int32 index of the decision; null where there is none."""
+        """Int32 index of the decision; null without a decision."""
         if self.positive is not None:
             return self.positive.cast(pl.Int32)
         assert self.number is not None
@@ -777,7 +777,7 @@ class Decisions:
 
 @dataclass(frozen=True)
 class RowCosts:
-    """What an error costs each row: a miss, where the row is of the positive class, and a false alarm, where it is not."""
+    """The cost of an error in each row: of a miss for a positive, of a false alarm for a negative."""
 
     fn: pl.Expr
     fp: pl.Expr
@@ -811,7 +811,7 @@ class RowCosts:
 
 
 def decision_faults(threshold: float | pl.Expr | None, costs: RowCosts | None) -> dict[str, pl.Expr]:
-    """What can be wrong with a threshold and costs that rows have of their own: a mask for each kind, never null."""
+    """Masks of the kinds of invalid thresholds and costs in columns; never null."""
     faults = {}
     if isinstance(threshold, pl.Expr):
         faults["threshold is null or NaN"] = ~threshold.is_not_nan().fill_null(False)
@@ -859,7 +859,7 @@ def decide(
 
 
 def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
-    """Where deciding 1 becomes cheaper, on the scores' own scale; None where that is not a matter of a threshold."""
+    """The threshold above which deciding 1 is cheaper, on the scores' own scale; None if there is none."""
     try:
         threshold = scores.scale.bayes_threshold(costs)
     except ValueError:

@@ -1,4 +1,4 @@
-"""Two vectors of many posteriors a row, compared by NumPy: the terms of `metrics.divergence`, of all classes at once."""
+"""The terms of `metrics.divergence` for two vectors of many posteriors per row, computed by NumPy for all classes at once."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _SCORE, _REFERENCE, _AMOUNT, _LOSS, _WRONG = "score", "reference", "amount", "lo
 def mean_comparison(
     scores: ManyScores, references: ManyScores, rule: str, weight: pl.Expr | None, *, expected: bool, reference: bool
 ) -> pl.Expr:
-    """The mean over the rows of a group, and, with `reference`, the mean reference after it, as an Array.
+    """The mean over the rows of a group and, with `reference`, the mean reference after it, as an Array.
 
-    `expected`: of the loss where the classes are drawn by the reference; else of how much more it is than that of the
-    reference. Null where there are no rows, or wrong ones.
+    `expected`: of the loss if the classes follow the reference; otherwise of its excess over that of the reference. Null if there are no
+    rows, or invalid ones.
     """
     n = scores.n_classes
     columns = {_SCORE: scores.vector, _REFERENCE: references.vector, **({} if weight is None else {_AMOUNT: weight})}
@@ -46,7 +46,7 @@ def mean_comparison(
 def _terms_of_rows(
     rows: pl.DataFrame, scores: ManyScores, references: ManyScores, rule: str, expected: bool
 ) -> pl.DataFrame:
-    """Whether each row is wrong, its amount, and times that its loss and the reference; null where a part is missing."""
+    """Whether each row is invalid, its weight, and times that its loss and the reference; null if a value is missing."""
     n = scores.n_classes
     faults, vectors, logs = [], [], []
     for vectors_of, name in ((scores, _SCORE), (references, _REFERENCE)):

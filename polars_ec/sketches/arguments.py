@@ -1,4 +1,4 @@
-"""Where cells decide; and the keywords of a question to them, checked."""
+"""The operating point of cells, and the checked keywords of their methods."""
 
 from __future__ import annotations
 

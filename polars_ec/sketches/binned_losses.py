@@ -1,6 +1,6 @@
-"""Sums over rows of a loss that only bins are known of: of a weight over operating points, or of LLRs at a prior.
+"""Sums of losses that are known by bins only: for a weight over operating points, or for LLRs at a prior.
 
-They lie between bounds, which the sums of the losses that are known make narrow.
+Each sum has bounds, which the exactly known losses make narrow.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _ROUNDING = 1e-20
 
 @dataclass(frozen=True)
 class Bounds:
-    """The loss of a row of each cell at the bin's right and wrong end for the class, and the extremes of its slope."""
+    """The loss of a row at the bin's end on the right and on the wrong side of its class, and the extremes of its slope."""
 
     right: Floats
     wrong: Floats
@@ -80,7 +80,7 @@ class BinnedRows:
         is_open = np.isinf(self.wrong) & ~point
         u_right, u_wrong = np.logaddexp(0, self.right), np.logaddexp(0, self.wrong)
         width = np.where(is_open | point, 0.0, u_wrong - u_right)
-        # Of a bin without an end on the wrong side, what is beyond its other end counts as a nat.
+        # In a bin that is open-ended on the wrong side, rows are assumed to be within a nat of the other end.
         slope = np.where(is_open, (loss.least + loss.most) / 2, (loss.wrong - loss.right) / width)
         nearest = self._nearest(slope, np.where(is_open, 1.0, width))
         of_cell = nearest[:, self.number]
@@ -99,7 +99,7 @@ class BinnedRows:
         low, high = (np.where(point, at_wrong, np.where(is_open, at_right, end)) for end in (low, high))
         whole = np.where(nearest != 0, nearest * self.known, 0.0).sum(axis=0)
         least_rest, most_rest = self._beyond(loss, is_open, down, up, u_right, u_wrong)
-        # Rows are not better than at the right ends of their bins, nor worse than at the wrong ones.
+        # Losses lie between those at both ends of the bin.
         least_all, most_all = self.total(loss.right), self.total(loss.wrong)
         return (
             np.fmax(whole + self.total(low) + least_rest, least_all),
@@ -109,7 +109,7 @@ class BinnedRows:
     def _beyond(
         self, loss: Bounds, is_open: Bools, down: Floats, up: Floats, u_right: Floats, u_wrong: Floats
     ) -> tuple[Floats, Floats]:
-        """Bounds of the loss that rows of bins without an end on the wrong side add to the loss at their other end."""
+        """Bounds of the additional loss of rows in bins that are open-ended on the wrong side, over the loss at the other end."""
         n = self.known.shape[1]
         least, most = np.full(n, np.inf), np.full(n, -np.inf)
         np.minimum.at(least, self.number[is_open], down[is_open])
@@ -142,7 +142,7 @@ class BinnedRows:
             found = self.total(mass * values * by) / size
             return np.where(np.isfinite(found) & (size > _ROUNDING * self.total(mass * of * of)), found, 0.0)
 
-        # An infinite sum of the log loss says nothing: what is left are multiples of d.
+        # An infinite sum of the log loss gives no information beyond multiples of d.
         unknown = np.isinf(self.known[0])
         of_d = mean(slope, d, d)
         # Else by polynomials of d that are orthogonal: so that a constant stays one.
@@ -171,7 +171,7 @@ def _combined(nearest: Floats, x: Floats, u: Floats) -> Floats:
 
 def _slopes(nearest: Floats, right: Floats, wrong: Floats) -> tuple[Floats, Floats]:
     largest, smallest = 1 / (1 + np.exp(right)), 1 / (1 + np.exp(wrong))
-    # Where a parabola with these coefficients turns, or the end where it does not.
+    # The vertex of a parabola with these coefficients, or an end if it has none inside.
     turn = np.clip(np.nan_to_num((nearest[1] / nearest[2] + 2) / 4), smallest, largest)
     values = np.stack([nearest[0] + d * (nearest[1] + 2 * nearest[2] * (1 - d)) for d in (smallest, largest, turn)])
     return values.min(axis=0), values.max(axis=0)
@@ -231,7 +231,7 @@ def _brier(right: Floats, wrong: Floats, against: Floats) -> Bounds:
         may_turn = np.minimum(np.abs(rates[0]), np.abs(rates[1])) <= 0.75 * width
         beyond = np.where(may_turn, np.exp(width * (np.maximum(np.abs(rates[0]), np.abs(rates[1])) + 0.75 * width)), 1)
         least, most = np.minimum(*slopes) / beyond, np.maximum(*slopes) * beyond
-        # Of large LLRs against their class it is at most twice the maximum of p^2 (1 - p).
+        # For large LLRs against their class it is at most twice the maximum of p^2 (1 - p).
         for is_open, largest in ((np.isinf(right), np.inf), (np.isinf(wrong), 0.3)):
             least, most = np.where(is_open, 0.0, least), np.where(is_open, largest, most)
     return Bounds(_square(at_right), _square(at_wrong), least, most)

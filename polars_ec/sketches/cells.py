@@ -1,4 +1,4 @@
-"""A log as cells: what every question to a sketch is answered from."""
+"""Cells: the counts and sums of a log on which all methods of a sketch are based."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ SCORE, TARGET = "score", "target"
 """Group columns of a sketch of several models, and of a sketch of each class against the rest."""
 
 OF_CLUSTERS = ("buckets", "cluster", "hash")
-"""What is said about the coarse cells of a sketch, if it has some."""
+"""The attributes of a sketch's coarse cells, if there are any."""
 
 _MOST_ROWS = 2**63 - 1
-# What names of columns begin with while metrics are computed.
+# Prefix of column names while metrics are computed.
 _OWN = "__ec_"
 
 _SIZE, _BLOCK = "__ec_size", "__ec_block"
 MOST_OF_BLOCK = 2**22
-"""Numbers that are made of a block, about."""
+"""The approximate number of values computed from a block."""
 
 C = TypeVar("C", bound="Cells")
 
 
 @dataclass(frozen=True, repr=False)
 class Cells:
-    """Rows counted per group, class and bin of the score, and losses summed; the attributes are those of a `Sketch`."""
+    """Row counts per group, class and score bin, and sums of losses; the attributes are those of a `Sketch`."""
 
     frame: pl.DataFrame
     grid: Grid
@@ -93,7 +93,7 @@ class Cells:
         }
 
     def group_by(self, *by: IntoExpr) -> Self:
-        """The sketch rolled up to these keys: names of group columns, or expressions of them.
+        """Roll the sketch up to these keys: names of group columns, or expressions of them.
 
         Examples
         --------
@@ -108,12 +108,12 @@ class Cells:
         return self.on_tables(lambda table: add_up(table.select(*keys, pl.exclude(own))))
 
     def on_tables(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Self:
-        """The sketch with all its tables changed alike: something of their group columns."""
+        """Apply the same change of the group columns to all tables of the sketch."""
         sums, coarse = (None if table is None else change(table) for table in (self.sums, self.coarse))
         return replace(self, frame=change(self.frame), sums=sums, coarse=coarse)
 
     def filter(self, *predicates: pl.Expr) -> Self:
-        """The groups for which predicates on the group columns hold."""
+        """Keep the groups for which all predicates on the group columns hold."""
         keys = self.keys
         used = {name for predicate in predicates for name in predicate.meta.root_names()}
         if not used <= set(keys):
@@ -208,7 +208,7 @@ def add_cells(sketches: Sequence[Cells]) -> Cells:
     weights = ([*WEIGHTS] if squared else ["weight"]) if weighted else []
     sums = [part.sums for part in sketches if part.sums is not None]
     coarse = [part.coarse for part in sketches if part.coarse is not None]
-    # Whoever named the classes named them for all.
+    # Class names apply to all sketches.
     named = [part.grid for part in sketches if part.grid.classes.known and part.grid.classes != UNKNOWN]
     grid = (named or [first.grid])[0]
     return Cells(
@@ -234,7 +234,7 @@ def _check_same_buckets(one: Cells, other: Cells) -> None:
 
 
 def _common_hash(parts: Sequence[Cells]) -> str | None:
-    """The hash that dealt out the clusters of all of them; where there are none any hash will do."""
+    """The common hash of the clusters of all sketches; sketches without clusters fit any hash."""
     first, *others = [part for part in parts if part.coarse is not None and part.coarse.height] or parts[:1]
     for other in others:
         check_same("hash of the clusters", first.hash, other.hash)

@@ -1,4 +1,4 @@
-"""The groups of a log, numbered in the order in which they come."""
+"""Number the groups of a log in order of appearance."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Layout:
         return Layout(tuple(low for low, _ in both), tuple(high for _, high in both))
 
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
-        """The number of each of so many rows."""
+        """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
         for column, low, size in zip(keys.get_columns(), self.lows, self.sizes, strict=True):
             has_nulls = column.null_count() > 0
@@ -158,7 +158,7 @@ class KeyCode:
     @classmethod
     def of(cls, name: str, dtype: pl.DataType) -> Self:
         if dtype == pl.String:
-            # Of its own, for categories live as long as anything uses them, and small numbers are cheap to count by.
+            # A separate category set, because categories live as long as anything uses them, and small numbers are cheap keys.
             return cls(name, dtype, pl.Series(dtype=pl.Categorical(pl.Categories.random())))
         if isinstance(dtype, pl.Categorical | pl.Enum):
             return cls(name, dtype, pl.Series(dtype=dtype))
@@ -187,10 +187,10 @@ class KeyCode:
 
 @dataclass(frozen=True)
 class CellCodes:
-    """The class, bin and `above` of a row as one number, which ascends as they do: 0 for a wrong row, the last for a missing one.
+    """The class, bin and `above` of a row as one ascending number: 0 for an invalid row, the last for a missing one.
 
-    `above` follows from the bin, but in bins that a threshold cuts. So it takes no factor: a row goes `_GAP` places further for
-    each threshold that it is above.
+    `above` follows from the bin, except in bins that contain a threshold. So it needs no factor: each threshold below the score moves the row
+    `_GAP` places up.
     """
 
     grid: Grid
@@ -210,13 +210,13 @@ class CellCodes:
         return 2 * self._of_class + 2
 
     def encoded(self, index: pl.Expr, score: pl.Expr, bin_: pl.Expr) -> pl.Expr:
-        """Int32 number of a row by its class (-1 for a wrong row, null for a missing one), its score and the bin of that."""
+        """Int32 number of a row by its class (-1 for an invalid row, null for a missing one), its score and the bin of that."""
         of_class = index.cast(pl.Int32).fill_null(2) * self._of_class + (1 - self._lowest)
         above = [(score > threshold).cast(pl.Int32) * _GAP for threshold in self.grid.thresholds]
         return reduce(add, above, of_class + bin_).clip(0, self.number - 1)
 
     def is_usable(self, cell: pl.Expr) -> pl.Expr:
-        """Whether a number is of a row that is neither wrong nor missing."""
+        """Whether a number is that of a usable row."""
         return cell.is_between(1, self.number - 2)
 
     def decoded(self, cell: pl.Expr) -> dict[str, pl.Expr]:
@@ -267,10 +267,10 @@ class CellCodes:
 
 # A place in an array for each cell of each group: where these are few enough, nothing counts faster.
 
-# Most bytes of the array, of which a sketch touches a part; and how many more places than rows it may have.
+# The largest array in bytes, of which a sketch uses a part, and the largest ratio of places to rows.
 _LARGEST = 2**29
 _LARGEST_OF_FEW_ROWS, _PER_ROW = 2**24, 64
-# A sum of n numbers one after the other is off by up to n units in the last place: so many are taken together.
+# A sequential sum of n numbers is off by up to n units in the last place, so blocks of this size are summed.
 _BLOCK = 2**14
 _RECENT = 2**20
 
@@ -291,7 +291,7 @@ class Table:
         self._places: Integers = np.zeros(0, dtype=np.int64)
 
     def has_room_for(self, groups: int, rows: int) -> bool:
-        """True if so many groups are to have places, with these rows beside those that are counted."""
+        """Whether this many groups get places, with these rows besides those counted."""
         places = groups * len(self._slots)
         per_place = 4 + 16 * len(self._weights)
         return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
@@ -367,7 +367,7 @@ class Table:
 
 
 def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
-    """Lengthen an array; places that nobody has touched take no memory, so only what is held is copied."""
+    """Lengthen an array; untouched places take no memory, so only the used ones are copied."""
     longer = np.zeros(size, dtype=array.dtype)
     held = np.flatnonzero(array)
     longer[held] = array[held]
@@ -399,7 +399,7 @@ _FEW_CELLS = 64
 
 
 class CoarseTable:
-    """Rows counted, and their weights summed, by group, bucket and coarse cell; only cells that occur have places, for they are few."""
+    """Rows counted, and their weights summed, by group, bucket and coarse cell; only cells that occur have places, because they are few."""
 
     def __init__(self, n_cells: int, buckets: int, weights: Sequence[str]) -> None:
         # The last bucket is that of rows without a cluster.
@@ -413,7 +413,7 @@ class CoarseTable:
         }
 
     def add(self, group: Integers, groups: int, rows: pl.DataFrame) -> bool:
-        """Count rows of these groups, of which there are so many so far; False, and nothing, if there is no room for them."""
+        """Count rows of these groups, the number of which so far is passed; return False, without counting, if there is no room."""
         number = self._numbers(rows[COARSE].to_numpy())
         if not self._make_places(groups, rows.height):
             return False
@@ -467,7 +467,7 @@ class CoarseTable:
         return number
 
     def _make_places(self, groups: int, rows: int) -> bool:
-        """Make room for so many groups and for the cells there are; False if that would be too much."""
+        """Make room for this many groups and the existing cells; False if that would be too much."""
         of_groups, of_buckets, of_cells = self._totals["n"].shape
         least = max(groups, of_groups), max(len(self._cells), of_cells)
         if least == (of_groups, of_cells):
@@ -501,7 +501,7 @@ class GroupBy:
 
     def add(self, rows: pl.DataFrame) -> None:
         self._parts.append(self._summed(rows))
-        # Rarely enough that it costs little, often enough that what waits is not much more than what is there.
+        # Rarely enough to cost little, often enough that pending rows stay few relative to the cells.
         if sum(part.height for part in self._parts[1:]) > max(_WAITING, self._parts[0].height):
             self._parts = [self.total()]
 
@@ -607,7 +607,7 @@ class Counting:
         return keys[total[GROUP]].hstack(total.drop(GROUP))
 
     def _ranked(self, codes: pl.DataFrame) -> tuple[pl.DataFrame, np.ndarray[Any, np.dtype[np.int32]]]:
-        """The keys of groups in order, and the place of each group in it: they are sorted, for they are fewer than the rows."""
+        """The keys of groups in order, and the place of each group in it: sorting them is cheap, as they are fewer than the rows."""
         keys = codes.with_columns(key.decoded() for key in self._keys)
         keys = _sorted(keys.with_row_index(GROUP), self._names)
         rank = np.empty(keys.height, dtype=np.int32)

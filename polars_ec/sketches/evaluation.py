@@ -1,4 +1,4 @@
-"""Metrics from cells, exact where sums or declared thresholds give them, else with bounds; and their confidence intervals."""
+"""Metrics from cells, with confidence intervals; exact for sums and at declared thresholds, otherwise with bounds."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ _ALL = slice(None)
 
 @dataclass(frozen=True)
 class Intervals:
-    """What intervals of the metrics of cells are made of: `numbered` and `table` are what `tabulate` makes of these."""
+    """Inputs for the intervals of metrics of cells: `numbered` and `table` are results of `tabulate`."""
 
     cells: Cells
     keys: list[str]
@@ -103,11 +103,11 @@ class Intervals:
         return cells_by_bucket(self.cells, self.table, self.keys)
 
     def small(self) -> pl.Series:
-        """Whether a class has so few rows, of equal weight that say as much, that limits mean little."""
+        """Whether a class has so few effective rows that intervals are unreliable."""
         return pl.Series("small", ~(self._rows.min(axis=-1) >= FEW_OF_A_CLASS))
 
     def of_decisions(self, names: Sequence[str], threshold: float) -> dict[str, Limits]:
-        """The limits of metrics at a threshold; if it may cut cells, they hold those of whatever the counts may be."""
+        """Bounds of metrics at a threshold; if it may lie within cells, they cover all possible counts."""
         exact = is_exact(self.cells.grid, threshold)
         corners = [(ENDS[0], ENDS[0])] if exact else [(of_1, of_0) for of_1 in ENDS for of_0 in ENDS]
         lows, highs = zip(*(self._at(names, threshold, *corner) for corner in corners), strict=True)
@@ -148,14 +148,14 @@ class Intervals:
         return pl.Series(Estimator(lambda _: constant, moments, self._clusters(threshold, moments)).near_kink())
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
-        """The limits of a metric that is a mean loss, and known to lie between these bounds."""
+        """Bounds of a metric that is a mean loss, known to lie within this range."""
         loss = LOSS_OF[name]
         shift = self.table[SHIFT].to_numpy() if name != "cllr" and SHIFT in self.table.columns else None
         columns = [loss_columns(loss, end) for end in (("",) if shift is None else ("_low", "_high"))]
         value = loss_column(name, prior_columns(self.arguments), "" if shift is None else "_low")
         return self.of_mean_loss(value, columns, lambda cells: cells.losses(loss, shift), bounds, interval_scale(name))
 
-    # Infinite losses have no limits.
+    # Infinite losses have no interval.
     @quiet
     def of_mean_loss(
         self,
@@ -165,9 +165,9 @@ class Intervals:
         bounds: Limits,
         scale: Scale,
     ) -> Limits:
-        """The limits of an expression on the first of these columns: of the sums of a loss, or of the bounds of them.
+        """Bounds of an expression on the first of these columns, which are sums of a loss or their range.
 
-        Each row of a cell has about as much of it as `losses` say.
+        `losses` are the approximate losses of the rows in each cell.
         """
         totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
         of_groups = partial(self.formula, columns[0], [value])
@@ -196,7 +196,7 @@ class Intervals:
 
     @cached_property
     def _rows(self) -> Floats:
-        """(groups, classes): how many rows of equal weight say as much."""
+        """The effective number of rows, (groups, classes)."""
         return effective_rows(*self.amounts)
 
     def sums(self, columns: list[list[str]]) -> Floats:
@@ -247,12 +247,12 @@ _BLOCK = 2**22
 _COLUMNS = [edge_columns(i) for i in range(2)]
 
 
-# Squares of weights may be more than a float holds: then there are no limits.
+# Squares of weights may overflow: then there are no intervals.
 @quiet
 def with_bands(
     points: pl.DataFrame, formulas: Mapping[str, pl.Expr], cells: Cells, costs: CostMatrix, request: Request
 ) -> dict[str, pl.Series]:
-    """`NAME_ci_low` and `NAME_ci_high` of the formulas at each of the points, which `at_every_edge` made of the cells."""
+    """`NAME_ci_low` and `NAME_ci_high` of the formulas at each of the points that `at_every_edge` derived from the cells."""
     check_squares(cells.frame, cells.weighted)
     buckets = None if cells.coarse is None else _Buckets(cells, points)
     scales = [interval_scale(name, costs) for name in formulas]
@@ -306,7 +306,7 @@ class _Buckets:
         return running[:, :-1].sum(axis=1), running
 
     def at(self, group: Integers, positive: Floats) -> Clusters:
-        """The sums at points of these groups, of which so much weight of each class is above, (points, classes)."""
+        """The sums at points of these groups, with this weight of each class above, (points, classes)."""
         # Where a point lies within a coarse cell, as many of its rows are above it, in every bucket, as there are of all.
         of_points = np.zeros((len(group), 2, 2, self._number + 2))
         first = np.flatnonzero(np.diff(group, prepend=-1))
@@ -329,9 +329,9 @@ class _Buckets:
 
 @quiet
 def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: int, request: Request) -> Limits:
-    """The limits of the share of positives in each row.
+    """Bounds of the base rate in each row.
 
-    `rows` has sums of weights, `w0` and `w1`, and of their squares, `v0` and `v1`; `by_bucket`, of rows in clusters, the same of each
+    `rows` has sums of weights, `w0` and `w1`, and of their squares, `v0` and `v1`; `by_bucket` has the same for the rows in clusters, by
     bucket, with the number of the `row`.
     """
     clusters = None
@@ -356,7 +356,7 @@ def _share(sums: Floats) -> Floats:
         return np.asarray(sums[..., 1] / sums.sum(axis=-1))
 
 
-# What chance alone makes of the calibration error of calibrated posteriors, from cells.
+# The calibration error of calibrated posteriors, which is due to sampling noise alone, from cells.
 
 
 def error_if_calibrated(intervals: Intervals) -> Limits:
@@ -396,15 +396,15 @@ def _summed(at: Integers, values: Floats, shape: tuple[int, ...]) -> Floats:
     return np.bincount(at, values, int(np.prod(shape))).astype(np.float64).reshape(shape)
 
 
-# The columns of an evaluation with the limits of each metric beside it.
+# The columns of an evaluation with the interval of each metric beside it.
 
 _COUNTS = (*CELLS, "confusion")
 
 
-# Squares of weights may be more than a float holds: then there are no limits.
+# Squares of weights may overflow: then there are no intervals.
 @quiet
 def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -> pl.DataFrame:
-    """What `evaluate` shows, with `small`, and with the limits of each metric after its value and the bounds of this."""
+    """The columns of `evaluate`, with `small`, and with the interval of each metric after its value and error bounds."""
     added = {"class_prior": [intervals.small()]}
     for name, (low, high) in _all_limits(shown, names, intervals).items():
         after, least, most = _bounds(shown, name)
@@ -427,7 +427,7 @@ def with_limits(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals)
 def with_limits_of_loss(
     shown: pl.DataFrame, name: str, intervals: Intervals, losses: Callable[[pl.DataFrame, Grid], pl.Series]
 ) -> pl.DataFrame:
-    """The result with the limits of one mean loss, of which the table has the bounds of its sums, `low` and `high`: without `small`."""
+    """Add the interval of one mean loss, whose sums lie between the columns `low` and `high` of the table; without `small`."""
     after, least, most = _bounds(shown, name)
     group = GroupSums(prior_columns(intervals.arguments))
     value = expected_loss(group, [group.total(i, "low") for i in range(2)])
@@ -470,7 +470,7 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
 def _columns(
     name: str, low: Floats, high: Floats, least: Floats, most: Floats, costs: CostMatrix | None = None
 ) -> list[pl.Series]:
-    """The limits as columns, so wide that they hold whatever the value may be."""
+    """The bounds as columns, wide enough for all possible values."""
     low, high = extended(low, high, least)[0], extended(low, np.minimum(high, highest(name, 2, costs)), most)[1]
     known = np.isfinite(least) & np.isfinite(most) & ~np.isnan(low + high)
     return [
@@ -480,7 +480,7 @@ def _columns(
 
 
 def _bounds(shown: pl.DataFrame, name: str) -> tuple[str, Floats, Floats]:
-    """The last column of a metric that its limits come after, and what it lies between; NaN where it is null."""
+    """The column of a metric after which its interval is placed, and the range of the metric; NaN if it is null."""
     if f"{name}_low" in shown.columns:
         return f"{name}_high", floats(shown[f"{name}_low"]), floats(shown[f"{name}_high"])
     value = floats(shown[name])
@@ -507,7 +507,7 @@ def evaluate(
     grid, keys = cells.grid, cells.keys if keys is None else keys
     names = list(metrics) or list(battery(grid, keywords))
     if grid.scale.needs_prior and is_overall(keywords.get("prior")):
-        # Thresholds of LLRs hang on one prior, known before the groups are.
+        # Thresholds of LLRs depend on one prior, which is known before the groups are.
         keywords = {**keywords, "prior": overall_prior(cells) or "overall"}
     made_at = keywords.get("prior") if llr_prior is None else llr_prior
     check_metrics(names, grid, made_at)
@@ -549,7 +549,7 @@ def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weig
         return {name: expression for of_cell in columns for name, expression in of_cell.items()}
     if name in SCORING_RULES and grid.scale.needs_prior:
         low, high = (loss_column(name, prior, f"_{end}") for end in ("low", "high"))
-        # Where both are infinite the value is known.
+        # If both are infinite the value is known.
         error = pl.when(low == high).then(0.0).otherwise((high - low) / 2)
         return {name: (low + high) / 2, f"{name}_error": error}
     if name in LOSS_OF:

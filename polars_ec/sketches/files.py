@@ -1,4 +1,4 @@
-"""Tables in Parquet with what they mean and a checksum; and the cells of a sketch in them or in a table of a warehouse, checked."""
+"""Tables in Parquet with metadata and a checksum, and checks of cells that are read from files or warehouse tables."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _WIDE = (pl.Int128, pl.UInt128)
 
 
 def checksum(tables: Sequence[pl.DataFrame], about: Mapping[str, Any], further: Mapping[str, str]) -> str:
-    """SHA-256 of the values of the columns, whatever their chunks, and of what is said about them."""
+    """SHA-256 of the values of the columns, independent of their chunks, and of the metadata."""
     digest = hashlib.sha256()
     for text in (json.dumps(about, sort_keys=True), json.dumps(dict(further), sort_keys=True)):
         digest.update(text.encode() + b"\n")
@@ -109,7 +109,7 @@ HASH = "hash"
 _VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})
 
-# What reading a damaged file may end in; a panic of Polars is no Exception to Python.
+# Errors from reading a damaged file; a panic of Polars is not an Exception in Python.
 DAMAGE: tuple[type[BaseException], ...] = (Exception, PanicException)
 
 _CHECKSUM, _COVERED = "sha256", "metadata"
@@ -244,7 +244,7 @@ def _opened(file: IO[bytes]) -> tuple[dict[str, str], pq.ParquetFile | None]:
 
 
 def _in_parts(parquet: pq.ParquetFile) -> pl.DataFrame:
-    """The table, a part of its rows at a time: the whole of it in two forms would take twice the memory."""
+    """The table in slices of rows, because two forms of all rows would take twice the memory."""
     import pyarrow as pa
 
     parts = [pl.DataFrame(parquet.read_row_group(i)) for i in range(parquet.num_row_groups)]
@@ -401,7 +401,7 @@ def cells_of_table(
 
 
 def _apart_of_files(table: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFrame, pl.DataFrame | None, str]:
-    """The cells of a table, its coarse cells if it has clusters, and the hash that dealt these out to buckets."""
+    """The cells of a table, its coarse cells if it has clusters, and the hash that assigned these to buckets."""
     of_clusters = (TABLE, BUCKET, HASH)
     if cluster is None and TABLE not in table.columns:
         return table, None, MURMUR3
@@ -465,7 +465,7 @@ def _with_infinite_sums(frame: pl.DataFrame, grid: Grid) -> pl.DataFrame:
     return frame.with_columns(log_loss=pl.when(lost, pl.col("weight") > 0).then(math.inf).otherwise("log_loss"))
 
 
-# What the cells of a sketch can be, whoever made them: a file, or a table of a warehouse.
+# Valid cells of a sketch, from a file or from a table of a warehouse.
 
 _DTYPES: Mapping[str, pl.DataType] = {
     "class": pl.Int8(),
@@ -588,7 +588,7 @@ def _has_doubles(table: pl.DataFrame, columns: Sequence[str]) -> bool:
 
 
 def _is_ascending(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
-    """True if every row comes after the one before it, as in files that were sorted: a look at neighbours tells so."""
+    """Whether every row comes after the previous one, as in sorted files, by comparing neighbours."""
     after = pl.lit(value=False)
     for column in map(pl.col, reversed(columns)):
         before = column.shift(1)

@@ -1,4 +1,4 @@
-"""The grid of a sketch: which bin a score is in, as a Polars expression, where the bins' edges are, and the columns."""
+"""The grid of a sketch: the bin of a score as a Polars expression, the edges of bins, and the columns."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SUMS = ("log_loss", "brier", "posterior")
 WEIGHTS = ("weight", "weight2")
 """Sums of the weights of the rows of a cell and of their squares, where rows have weights."""
 AMOUNTS = ("n", *WEIGHTS, *SUMS)
-"""What adds up where rows are taken together; the other columns say which rows."""
+"""Columns that are summed when cells are merged; the other columns are keys."""
 RESERVED = frozenset({"table", *AMOUNTS})
 """Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
 EXACT = "score_value"
@@ -65,7 +65,7 @@ def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:
 
 @dataclass(frozen=True)
 class Grid:
-    """How scores become cells: `resolution` bins per nat, None for a cell per distinct score; ascending `thresholds` are edges of cells."""
+    """The mapping of scores to cells: `resolution` bins per nat, None for a cell per distinct score; ascending `thresholds` are edges of cells."""
 
     score_type: str
     resolution: int | None
@@ -74,7 +74,7 @@ class Grid:
 
     @property
     def scale(self) -> ScoreScale:
-        """What the scores are."""
+        """The scale of the scores."""
         return SCALES[self.score_type]
 
     @property
@@ -83,7 +83,7 @@ class Grid:
         return [EXACT] if self.resolution is None else ["bin", "above"]
 
     def declared(self, computed: float) -> float:
-        """The declared threshold that a computed one (an edge of bins, a Bayes threshold) is; itself where none is."""
+        """The declared threshold that equals a computed one (an edge of bins, a Bayes threshold), else the computed one."""
         if self.resolution is None:
             return computed
         near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]
@@ -120,7 +120,7 @@ class Grid:
         return self.resolution
 
     def bin(self, score: pl.Expr, position: pl.Expr) -> pl.Expr:
-        """Int32 bin of a score that is not wrong, by its position."""
+        """Int32 bin of a valid score, by its position."""
         resolution = self._stated_resolution
         lowest, highest = self.infinite_bins
         steps = (position * resolution).floor()
@@ -219,7 +219,7 @@ def _posterior_logs(posterior: pl.Series, resolution: int) -> pl.Series:
     """By functions of NumPy on whole arrays, which let go of the interpreter's lock, so that several threads work at a time."""
     q = posterior.to_numpy()
     log_0, log_1, steps, work = np.empty((4, len(q)))
-    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and what is infinite less itself
+    with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and infinity minus infinity
         np.log(np.subtract(1, q, out=log_0), out=log_0)
         np.log(q, out=log_1)
         np.multiply(np.subtract(log_1, log_0, out=steps), resolution, out=steps)

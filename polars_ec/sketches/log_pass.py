@@ -1,6 +1,6 @@
-"""From a log to cells in one pass of the streaming engine: the arguments, checked, and the rows, a batch at a time.
+"""Count a log into cells in one streaming pass: check the arguments, then read the rows in batches.
 
-It is a select to a step, because the engine computes a step's columns once, and what expressions repeat as often as they do.
+Each step is a separate select, because the engine computes columns of a step once, but repeats shared subexpressions.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ def make_cells(
     models = _rows_by_model(lazy, score, label, _reading(options, stated_scale or scale))
     rows = next(iter(models.values()))
     keys = expand(lazy, by, "by")
-    # What a vector becomes has other classes than the log, which have no names.
+    # Reduced vectors have other classes than the log, without names.
     names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
     point, numbers = parse_operating_point(thresholds, scale, options, names)
     grid = Grid(scale.name, None if exact else stated_resolution, sorted_thresholds(numbers), names)
@@ -264,7 +264,7 @@ class _CellPlan:
         """The rows with their cells, some at a time."""
         if not self._is_tall:
             return batches(self.cells(self.columns.log), _BATCH)
-        # A row becomes as many as there are classes, which the engine would hold for all rows that it has at hand.
+        # A row becomes one per class, which the engine would hold in memory for all current rows.
         parts = batches(self.columns.log, max(_BATCH // len(self.columns.rows.labels.in_class), 1))
         return (self.cells(part.lazy()).collect(engine="streaming") for part in parts)
 
@@ -295,7 +295,7 @@ class _CellPlan:
         )
 
     def _values(self, m: int) -> dict[str, pl.Expr]:
-        """What is summed over the rows of a cell; and their class and score, where these may be the cell."""
+        """The values that are summed over the rows of a cell, and their class and score if these may define the cell."""
         values, weight, index = dict[str, pl.Expr](), None, _of(m, _INDEX)
         if self.columns.weights:
             weight = _of(m, _WEIGHT)

@@ -1,4 +1,4 @@
-"""Cells of usable rows: their sums of first and second order, which variances are made of; and resamples of them."""
+"""First and second moments of cells of usable rows, for variances, and resamples of the cells."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid
 from polars_ec.sketches.sums import End, log_odds, losses, number_groups, number_sums, placed, with_group
 
-# Of a variance, what bins without an end may hide.
+# The share of a variance that open-ended bins may hide.
 _HIDDEN = 0.05
 
 
@@ -63,7 +63,7 @@ class UsableCells:
         return np.bincount(of, values, 2 * self.n_groups).astype(np.float64).reshape(-1, 2)
 
     def moments(self, features: Sequence[Floats], unit: Floats) -> Moments:
-        """Moments of features that all rows of a cell have alike."""
+        """Moments of features that are equal for all rows of a cell."""
         with np.errstate(all="ignore"):
             linear = np.stack([self.total(self.weight * x) for x in features], axis=-1)
             square = np.stack(
@@ -113,7 +113,7 @@ class UsableCells:
 
     @cached_property
     def far(self) -> Bools:
-        """True for the last cell on the wrong side of its class, which has no end: its losses may be of any size."""
+        """Whether a cell is the last one on the wrong side of its class, which is open-ended, with unbounded losses."""
         if self.grid.resolution is None:
             return np.zeros(len(self.label), dtype=bool)
         lowest, highest = self.grid.infinite_bins
@@ -132,7 +132,7 @@ class UsableCells:
                 loss = np.where(far, loss + each, loss)
                 mean = (self.total(self.weight * loss) / self.total(self.weight))[self.group, self.label]
                 squares = self.total(self.weight2 * (loss - mean) ** 2)
-                # Of rows that are alike the squares are this share of what they are of one row.
+                # How far the sum of squares of equal rows is below that of a single row with their whole loss.
                 hidden = np.where(weight > 0, more**2 * (1 - weight2 / weight**2), 0.0)
                 known = np.asarray((hidden <= _HIDDEN * squares).all(axis=-1))
                 loss = np.where(known[self.group], loss, np.nan)
@@ -197,12 +197,12 @@ def check_squares(frame: pl.DataFrame, weighted: bool) -> None:
         )
 
 
-# Cells drawn with replacement: sketches of as many rows, or clusters, as there are, each a group of its own.
+# Cells resampled with replacement: sketches with the same number of rows or clusters, each as its own group.
 
 NUMBER, REPLICATE, PRIOR = "__number", "__replicate", "__prior"
 """Group columns of the replicates' cells: the number of the group, that of the replicate, and the stated share of class 1."""
 
-# So many cells of replicates are in memory at a time.
+# The number of cells of replicates in memory at a time.
 _MOST = 2**19
 _AT_A_TIME = 100
 
@@ -260,7 +260,7 @@ class Resampling:
 
 
 def resampling(cells: Cells, keys: list[str]) -> Resampling:
-    """Prepare to draw clusters where the cells know them, else rows, by groups of these keys; other keys, such as the fold, stay with the rows."""
+    """Prepare to resample clusters if there are any, else rows, by groups of these keys; other keys, such as the fold, stay with the rows."""
     numbered, groups = number_groups(cells, keys)
     grid = cells.grid
     sums = None if grid.scale.has_order_only else number_sums(cells, numbered, groups, keys)
@@ -291,7 +291,7 @@ def _units_of(frame: pl.DataFrame, group: Integers, n_groups: int, weighted: boo
         rows = frame["weight"].to_numpy() ** 2 / frame["weight2"].to_numpy()
     new = np.ones(len(group), dtype=bool)
     if BUCKET in frame.columns:
-        # Cells of one bucket stand side by side; those of rows in none are drawn one by one.
+        # Cells of a bucket are adjacent; those of rows without a bucket are resampled one by one.
         bucket = frame[BUCKET].fill_null(-1).to_numpy()
         new[1:] = (group[1:] != group[:-1]) | (bucket[1:] != bucket[:-1]) | (bucket[1:] < 0)
         rows = np.where(bucket < 0, rows, 1.0)

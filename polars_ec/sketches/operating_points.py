@@ -1,7 +1,7 @@
-"""Curves over the thresholds of a sketch, and the thresholds and costs that follow from them.
+"""Curves over the thresholds of a sketch, and thresholds and costs derived from them.
 
-A curve is a tidy table, a row per group and operating point, highest threshold first. Operating points are the edges of cells, where
-the counts are exact: every point is a point of the exact curve.
+A curve is a tidy table with one row per group and operating point, highest threshold first. Operating points are the edges of cells, where
+the counts are exact. So every point lies on the exact curve.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def cost_curve(
     keywords: Mapping[str, Any] = MappingProxyType({}),
     interval: float | None = None,
 ) -> pl.DataFrame:
-    """Metrics of decisions at every operating point: what `Sketch.cost_curve` gives."""
+    """Compute decision metrics at every operating point, for `Sketch.cost_curve`."""
     request = parse_interval({"interval": interval})
     for name in metrics:
         if not isinstance(name, str) or name not in DECISIONS:
@@ -59,10 +59,10 @@ def cost_curve(
 
 
 def roc(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
-    """The ROC curve: `threshold`, `fpr`, `tpr`, from (0, 0) to (1, 1).
+    """Compute the ROC curve from (0, 0) to (1, 1), with the columns `threshold`, `fpr` and `tpr`.
 
-    With `interval`, such as 0.95, each has limits, as `evaluate` has them at a declared threshold: `fpr_ci_low`, `fpr_ci_high`,
-    `tpr_ci_low`, `tpr_ci_high`. They are of each point for itself: that a band holds the whole curve is less likely.
+    With `interval`, such as 0.95, both rates have bounds, as in `evaluate` at a declared threshold: `fpr_ci_low`, `fpr_ci_high`,
+    `tpr_ci_low`, `tpr_ci_high`. They hold for each point alone; a band of them covers the whole curve less often.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def roc(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
 
 
 def roc_hull(cells: Cells) -> pl.DataFrame:
-    """Corners of the convex hull of the ROC curve: `fpr`, `tpr`, from (0, 0) to (1, 1); what the best calibration attains.
+    """Compute the corners of the ROC curve's convex hull, which the best calibration attains: `fpr`, `tpr`, from (0, 0) to (1, 1).
 
     Examples
     --------
@@ -95,9 +95,9 @@ def roc_hull(cells: Cells) -> pl.DataFrame:
 
 
 def det(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
-    """The DET curve: `threshold`, `fpr`, `fnr`, and both on the scale of the normal distribution, `fpr_probit`, `fnr_probit`.
+    """Compute the DET curve, with the columns `threshold`, `fpr` and `fnr`, and both rates as probits, `fpr_probit` and `fnr_probit`.
 
-    With `interval`, such as 0.95, each has limits, `NAME_ci_low` and `NAME_ci_high`, of each point for itself, as `roc` has them.
+    With `interval`, such as 0.95, each has bounds, `NAME_ci_low` and `NAME_ci_high`, for each point alone, as in `roc`.
 
     Examples
     --------
@@ -128,10 +128,10 @@ def _probit(rates: pl.Series) -> pl.Series:
 
 
 def pr(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
-    """The precision-recall curve: `threshold`, `recall`, `precision`; with `prior`, calibrated.
+    """Compute the precision-recall curve, with the columns `threshold`, `recall` and `precision`; with `prior`, calibrated precision.
 
-    Precision is null where nothing is decided positive. With `interval`, such as 0.95, each has limits, `NAME_ci_low` and
-    `NAME_ci_high`, of each point for itself.
+    Precision is null if no row is decided positive. With `interval`, such as 0.95, both have bounds, `NAME_ci_low` and `NAME_ci_high`, for
+    each point alone.
 
     References
     ----------
@@ -149,7 +149,7 @@ def pr(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> p
 
 
 def prg(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:
-    """The precision-recall-gain curve: `threshold`, `recall_gain`, `precision_gain`; with `prior`, calibrated.
+    """Compute the precision-recall-gain curve: `threshold`, `recall_gain`, `precision_gain`; with `prior`, calibrated.
 
     Examples
     --------
@@ -163,11 +163,11 @@ def prg(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:
 
 
 def tippett(cells: Cells) -> pl.DataFrame:
-    """Tippett curves: the share of each class above each threshold; `threshold`, `positives_above`, `negatives_above`.
+    """Compute Tippett curves, the share of each class above each threshold: `threshold`, `positives_above`, `negatives_above`.
 
-    `threshold` is an LLR in a sketch of LLRs, else log-odds, which are LLRs plus the log-odds of the prior that the posteriors
-    were made with. Shares are of scores strictly above it; those of positives are the recall, those of negatives the
-    false-positive rate. At 0 the curves of LLRs show which share of each class the LLRs speak against.
+    `threshold` is an LLR in a sketch of LLRs. Otherwise it is the log-odds: the LLR plus the log-odds of the posteriors' own prior. Shares
+    count scores strictly above the threshold: for positives the recall, for negatives the false-positive rate. At 0 the curves for LLRs show
+    which share of each class has misleading evidence.
 
     Examples
     --------
@@ -186,19 +186,18 @@ def tippett(cells: Cells) -> pl.DataFrame:
 
 
 def bayes_error(cells: Cells, prior_log_odds: Sequence[float]) -> pl.DataFrame:
-    """The Bayes error plot of LLRs: actual and minimum DCF at each prior, normalised by the naive system.
+    """Compute the Bayes error plot of LLRs: actual and minimum DCF at each prior, normalised by the naive system.
 
     Parameters
     ----------
     cells
-        Of LLRs.
+        Cells of LLRs.
     prior_log_odds
-        Log-odds of the effective priors, finite. Thresholds -x for these x, declared when sketching, make the actual DCF exact.
+        Log-odds of the effective priors, finite. To make the actual DCF exact, declare the thresholds -x for these x in the sketch.
 
     Returns
     -------
-    The group columns, `prior_log_odds`, `dcf` (or `dcf_low` and `dcf_high`, where a threshold was not declared), `min_dcf`
-    and `min_dcf_error`.
+    The group columns, `prior_log_odds`, `dcf` (or `dcf_low` and `dcf_high` if the threshold was not declared), `min_dcf` and `min_dcf_error`.
 
     Examples
     --------
@@ -232,9 +231,9 @@ def bayes_error(cells: Cells, prior_log_odds: Sequence[float]) -> pl.DataFrame:
 
 
 def bayes_risk(cells: Cells) -> pl.DataFrame:
-    """Risk of posteriors at every operating point t, under costs [[0, 1/(1-t)], [1/t, 0]]: `t`, `bayes_risk`.
+    """Compute the Bayes risk of posteriors at every operating point t, at the costs [[0, 1/(1-t)], [1/t, 0]]: `t`, `bayes_risk`.
 
-    Its integral over t is the cross-entropy; weighted by the density Beta(2, 2) it is 3 times the Brier score.
+    Its integral over t is the cross-entropy. Weighted by the density Beta(2, 2), it is 3 times the Brier score.
 
     Examples
     --------
@@ -249,7 +248,7 @@ def bayes_risk(cells: Cells) -> pl.DataFrame:
 
 
 def risk_at(t: str) -> pl.Expr:
-    """The risk at t, of `missed` positives and false alarms, `alarmed`, as shares of all rows."""
+    """The risk at t for the shares of all rows that are `missed` positives and false alarms, `alarmed`."""
     parts = (("missed", pl.col(t)), ("alarmed", 1 - pl.col(t)))
     missed, alarmed = (pl.when(pl.col(x) > 0).then(pl.col(x) / cost).otherwise(0.0) for x, cost in parts)
     return missed + alarmed
@@ -339,7 +338,7 @@ def _check_targets(cells: Cells, metrics: Sequence[str], keywords: Collection[st
 
 
 class EvaluationKeywords(TypedDict, total=False):
-    """The keywords of `evaluate`."""
+    """Keywords of `evaluate`."""
 
     costs: Costs | None
     cost_fn: float | None
@@ -357,14 +356,14 @@ class EvaluationKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, repr=False)
 class DecidingCells(Cells):
-    """Cells, and the operating point that they were made for; the attributes are those of a `Sketch`."""
+    """Cells with their default operating point; the attributes are those of a `Sketch`."""
 
     costs: CostMatrix = field(default_factory=CostMatrix.binary)
     threshold: float | None = None
 
     @property
     def operating_point(self) -> OperatingPoint:
-        """The point for which no other is stated."""
+        """The default operating point."""
         return OperatingPoint(self.costs, self.threshold)
 
     def _at_own_point(self, keywords: Mapping[str, Any]) -> dict[str, Any]:
@@ -393,60 +392,66 @@ class DecidingCells(Cells):
         replicates: int = 1000,
         seed: int = 0,
     ) -> pl.DataFrame:
-        """Metrics of every group, one row per group, sorted: the function of its name says what each of them is.
+        """Compute metrics of every group, one row per group, sorted. The function with the metric's name documents it.
 
-        Sums are exact. A metric of decisions is exact at a declared threshold; at any other it comes as two columns, `NAME_low` and
-        `NAME_high`. A ranking metric comes with `NAME_error`: |returned - exact| <= error, beside rounding; and, where a
-        threshold attains it, `NAME_threshold`. So does `ece`, whose error is 0 where the edges k / bins of its bins are declared
-        thresholds (on the scale of the score), and in an exact sketch; with norm=2 there is no value elsewhere. Of LLRs scoring
-        rules need `prior`, which makes posteriors of them, and come with `NAME_error`: a cell knows the bin of its LLRs only.
+        Sums are exact. A decision metric is exact at a declared threshold; at any other it has two columns, `NAME_low` and `NAME_high`, which
+        bound it. A ranking metric comes with `NAME_error`: |returned - exact| <= error, apart from rounding. If a threshold attains it,
+        `NAME_threshold` is there too.
+
+        `ece` also has an error. It is 0 in an exact sketch, and if the edges k / bins of its bins are declared thresholds (on the scale of
+        the score). With norm=2, `ece` is null otherwise. Scoring rules for LLRs require `prior`, which turns them into posteriors. They have
+        `NAME_error` too, because a cell has only the bin of its LLRs.
 
         Parameters
         ----------
         *metrics
-            Names; default: the battery of `report` and `auc_roc`.
+            Names. Default: the default metrics of `report`, and `auc_roc`.
         costs, cost_fn, cost_fp, threshold
-            Where to decide; default: what the sketch was made for.
+            The operating point. Default: that of the sketch.
         prior
-            Class priors: a number, a sequence, "uniform", "overall" (the shares in all groups together, of each `score` and
-            `target` for itself; null if a row of them is wrong), or an expression over a table with a row per group: the
-            keys, `n` and `class_prior`. Default: the group's own.
+            Class priors: a number, a sequence, "uniform", "overall", or an expression over a table with one row per group and the columns
+            `n`, `class_prior` and the keys. "overall" is the prior of all groups together, for each `score` and `target`; it is null if any
+            of their rows is invalid. Default: the group's own.
         beta
-            Of fbeta: a miss weighs beta^2 times a false alarm.
+            For fbeta: a miss weighs beta^2 times a false alarm.
         p_t
-            Of net_benefit: the posterior above which to act, from 0 to below 1.
+            For net_benefit: act if the posterior is above it; from 0 to below 1.
         sensitivity
-            Of specificity_at_sensitivity: the least one, above 0 and up to 1.
+            For specificity_at_sensitivity: the required sensitivity, above 0 and at most 1.
         specificity
-            Of sensitivity_at_specificity: the least one, above 0 and up to 1.
+            For sensitivity_at_specificity: the required specificity, above 0 and at most 1.
         method
-            Of eer: "hull" or "linear". Or of intervals: "influence", from what each row or cluster adds to the value; "bootstrap" or
-            "bca", from rows or clusters that are drawn anew (eer is of the hull then), which cover too rarely in small groups: with 5
-            positives 74 % (recall) and 72 % (AUC), where 95 % were asked for. Without it "hull" and "influence".
+            For eer: "hull" or "linear". For intervals: "influence", from the influence of each row or cluster on the value; "bootstrap" or
+            "bca", from resampled rows or clusters (eer is then on the hull). Resampling covers too rarely in small groups: with 5 positives,
+            nominal 95 % intervals cover 74 % (recall) or 72 % (AUC). Default: "hull" and "influence".
         bins, norm
-            Of ece: how many bins; 1 for the mean absolute gap, 2 for the root mean square.
+            For ece: the number of bins; 1 for the mean absolute gap, 2 for the root mean square.
         interval
-            The level of intervals, such as 0.95: of clusters in a sketch that was made with `cluster=`, else of independent rows.
-            Default None: no intervals.
+            The level of the confidence intervals, such as 0.95. They are for clusters if the sketch was made with `cluster=`, else for
+            independent rows. Default None: no intervals.
         replicates
-            Of "bootstrap" and "bca": how many times rows or clusters are drawn anew.
+            For "bootstrap" and "bca": the number of resamples.
         seed
-            Of what is drawn at random: the same cells and seed give the same limits.
+            The random seed: the same cells and seed give the same bounds.
 
         Returns
         -------
-        The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, then the metrics; each null where the expression
-        of its name is. With `interval` also `small` (a class has fewer than 10 rows: limits mean little); and after each metric, but
-        counts and `ece`, `NAME_ci_low` and `NAME_ci_high`, which hold what bins leave open. They are null where a class is absent, rows
-        are wrong or the value is infinite; of mean losses also where a class has one row; of clusters where fewer than 5 buckets
-        have rows; of draws where all of them agree, as at rates of 0 and 1, and where more of them lack a class than lie beyond a limit. `nec_kinked`, at the groups' own shares: two constant decisions are about equally cheap, so that the limits of
-        `nec` may cover too rarely. `ece` has `ece_if_calibrated` and `ece_if_calibrated_high` instead: the mean of what chance alone
-        makes of calibrated posteriors, and what it is below at this level.
+        The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, then the metrics. Each is null if the expression of its name is.
+
+        With `interval` also `small`, true if a class has fewer than 10 rows, which makes intervals unreliable. Each metric except counts and
+        `ece` has `NAME_ci_low` and `NAME_ci_high`, which include the bounds on the binning error. They are null if a class is absent, a row
+        is invalid or the value is infinite. For mean losses they are also null if a class has one row, and for clusters if fewer than 5
+        buckets have rows. With resampling they are null if all resamples agree, as at rates of 0 and 1, or if more resamples lack a class
+        than lie beyond a bound.
+
+        At the groups' own priors, `nec_kinked` marks groups in which two constant decisions are about equally cheap: the interval of `nec`
+        may then cover too rarely. `ece` has two columns instead: `ece_if_calibrated`, its mean for calibrated posteriors, which is due to
+        sampling noise alone, and `ece_if_calibrated_high`, the value below which it then stays at this level.
 
         Raises
         ------
         ValueError
-            A metric or keyword that there is not; a metric that the sketch cannot give, and what to do instead.
+            An unknown metric or keyword; a metric that the sketch cannot provide, with what to do instead.
 
         Examples
         --------
@@ -484,30 +489,30 @@ class DecidingCells(Cells):
         return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
 
     def mean_over_targets(self, *metrics: str, **keywords: Unpack[EvaluationKeywords]) -> pl.DataFrame:
-        """The plain mean of metrics over the targets of a sketch of each class against the rest: one row per group.
+        """Average metrics over the targets of a one-vs-rest sketch: one row per group.
 
-        It is an average over K detectors, each of which decides for itself whether a row is of its class, at its own threshold: a
-        row may be detected as several classes, or as none. So it is not the cost of one system that decides for one of K
-        classes, and may rank such systems otherwise than their cost does; that is `nec` of the vectors with K x K costs.
+        This averages K detectors, each of which decides whether a row belongs to its class, at its own threshold. A row may be assigned to
+        several classes or to none. So the mean is not the cost of one system that decides for one of K classes, and may rank such systems
+        differently. Use `nec` of the vectors with K x K costs for that cost.
 
         Parameters
         ----------
         *metrics
             Names, as for `evaluate`; counts have no mean.
         **keywords
-            As for `evaluate`: the same for every target.
+            As for `evaluate`, the same for every target.
 
         Returns
         -------
-        The group columns without `target`, `n`, `n_missing`, `n_invalid`, and the mean of each column that `evaluate` gives for
-        the metrics: also of `NAME_low`, `NAME_high` and `NAME_error`, which bound the mean; no thresholds. Each is null where
-        that of one target is.
+        The group columns without `target`, `n`, `n_missing`, `n_invalid`, and the mean of each column that `evaluate` returns for the
+        metrics. The means of `NAME_low`, `NAME_high` and `NAME_error` bound the mean; thresholds are left out. A mean is null if the value of
+        any target is.
 
         Raises
         ------
         SketchError
-            A sketch without targets; counts, or no metric; `interval`: every row is one of each target, so that the intervals of the
-            targets say nothing of that of their mean.
+            A sketch without targets; counts, or no metric; `interval`, because every row counts in each target, so that the targets'
+            intervals do not determine that of the mean.
 
         References
         ----------
@@ -548,10 +553,10 @@ class DecidingCells(Cells):
         p_t: float | None = None,
         interval: float | None = None,
     ) -> pl.DataFrame:
-        """Metrics of decisions at every operating point: the group columns, `threshold`, and a column for each.
+        """Compute decision metrics at every operating point: the group columns, `threshold`, and one column per metric.
 
-        With `interval` also `NAME_ci_low` and `NAME_ci_high` of each, but counts: of each point for itself, as `evaluate` has them
-        at a declared threshold. So the best of many points has no interval here.
+        With `interval` each metric except counts has `NAME_ci_low` and `NAME_ci_high`, for each point alone, as in `evaluate` at a declared
+        threshold. They are not valid for the best of many points.
 
         Parameters
         ----------
@@ -588,21 +593,22 @@ class DecidingCells(Cells):
         beta: float = 1.0,
         p_t: float | None = None,
     ) -> pl.DataFrame:
-        """The threshold of the best value of a metric, per group; apply it to another log, for this one has seen the labels.
+        """Find the threshold with the best value of a metric, per group. Apply it to another log, because this log has determined it.
 
-        So it has no interval: the value is the best of many, above what the same threshold would give elsewhere. Evaluate it there.
+        The value is optimistic and has no interval: the best of many values is better than the same threshold gives on other data. Evaluate
+        the threshold there.
 
         Parameters
         ----------
         metric
-            A metric of decisions.
+            A decision metric.
         costs, cost_fn, cost_fp, prior, beta, p_t
             As for `evaluate`.
 
         Returns
         -------
-        The group columns, `threshold` (decide positive above it; the highest on ties) and the metric there, null where it is
-        not defined anywhere.
+        The group columns, `threshold` (decide positive above it; the highest on ties) and the metric there. Both are null if the metric is
+        undefined at every threshold.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Ranking metrics from cells in the order of their scores: variances by influence, biases by the jackknife, and confidence intervals."""
+"""Ranking metrics from cells sorted by score: variances by influence, biases by the jackknife, and confidence intervals."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CELL = "__ec_ordered"
 
 # Cells to a nat of the log-odds of the share of either class that is above.
 _RESOLUTION = 8
-# Cells whose parts are left out at a time.
+# The number of cells per block of the jackknife.
 _BLOCK = 2**15
 
 
@@ -101,7 +101,7 @@ class RankedCells:
         return weight**2 / weight2
 
     def blocks(self) -> Iterator[RankedCells]:
-        """Some groups after the others, so that what is made of their cells stays small."""
+        """Blocks of groups, so that intermediate tables stay small."""
         starts = np.append(self._starts, len(self.group))
         order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
         clustered = None if self.clustered is None or order is None else self.clustered.only(order)
@@ -141,7 +141,7 @@ class RankedCells:
         return RankedCells(frame, *_groups(frame), None)
 
     def part_weights(self, seed: int) -> Floats:
-        """(parts, cells, classes): the weight in each part: of buckets, and of independent rows at random."""
+        """The weight in each part, (parts, cells, classes), from buckets, and from independent rows at random."""
         shape = (confidence.PARTS, self.frame.height, 2)
         if self.clustered is None:
             return confidence.random_parts(*self.weights, self._starts, seed)
@@ -182,7 +182,7 @@ class Ranking:
 
 @dataclass(frozen=True)
 class Replicates:
-    """(groups, parts): the weight in each part, and each metric without it, NaN where undefined; `whole` is of all rows."""
+    """The weight in each part, (groups, parts), and each metric without it, NaN if undefined; `whole` is for all rows."""
 
     weight: Floats
     values: dict[str, Floats]
@@ -211,12 +211,12 @@ def replicates_of(ranking: Ranking, metrics: Sequence[str], seed: int) -> Replic
 
 
 def _replicates_of_block(ranking: Ranking, ranked: RankedCells, metrics: Sequence[str], seed: int) -> Replicates:
-    """Each group without each of the parts is a group of its own; after these the groups themselves."""
+    """Each group without each part is a group of its own, followed by the complete groups."""
     in_parts = ranked.part_weights(seed)
     total = in_parts.sum(axis=0)
     rest = np.concatenate([np.clip(total - in_parts, 0, None), total[None]])
     number = (np.arange(confidence.PARTS + 1)[:, None] * ranked.size + ranked.group).ravel()
-    # Where rows of a cell lie is no matter of the variance.
+    # The variance does not depend on the position of rows within a cell.
     tiled = pl.DataFrame({GROUP: number, "w1": rest[:, :, 1].ravel(), "w0": rest[:, :, 0].ravel()}).with_columns(
         point=pl.lit(value=True), whole=pl.lit(ranked.frame["whole"].all()), threshold=pl.lit(None, dtype=pl.Float64)
     )
@@ -243,9 +243,9 @@ def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
     return pl.Series(GROUP, ids, dtype=frame.schema[GROUP]), place.astype(np.int64)
 
 
-# Variance and limits of ranking metrics, from the influence of each cell.
+# Variance and intervals of ranking metrics, from the influence of each cell.
 
-# Of an area, in all rows together: rounding.
+# The rounding error of an area over all rows.
 _NO_INFLUENCE = 1e-9
 
 
@@ -376,7 +376,7 @@ def _independent_rows(ranking: Ranking, variance: confidence.Variance) -> Floats
     weight = _per_bucket(ranked, with_key, with_key.weight)
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
     clusters = [confidence.effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
-    # As many fewer as the variance is larger than that of independent rows; where neither is anything, as many as effective clusters.
+    # The effective number of rows: reduced by the ratio of the variance to that of independent rows; if both are 0, the effective number of clusters.
     larger = variance.variance / _variance_of_rows(ranked, of_cells).variance
     fewer = rows / np.fmax(larger, 1)[:, None]
     fewest = np.fmin(rows, np.stack(clusters, axis=-1))
@@ -384,7 +384,7 @@ def _independent_rows(ranking: Ranking, variance: confidence.Variance) -> Floats
     return np.where(np.isnan(variance.variance)[:, None], np.nan, effective)
 
 
-# Limits of ranking metrics; by the bootstrap of cells of rows, or of clusters, that are drawn anew.
+# Intervals of ranking metrics by the bootstrap, which resamples cells of rows or clusters.
 
 
 def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) -> pl.DataFrame:
@@ -409,7 +409,7 @@ def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) ->
 
 
 def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats:
-    """A limit of the value that coarse cells have at hand, as one of the value itself."""
+    """Bounds for the value from coarse cells, moved to the exact value."""
     scale = interval_scale(metric)
     with np.errstate(all="ignore"):
         off = np.where(value == at_hand, 0.0, confidence.forward(scale, value) - confidence.forward(scale, at_hand))
@@ -436,7 +436,7 @@ class _Resamples:
 
     @cached_property
     def _of_units(self) -> tuple[Clustered, Integers, Units]:
-        """Rows that are drawn together (of bucket -1, one by one) in the order of their units, the unit of each, and the units."""
+        """Rows that are resampled together (in bucket -1, one by one), sorted by unit, with the unit of each and the units."""
         entries = self.cells.clustered
         if entries is None:
             weight, weight2 = self.cells.weights

@@ -1,7 +1,7 @@
-"""What the rows of a cell are worth: exactly in an exact sketch, else by their bin.
+"""Losses of the rows of a cell: exact in an exact sketch, otherwise by their bin.
 
-A cell knows in which bin of log-odds its rows are. They are taken for its middle, which is half a bin off at most; in an
-open-ended bin for its finite edge.
+A cell contains only the bin of its rows' log-odds. Each row is evaluated at the middle of the bin, at most half a bin off, or at the finite
+edge of an open-ended bin.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ class GroupSums(Sums):
     def count(self, i: int) -> pl.Expr:
         if self._by_decision is None:
             return pl.col(f"__ec_count_{i}")
-        # Of the very sums that its cells are, so that their shares are at most 1.
+        # From the sums of its own cells, so that their shares are at most 1.
         return self._by_decision[0][i] + self._by_decision[1][i]
 
     @property
@@ -217,7 +217,7 @@ def placed(grid: Grid, threshold: float) -> tuple[pl.Expr, pl.Expr]:
     low, high = grid.scale.bounds
     if not low <= threshold < high:
         return pl.lit(value=threshold < low), never
-    # Scores of a higher bin are above it; within its bin the declared thresholds still tell.
+    # Scores of a higher bin are above it; within its bin the declared thresholds still discriminate.
     at = pl.select(grid.bin(pl.lit(threshold), grid.scale.position(pl.lit(threshold)))).item()
     lower = sum(t < threshold for t in grid.thresholds)
     bin_, above = pl.col("bin"), pl.col("above")
@@ -249,7 +249,7 @@ def stated_shares(table: pl.DataFrame, keys: list[str], prior: CheckedPrior, cla
 
 
 def _overall_shares(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """The class shares in all groups together, for each score and target; null if a row of them is invalid, or none is used."""
+    """The prior of all groups together, for each score and target; null if a row is invalid, or none is usable."""
     within = [name for name in (SCORE, TARGET) if name in keys]
 
     def whole(column: str) -> pl.Expr:
@@ -272,12 +272,12 @@ def overall_prior(cells: Cells) -> Any:
 
 
 def is_overall(prior: Any) -> bool:
-    """True for the word for the shares in all cells; an expression or an array is none."""
+    """Whether this is the word "overall", and no expression or array."""
     return isinstance(prior, str) and prior == "overall"
 
 
 def prior_of_rows(prior: Any, cells: Cells) -> Any:
-    """The prior as stated, but for "overall" the shares in these cells: for what is made of them and has their rows more than once."""
+    """The stated prior, with "overall" replaced by the class shares in these cells, for derived cells that repeat their rows."""
     return (overall_prior(cells) or pl.lit(None, pl.Float64)) if is_overall(prior) else prior
 
 
@@ -303,15 +303,15 @@ def stated_priors(cells: Cells, keys: list[str], prior: Any) -> pl.DataFrame | N
 # The formulas of metrics on the sums of a table that `tabulate` made.
 
 End: TypeAlias = Literal["least", "most"]
-"""Of the rows that a threshold may cut, whether none are decided positive, or all."""
+"""Whether none or all of the rows in cells with a threshold inside are decided positive."""
 
 ENDS: Sequence[End] = ("least", "most")
 _OPPOSITE: dict[End, End] = {"least": "most", "most": "least"}
 LOSS_OF = {**{name: rule.loss for name, rule in SCORING_RULES.items()}, "cllr": "log_loss"}
-"""The loss whose mean over each class a metric is made of."""
+"""The loss whose mean over each class determines a metric."""
 
 SHIFT = "__ec_shift"
-"""The column that says what makes log-odds of an LLR, where it is asked for losses at a prior."""
+"""The column with the shift from an LLR to log-odds, for losses at a prior."""
 
 
 def decision_columns(threshold: float, of_1: End, of_0: End) -> list[list[str]]:
@@ -367,7 +367,7 @@ def ordered_cells(numbered: pl.DataFrame, grid: Grid, weighted: bool) -> pl.Data
 
 
 def prepared_cells(cells: Cells) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """Cells as the ranking formulas take them, of groups without wrong rows; and the keys of their groups."""
+    """Cells in the form for ranking formulas, for groups without invalid rows, and the keys of these groups."""
     numbered, groups = number_groups(cells, cells.keys)
     invalid = numbered.filter(pl.col("class") == -1).select(GROUP).unique()
     numbered = numbered.join(invalid, on=GROUP, how="anti", maintain_order="left")

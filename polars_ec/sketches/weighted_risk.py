@@ -1,4 +1,4 @@
-"""Expected proper scoring rules of any weight over operating points, from cells."""
+"""Expected proper scoring rules with any weight over operating points, from cells."""
 
 from __future__ import annotations
 
@@ -32,40 +32,40 @@ _LOW, _HIGH = "__ec_low", "__ec_high"
 
 
 def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
-    """The expected proper scoring rule of a weight over operating points: the weighted integral of the Bayes-risk curve.
+    """Compute an expected proper scoring rule for any weight over operating points, as the weighted integral of the Bayes-risk curve.
 
-    Lower is better; in [0, inf]. It is the integral over t from 0 to 1 of w(t) times the Bayes risk of the costs
-    [[0, 1/(1-t)], [1/t, 0]], which decide positive where the posterior is above t: so w says how much each operating point
-    counts. With w = 1 it is the cross-entropy in nats, with w(t) = 6 t (1 - t) 3 times the Brier score, and with a Beta
-    density the expression `epsr` of its parameters.
+    Lower is better; in [0, inf]. It is the integral over t from 0 to 1 of w(t) times the Bayes risk of the costs [[0, 1/(1-t)], [1/t, 0]],
+    which decide positive if the posterior is above t. So w is the importance of each operating point. With w = 1 it is the cross-entropy in
+    nats, with w(t) = 6 t (1 - t) 3 times the Brier score. With a Beta density it equals the expression `epsr` with the same parameters.
 
     Parameters
     ----------
     cells
-        Of posteriors or log-odds.
+        Cells of posteriors or log-odds.
     weight
-        w: a number, the same for all t; a function that takes an array of t in [0, 1] and gives as many weights, finite and
-        not negative; or a table with columns `t` (above 0 and below 1) and `weight`, for operating points that are few: the
-        sum of their Bayes risks, each times its weight.
+        The weight w. Pass a number, the same for all t, or a function that maps an array of t in [0, 1] to as many finite, non-negative
+        weights. For a few operating points pass a table with columns `t` (above 0 and below 1) and `weight`; the result is the sum of their
+        Bayes risks, each times its weight.
     prior, interval
         As for `evaluate`.
 
     Returns
     -------
-    The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, beside
-    rounding; with `interval` also `epsr_ci_low` and `epsr_ci_high`, as `evaluate` has them of mean losses. The error is 0 in an exact sketch; of a table it is 0 where its points are declared thresholds. Of a function it is
-    what bins, in each of which the function is taken to be monotone, and the exact sums leave open: nothing of a constant, and
-    little of whatever is nearly a parabola of t. `epsr` is infinite where a row has
-    posterior 0 for its class and w does not fall to 0 there. Integrals of functions that are smooth but for some kinks or
-    jumps are found to 1e-10; a peak that is narrower than 0.006 in the log-odds of t may be missed: pass a table of points.
+    The group columns, `n`, `n_missing`, `n_invalid`, `class_prior`, `epsr` and `epsr_error`: |returned - exact| <= error, apart from
+    rounding. With `interval` also `epsr_ci_low` and `epsr_ci_high`, as for mean losses in `evaluate`.
+
+    The error is 0 in an exact sketch, and for a table whose points are declared thresholds. For a function it bounds the effect of binning,
+    if the function is monotone within each bin. It is 0 for a constant, and small for weights that are nearly a parabola of t. `epsr` is
+    infinite if a row has posterior 0 for its class and w does not fall to 0 there. The integration is accurate to 1e-10 for functions that
+    are smooth apart from a few kinks or jumps. It may miss a peak narrower than 0.006 in the log-odds of t: pass a table of points then.
 
     Raises
     ------
     SketchError
         LLRs and raw scores.
     ValueError
-        A weight that is negative, infinite or NaN; a function that gives other than one weight for each t, or varies too fast
-        to be integrated; a table without these columns.
+        A weight that is negative, infinite or NaN; a function that does not return one weight per t, or varies too fast to be integrated; a
+        table without these columns.
 
     References
     ----------
@@ -101,7 +101,7 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     summed = table.join(bounds, on=GROUP, how="left", maintain_order="left")
     group = GroupSums(prior_columns(arguments))
     low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
-    # Where both are infinite the value is known.
+    # If both are infinite the value is known.
     columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
     right = (pl.col("n_invalid") == 0) & (group.size < MOST_WEIGHT)
     guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
@@ -192,7 +192,7 @@ def _function(weight: Any) -> Callable[[Any], Any]:
 #
 # For a posterior q the loss of a positive is the integral over t from q to 1 of w(t) / t, that of a negative the integral from 0
 # to q of w(t) / (1 - t). Over log-odds x of t they are integrals of w (1 - t) and of w t, which are smooth where w is. Beyond
-# the posteriors that a float tells from 0 and 1 the weight is taken for a power of t, or of 1 - t, and the integrals are known.
+# the posteriors that a float distinguishes from 0 and 1 the weight is taken as a power of t, or of 1 - t, with known integrals.
 
 _LOWEST, _HIGHEST = -690.0, 52 * math.log(2)
 # Between them there are panels of 1/16, beyond of 1: narrow enough that a peak of the weight is not passed over.
@@ -298,7 +298,7 @@ class _Tail:
         return self.weight * np.exp(-self.start - rate * (y - self.start)) / rate
 
     def far(self, y: Floats) -> Floats:
-        """The loss beyond the start of those who are wrong: the integral of the weight from there to y."""
+        """The additional loss of rows on the wrong side: the integral of the weight from the start to y."""
         if self.weight == 0:
             return np.zeros_like(y)
         if self.power == 0:

@@ -1,4 +1,4 @@
-"""Rolling windows: in place of the cells of each period those of this one and the periods before it, added up."""
+"""Rolling windows: the cells of each period added to those of the periods before it."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _TOGETHER = 2**20
 
 @dataclass(frozen=True)
 class Rolling:
-    """Windows of so many consecutive `periods`, each named by its last one; only those that lie within the first and the last period of the sketch."""
+    """Windows of this many consecutive `periods`, named by the last one, that lie within the first and the last period of the sketch."""
 
     column: str
     number: int
@@ -34,7 +34,7 @@ class Rolling:
 
     @classmethod
     def over(cls, cells: Cells, column: str, number: Any, every: str) -> Rolling:
-        """Windows over the periods in this group column; errors say what is in the way."""
+        """Windows over the periods in this group column; errors name the obstacle."""
         number = parse_whole(number, "periods", 2)
         if column not in cells.keys:
             raise SketchError(
@@ -89,7 +89,7 @@ class Rolling:
     def _in_runs(self, cells: C) -> Iterator[C]:
         """The cells of the windows, of some after the others, where those of all would be many."""
         rows = cells.frame.height + (0 if cells.coarse is None else cells.coarse.height)
-        # Cells of a window are at most those of its periods, which are in so many windows.
+        # The cells of a window are at most those of its periods, each of which is in this many windows.
         runs = min(-(-rows * self.number // MOST_OF_BLOCK), len(self.periods) - self.number + 1)
         for run in np.array_split(np.arange(self.number - 1, len(self.periods)), max(runs, 1)):
             periods = self.periods[int(run[0]) - self.number + 1 : int(run[-1]) + 1]
@@ -168,7 +168,7 @@ def _dense(shape: tuple[int, int], at: tuple[Integers, Integers], values: Number
 
 
 def _windows(values: Numbers, number: int) -> Numbers:
-    """Sums of so many consecutive rows, of 1, 2, 4 and so on: differences of sums would lose digits, and more after an infinite value."""
+    """Sums of this many consecutive rows, from sums of 1, 2, 4 and so on: differences of running sums would lose digits."""
     total, covered, size = None, 0, 1
     while True:
         if number & size:
@@ -186,7 +186,7 @@ def _with_earlier(values: Numbers, others: Numbers, by: int) -> Numbers:
     return both
 
 
-# Windows that share periods: which of their differences have limits.
+# Windows that share periods: which of their differences have intervals.
 
 _BY = "__ec_by"
 
@@ -196,18 +196,17 @@ _PAIRS_AT_ONCE = 2**22
 
 @dataclass(frozen=True)
 class Overlaps:
-    """The cells of the periods that windows are made of, by groups that have these columns beside the period."""
+    """The cells of the periods of windows, by groups that have these columns besides the period."""
 
     rolling: Rolling
     cells: Cells
     by: Sequence[str]
 
     def known(self, windows: pl.DataFrame, against: Integers) -> Bools:
-        """Whether the difference of each window from the one of this number, -1 for none, has limits for all that they share.
+        """Whether the difference of each window from the window with this number, -1 for none, has an interval despite shared rows.
 
-        What rows of the same periods add to both is known where these are in clusters: it is known of each bucket. The difference rests on
-        the periods that are in one of the two alone, and so on the clusters that have rows there: too few of them do not say how much
-        it varies.
+        If rows are in clusters, each bucket contains the contribution of shared rows to both windows. The difference depends on periods in
+        only one of them, and so on the clusters with rows there. If these are too few, the variance is unknown.
         """
         place = self.rolling.places(windows[self.rolling.column])
         ends = np.stack([place, place[np.maximum(against, 0)]])

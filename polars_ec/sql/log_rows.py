@@ -1,9 +1,9 @@
-"""The rows of a log in portable SQL: their class, and what follows from the score of those that are usable.
+"""The rows of a log in portable SQL: their class, and quantities of usable rows derived from the score.
 
-It is written once, in SQL that every engine reads alike, and put into their dialects by sqlglot. Three rules keep
-the engines together. NaN is less, equal or greater than numbers depending on the engine, so a row is used only if positive
-tests on both sides hold. Arguments of LN are NULL outside its domain, for LN(0) is -inf, NULL or an error. Literals with a
-fraction have an exponent, for 0.1 is a decimal number to half of the engines.
+The SQL is written once, in a form that every engine interprets equally, and translated by sqlglot. Three rules keep the engines consistent.
+NaN compares differently depending on the engine, so a row is used only if positive tests on both sides hold. Arguments of LN are NULL outside
+its domain, because LN(0) is -inf, NULL or an error. Literals with a fraction have an exponent, because 0.1 is a decimal number in half of the
+engines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Formulas of the DuckDB macros as plain SQL: each macro's text in place of its name, until none is left."""
+"""Expand the formulas of the DuckDB macros to plain SQL, by replacing each macro with its text until none is left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlglot import exp
 
 Value: TypeAlias = "exp.Expression | list[Value] | dict[str, Value]"
-"""What an expression is: a plain one, or a list or struct whose parts are known."""
+"""The kind of an expression: a plain one, or a list or struct with known elements."""
 
 _MACRO = re.compile(r"^CREATE OR REPLACE MACRO ec\.(\w+)(\(.*?);$", re.MULTILINE | re.DOTALL)
 _OVERLOAD = re.compile(r"\s*\(([^()]*)\) AS\s+(.*?)(?:,\n(?=\()|\Z)", re.DOTALL)
@@ -41,7 +41,7 @@ class MacroFormulas:
         return value.sql()
 
     def parts_of(self, name: str, arguments: Mapping[str, str | Mapping[str, str]]) -> dict[str, str]:
-        """The parts of a macro whose value is a struct."""
+        """The fields of a macro whose value is a struct."""
         value = self._of_macro(name, arguments)
         assert isinstance(value, dict), f"ec.{name} is no struct"
         return {part: x.sql() for part, x in value.items() if isinstance(x, self._exp.Expression)}
@@ -122,7 +122,7 @@ class MacroFormulas:
                 return part
             value = self._value(part, bound)
             assert isinstance(value, exp.Expression), f"{part.sql()} is no plain expression"
-            # What stands somewhere already, such as an argument that is used twice, is copied.
+            # Nodes that are already in the tree, such as an argument used twice, are copied.
             value = value if value.parent is None else value.copy()
             is_open = isinstance(value, exp.Binary | exp.Unary) and not isinstance(value, exp.Paren)
             return exp.Paren(this=value) if is_open and not encloses else value

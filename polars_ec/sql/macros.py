@@ -1,4 +1,4 @@
-"""The DuckDB macros: their text, and their registration on a connection."""
+"""The text of the DuckDB macros, and their registration on a connection."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def text() -> str:
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the DuckDB macros, so that `ec.nec(score, label)` works in SQL on this connection's database.
 
-    They go into schema `ec` of the current database; a file keeps them for later connections. Where a database is itself
-    called `ec`, they go into its schema main, which the same spelling finds. Where the current database is read-only, they
-    go into a temporary database called `ec`, which lasts as long as the process. Registering again replaces them, or does nothing
-    where all of them are there as this version of polars_ec wrote them.
+    The macros go into schema `ec` of the current database; a file keeps them for later connections. If a database is itself named `ec`, they
+    go into its schema main, where the same name resolves. If the current database is read-only, they go into a temporary database named `ec`,
+    which lasts as long as the process. Registering again replaces the macros. It does nothing if this version of polars_ec has already
+    created them.
 
-    It is one transaction: all macros or, after an error, those from before. Threads may register on one database at once.
-    Within a transaction of the caller's, the macros come and go with that.
+    Registration is one transaction: after an error the previous macros remain. Several threads may register on one database at once. Within
+    your own transaction, the macros are committed or rolled back with it.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     Raises
     ------
     TypeError
-        It is not a connection, but the name of a file, say.
+        An argument that is not a connection, such as a file name.
     ValueError
-        The name `ec` is taken by a read-only database, or by a database and a schema at once, so that `ec.nec` cannot be
-        found; the message says what to do.
+        The name `ec` belongs to a read-only database, or to both a database and a schema, so that `ec.nec` cannot be resolved. The message
+        says what to do.
     duckdb.Error
-        DuckDB is older than 2.0; another transaction that writes the macros does not end; the database cannot be written.
+        A DuckDB version below 2.0; another transaction that writes the macros and does not end; a database that cannot be written.
 
     Examples
     --------

@@ -1,11 +1,11 @@
-"""The sums of the groups of a report, the formulas over them, and the limits of metrics for independent rows, in portable SQL.
+"""Sums of groups, formulas over them, and confidence intervals for independent rows, for a report in portable SQL.
 
-The statistics are those of `polars_ec.inference`, and the formulas those of the macros (sql/intervals.sql), which say why they are right.
-Each level names what the next one uses. A group becomes a row for each metric, and this one for each step of the finite differences; two
-aggregations take them together again.
+The statistics are those of `polars_ec.inference`, and the formulas those of the macros (sql/intervals.sql), which explain them. Each level
+defines names for the next one. A group becomes one row per metric, and this one per step of the finite differences; two aggregations merge
+them again.
 
-Besides the rules of `log_rows`: nothing is divided by 0, and no product underflows, for PostgreSQL makes errors of these. There sums and
-values that are not within bounds have no limits.
+PostgreSQL raises errors for division by 0 and for underflow, so besides the rules of `log_rows` neither occurs. There, sums and values out of
+bounds have no intervals.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _ANY = (0.0, sys.float_info.max)
 
 @dataclass(frozen=True)
 class Limited:
-    """A metric that has limits, or the kink of NEC: its value in the group is the column `estimate`."""
+    """A metric with an interval, or the kink of NEC: its value in the group is the column `estimate`."""
 
     name: str
     at_prior: bool
@@ -45,20 +45,20 @@ class Limited:
 
     @property
     def family(self) -> str:
-        """The kind of sums that it is made of."""
+        """The kind of sums of the metric."""
         if self.name == KINK:
             return "constant"
         return SCORING_RULES[self.name].loss if self.name in SCORING_RULES else "decisions"
 
     @property
     def scale(self) -> str:
-        """The scale on which its limits are symmetric."""
+        """The scale on which its interval is symmetric."""
         return "identity" if self.name == KINK else interval_scale(self.name)
 
 
 @dataclass(frozen=True)
 class ReportLimits:
-    """The levels of the limits of `metrics`; `shown` are columns of a group, and `formulas` its metrics by `MacroFormulas`."""
+    """The query levels for the intervals of `metrics`; `shown` are columns of a group, and `formulas` its metrics by `MacroFormulas`."""
 
     level: float
     metrics: Sequence[Limited]
@@ -155,7 +155,7 @@ class ReportLimits:
 
     @property
     def _moments(self) -> dict[str, str]:
-        """The sums that a metric is made of: of decisions with half a row more, of losses as they are; and its value."""
+        """The sums of a metric, with half a pseudo-row for decisions, and its value."""
         families: dict[str, dict[str, str]] = {}
         for metric in self.metrics:
             families.setdefault(metric.family, self.moments_of(metric.family))
@@ -172,7 +172,7 @@ class ReportLimits:
         return {**moments, "ec_value": f"CASE {estimates} END"}
 
     def moments_of(self, family: str) -> dict[str, str]:
-        """The sums that metrics of a family are made of."""
+        """The sums of the metrics of a family."""
         moments = dict.fromkeys(_MOMENTS, self.writer.number(0.0))
         for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
             half = f"ec_half_{i}"
@@ -245,7 +245,7 @@ class ReportLimits:
 
     @property
     def of_spread(self) -> list[tuple[str, dict[str, str]]]:
-        """Levels from slopes to limits; a value without one of the steps has no slope."""
+        """Levels from slopes to bounds; a value with a null at any step has no slope."""
         slopes, influences, rows, variances = (dict[str, str]() for _ in range(4))
         lost: list[dict[str, str]] = []
         for ij, _ in _CELLS:
@@ -293,14 +293,14 @@ class ReportLimits:
 
     @property
     def settled(self) -> dict[str, str]:
-        """Operands of the limits as aggregates: what is read within AND or CASE, and is none, ClickHouse works out each time."""
+        """Operands of the bounds as aggregates, because ClickHouse reevaluates non-aggregates within AND and CASE at each use."""
         near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
         names = {"scale": "on", "middle": "centre", "start": "at", "width": "half", "down": "below", "up": "above"}
         return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
 
     @property
     def of_ends(self) -> list[tuple[str, dict[str, str]]]:
-        """Limits around the middle, so far apart that they hold the value; none where either is none."""
+        """Bounds around the middle, extended to contain the value; null if either is."""
         largest, end = self.writer.number(sys.float_info.max), "ec_start + ec_width + ec_up"
         shown = " AND ".join(
             [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_value", "ec_start", "ec_width")]
@@ -360,10 +360,10 @@ def _after(name: str) -> str:
     return f"{name}_"
 
 
-# The quantile of t at a level that is a constant, by degrees of freedom in a column: a level for each part of a step.
+# The t quantile at a constant level, by degrees of freedom in a column, as a query level per step.
 
 _STEPS = 3
-# As in the macro: of less mass beyond, the tail is summed.
+# As in the macro: with less mass beyond, the tail is summed.
 TAIL = 0.03
 
 
@@ -409,7 +409,7 @@ _LOW, _HIGH = "_ci_low", "_ci_high"
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """The parts of the query. A factor of a sum that is below `least` is 0; more weight than `most` makes no metric."""
+    """Elements of the query. A factor of a sum that is below `least` is 0; groups with more weight than `most` have no metrics."""
 
     rows: LogRows
     columns: Sequence[str]
@@ -424,7 +424,7 @@ class ReportQuery:
     min_rows: int | None = None
 
     def text(self) -> str:
-        """The query: rows, their sums, what formulas are made of, and the formulas; with a level, what limits are made of."""
+        """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
         values = {name: self.rows.kind.sums[name] for name in self._values}
         levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
         keys = self.rows.key_names
@@ -444,7 +444,7 @@ class ReportQuery:
         of_rows, shown = list(levels), self._shown
         limits = self._limits(self.level, shown)
         levels |= dict(limits.levels("ec_means"))
-        # These engines would work out what is named in between wherever it is used.
+        # These engines would reevaluate named subexpressions at each use.
         materialized = set(levels) - set(of_rows) if self.writer.can_materialize else ()
         return with_levels(levels, select(named | self._limited(limits, shown), next(reversed(levels))), materialized)
 
@@ -567,7 +567,7 @@ class ReportQuery:
 
     @property
     def _shown(self) -> dict[str, tuple[str, str]]:
-        """The columns of a group: the name of each in the levels of the limits, and its formula."""
+        """The columns of a group: the name of each in the levels of the bounds, and its formula."""
         values = {name: sql for name, sql in self._result.items() if name != "small"}
         return {name: (f"ec_column_{i}", sql) for i, (name, sql) in enumerate(values.items())}
 

@@ -1,4 +1,4 @@
-"""The report as one aggregate query, for engines that hold the log where neither Polars nor DuckDB can read it."""
+"""The report as one aggregate query, for engines with logs that neither Polars nor DuckDB can read."""
 
 from __future__ import annotations
 
@@ -45,77 +45,77 @@ def report_query(
     min_rows: int | None = None,
     dialect: WarehouseDialect = "duckdb",
 ) -> str:
-    """The SQL text of the one aggregate query that makes the report of a log of two classes, in the dialect of a warehouse.
+    """Write the report of a two-class log as one aggregate SQL query, in the dialect of a warehouse.
 
-    The warehouse makes the pass over the log, and its result, one row a group, is the table that `report` returns. It is one plain
-    SELECT, which can stand in a view, a join or a test of the pipeline: sums per group in a subquery, and the formulas over them, which
-    are those of the DuckDB macros. Nothing need be installed there.
+    The warehouse makes the pass over the log. The result, one row per group, is the table that `report` returns. The query is one plain
+    SELECT, so it can be used in a view, a join or a test of the pipeline. It computes sums per group in a subquery, and over them the
+    formulas of the DuckDB macros. Nothing needs to be installed in the warehouse.
 
-    Names and expressions are SQL of the dialect at hand, as for `sketch_query`.
+    Names and expressions are SQL of that dialect, as for `sketch_query`.
 
     Parameters
     ----------
     table
-        What stands after FROM: a name (`"lake.logs.scores"`), a table function (`"read_parquet('log/*.parquet')"`), a
-        join, or a query in parentheses. No WHERE: put it into a query in parentheses.
+        The text after FROM: a name (`"lake.logs.scores"`), a table function (`"read_parquet('log/*.parquet')"`), a join, or a query in
+        parentheses. To use WHERE, pass a query in parentheses.
     score
         Column name or SQL expression of a number; it is cast to a 64-bit float.
     label
         Column name or SQL expression, BOOLEAN unless `pos_label` or `classes` is given.
     by
-        Group columns: names (in the result without table and quotes), or a mapping from the name in the result to a SQL
-        expression, such as `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
+        Group columns: names (the result omits table names and quotes), or a mapping from the name in the result to a SQL expression, such as
+        `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
     metrics
-        Names, which become the columns in this order: metrics of decisions for two classes, `cross_entropy`, `nce`, `brier` and
-        `nbs`. Default: the usual battery, `nec`, `nce`, `nbs`, `precision`, `f1`, `recall`, and the confusion counts.
+        Names, which become the columns in this order: decision metrics for two classes, `cross_entropy`, `nce`, `brier` and `nbs`. Default:
+        `nec`, `nce`, `nbs`, `precision`, `f1`, `recall`, and the confusion counts.
     cost_fn
         The cost of a miss, which is a positive decided negative. Default 1.
     cost_fp
         The cost of a false alarm, which is a negative decided positive. Default 1.
     threshold
-        Decide for the positive class where score > threshold, strictly, on the scale of the score as given. Default None: Bayes
-        decisions, those of least expected cost.
+        Decide for the positive class if score > threshold (strictly), on the scale of the score as given. Default None: Bayes decisions,
+        which minimise the expected cost.
     prior
-        The reference prior: the positive class's, or one per class (a sequence in class order, or a mapping from class), or "uniform".
-        Default None: there is none. LLRs need it for posteriors and for Bayes decisions.
+        The reference prior: that of the positive class, one per class (a sequence in class order, or a mapping from class), or "uniform".
+        Default None: no reference prior. LLRs require it for posteriors and for Bayes decisions.
     score_type
-        What the scores are, one number a row, as for `report`; a decision is 0 or 1. Default "posterior", of the positive class.
+        The kind of score, one number per row, as for `report`; a decision is 0 or 1. Default "posterior", of the positive class.
     weight
-        Column name or SQL expression of non-negative finite weights; a row of weight w counts as w rows. Default None: 1.
+        Column name or SQL expression of non-negative finite weights. A row of weight w counts as w rows. Default None: 1.
     pos_label
-        The label's value that is the positive class; every other value is the negative class.
+        The label value of the positive class; all other values are the negative class.
     classes
-        The label's two values, the negative class first; a value that is not listed is wrong. Integer labels:
-        `classes=(0, 1)`.
+        The two label values, the negative class first; any other value is invalid. For integer labels: `classes=(0, 1)`.
     interval
-        The level of confidence limits such as 0.95, of rows that are independent: adds `NAME_ci_low` and `NAME_ci_high` beside each
-        metric, `nec_kinked` and `small`, as `report` has them. Default None: none. Rows in clusters are for `sketch_query`, and so are limits in Spark and Databricks.
+        The level of the confidence intervals, such as 0.95, for independent rows. It adds `NAME_ci_low` and `NAME_ci_high` to each metric,
+        and `nec_kinked` and `small`, as in `report`. Default None: none. For clusters, and for intervals in Spark and Databricks, use
+        `sketch_query`.
     min_rows
-        Adds `small`: fewer rows than this. Default None.
+        Add `small`, true if the group has fewer rows than this. Default None.
     dialect
-        "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or
-        "trino".
+        "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or "trino".
 
     Returns
     -------
-    One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`; `n` (rows
-    used); the metrics, at the group's own prior, and with `prior`, beside each that a prior moves, once more at the reference
-    prior: `nec`, `nec_at_prior`; `class_prior`; with `interval` or `min_rows` `small`; if `metrics` is left out `tn`, `fp`, `fn`, `tp`;
-    `n_missing`, `n_invalid`. A value is NULL where that of `report` is null. The rows are in no order: add ORDER BY. Limits are
-    those of `report` to six digits of their distance, or more: engines add up in different orders. Of shares that lack less than 1e-8 of
-    1, or of losses of rows that are nearly one by their weights, they are rough in every engine.
+    One SELECT statement without a closing semicolon, which can be used in parentheses after FROM. Its columns are those of `by`; `n` (rows
+    used); the metrics; `class_prior`; with `interval` or `min_rows` `small`; with the default metrics `tn`, `fp`, `fn`, `tp`; `n_missing`,
+    `n_invalid`. Metrics are at the group's own prior. With `prior`, those that depend on it get a second column at the reference prior:
+    `nec`, `nec_at_prior`. A value is NULL if that of `report` is null. Rows have no order: add ORDER BY.
 
-    PostgreSQL makes an error of a product that underflows or overflows: there losses and weights below 1e-50 are taken as 0, groups
-    whose weights sum to more than 1e50 have no metrics, and log-odds such as 1e300 may be an error still.
-    Limits it has of values from 1e-30 to 1e30.
+    Bounds equal those of `report` to six digits of their distance, or more, because engines add in different orders. They are imprecise in
+    every engine in two cases: shares within 1e-8 of 1, and losses of rows whose weight is nearly all on one row.
+
+    In PostgreSQL a product that underflows or overflows is an error. There, losses and weights below 1e-50 are set to 0, and groups whose
+    weights sum to more than 1e50 have no metrics. Log-odds such as 1e300 may still be an error. Bounds exist for values from 1e-30 to 1e30.
 
     Raises
     ------
     ValueError
-        A dialect, level, number of rows or score type that is none, or scores that are vectors; a metric that a report does not have, or this one cannot (ranking metrics
-        and `ece` are made from a sketch, see `sketch_query`); limits in Spark; costs, a threshold or a prior that are none, or columns; scores that need
-        a prior; a name or expression that is empty, no SQL, or more than one expression; a group column without a name, with the name of
-        another or of a column of the report; labels that are not an SQL literal; `pos_label` with `classes`.
+        An invalid dialect, level, number of rows or score type; vector scores; metrics that reports do not offer, or this query does not
+        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Intervals in Spark. Invalid costs, thresholds or priors,
+        or columns for them; scores that need a prior. A name or expression that is empty, not SQL, or more than one expression; a group
+        column without a name, or with the name of another or of a report column. Labels that are not an SQL literal; `pos_label` with
+        `classes`.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 

@@ -1,4 +1,4 @@
-"""What depends on the kind of score in the queries over a log: portable SQL, as `log_rows` has it."""
+"""Portable SQL that depends on the kind of score, in the queries over a log."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _EXP_RANGE = 745  # exp(-x) is 0 beyond
 
 @dataclass(frozen=True)
 class Kind:
-    """Conditions and columns of the usable rows, each level made of the one before."""
+    """Conditions and columns of the usable rows, each level based on the previous one."""
 
     valid: str
     bin: str
@@ -85,7 +85,7 @@ def _of_raw_scores(resolution: int, largest: str) -> Kind:
 
 
 DECISIONS_TAKEN = Kind(valid="(ec_score = 0 OR ec_score = 1)", bin="")
-"""Of scores that are decisions already, which have neither bins nor losses."""
+"""For scores that are decisions already, without bins and losses."""
 
 
 def kind_of(scale: ScoreScale, resolution: int, largest: str) -> Kind:

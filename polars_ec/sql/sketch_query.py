@@ -1,4 +1,4 @@
-"""The sketch as one aggregate query, for engines that hold the log where neither Polars nor DuckDB can read it."""
+"""The sketch as one aggregate query, for engines with logs that neither Polars nor DuckDB can read."""
 
 from __future__ import annotations
 
@@ -36,80 +36,79 @@ def sketch_query(
     buckets: int = BUCKETS,
     dialect: WarehouseDialect = "duckdb",
 ) -> str:
-    """The SQL text of the one aggregate query that reduces a log to its sketch, in the dialect of a warehouse.
+    """Write the sketch of a log as one aggregate SQL query, in the dialect of a warehouse.
 
-    The warehouse makes the pass over the log, and its result, some thousand rows a group, has the columns of
-    `Sketch.frame`: `ec.Sketch.from_arrow(result, score_type=..., resolution=..., thresholds=...)` reads it.
+    The warehouse makes the pass over the log. The result, some thousand rows per group, has the columns of `Sketch.frame`. Read it with
+    `ec.Sketch.from_arrow(result, score_type=..., resolution=..., thresholds=...)`.
 
-    Names and expressions are SQL of the dialect at hand. They go into the query as they are, so that a name that needs
-    quotes must have them: `'"Order"'`, with backticks in BigQuery and Spark. Names in the result are always quoted, so that
-    every warehouse returns them as they are written here.
+    Names and expressions are SQL of that dialect, and are inserted as they are. Quote names that need quotes: `'"Order"'`, with backticks in
+    BigQuery and Spark. Names in the result are always quoted, so that every warehouse returns them as written here.
 
     Parameters
     ----------
     table
-        What stands after FROM: a name (`"lake.logs.scores"`), a table function (`"read_parquet('log/*.parquet')"`), a
-        join, or a query in parentheses. No WHERE: put it into a query in parentheses.
+        The text after FROM: a name (`"lake.logs.scores"`), a table function (`"read_parquet('log/*.parquet')"`), a join, or a query in
+        parentheses. To use WHERE, pass a query in parentheses.
     score
         Column name or SQL expression of a number; it is cast to a 64-bit float.
     label
         Column name or SQL expression, BOOLEAN unless `pos_label` or `classes` is given.
     by
-        Group columns: names (in the result without table and quotes), or a mapping from the name in the result to a SQL
-        expression, such as `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
+        Group columns: names (the result omits table names and quotes), or a mapping from the name in the result to a SQL expression, such as
+        `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
     score_type
-        What the scores are, one number a row, as for `sketch`; of raw scores, which may be any numbers, the last three
-        columns are left out. Default "posterior", of the positive class.
+        The kind of score, one number per row, as for `sketch`. For raw scores, which may be any numbers, the last three columns are omitted.
+        Default "posterior", of the positive class.
     resolution
         Bins per nat of log-odds, for "raw" per nat of ln|score|: a whole number from 1 to 4096. Default 64.
     thresholds
-        Operating points on the scale of the score as given; column `above` counts those that the score exceeds, strictly.
-        Order and repetitions do not matter. Default: none.
+        Operating points on the scale of the score as given; the column `above` counts those that the score exceeds, strictly. Order and
+        repetitions do not matter. Default: none.
     weight
-        Column name or SQL expression of non-negative finite weights; a row of weight w counts as w rows. Default None: 1.
+        Column name or SQL expression of non-negative finite weights. A row of weight w counts as w rows. Default None: 1.
     pos_label
-        The label's value that is the positive class; every other value is the negative class.
+        The label value of the positive class; all other values are the negative class.
     classes
-        The label's two values, the negative class first; a value that is not listed is wrong. Integer labels:
-        `classes=(0, 1)`.
+        The two label values, the negative class first; any other value is invalid. For integer labels: `classes=(0, 1)`.
     cluster
-        Column name or SQL expression of the key of what correlated rows share, such as the user or the day, for intervals. A row
-        without a key is a cluster of its own. Default: none.
+        Column name or SQL expression of the cluster column, which groups correlated rows, such as the user or the day, for intervals. A row
+        with a null there is its own cluster. Default: none.
     buckets
-        How many buckets the clusters are dealt out to by a hash of their key, from 5 to 1000. In DuckDB it is `ec.bucket`,
-        that of Polars, for which the macros must be there (`ec.register`); in other dialects one of the key's text, its MD5. Sketches
-        add up where their clusters were dealt out by the same one.
+        The number of hash buckets for the clusters, from 5 to 1000. DuckDB uses `ec.bucket`, the hash of Polars, so the macros must exist
+        (`ec.register`). Other dialects use MD5 of the cluster's text. Only sketches with the same hash can be merged.
     dialect
-        "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or
-        "trino".
+        "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or "trino".
 
     Returns
     -------
-    One SELECT statement without a closing semicolon; it can stand in parentheses after FROM. Its columns: those of `by`;
-    `class` (0, 1; -1 for wrong rows, NULL for missing ones), `bin`, `above`; `n` rows; `weight`, the sum of the weights, and `weight2`, that of
-    their squares; `log_loss`, `brier` and `posterior`, sums of weight times the row's value (in nats; LLRs are read as log-odds, which is
-    even prior). `log_loss` is 0 in the two bins of infinite log-odds: `Sketch.from_arrow` puts the infinite sums back.
-    Log-odds within rounding of a bin's edge may go one bin
-    further in one engine than in another.
+    One SELECT statement without a closing semicolon, which can be used in parentheses after FROM. Its columns are:
 
-    With `cluster` it is two tables, one below the other: "cells" and "coarse", as the column `table` says. The latter has the usable rows once
-    more by `bucket`, at a `resolution` of at most 8, without the last three sums. The column `hash` names the hash.
+    - Those of `by`.
+    - `class` (0, 1; -1 for invalid rows, NULL for rows with missing values), `bin`, `above`, and `n` rows.
+    - `weight`, the sum of the weights, and `weight2`, that of their squares.
+    - `log_loss`, `brier` and `posterior`, sums of weight times the row's value (in nats; LLRs are treated as log-odds, at a prior of 0.5).
+      `log_loss` is 0 in the two bins of infinite log-odds: `Sketch.from_arrow` restores the infinite sums.
 
-    PostgreSQL makes an error of a product that underflows: there products with a factor below 1e-150 (1e-100 if there are
-    three, in a weighted Brier loss) are taken as 0.
+    Log-odds within rounding of a bin's edge may fall into different bins in different engines.
+
+    With `cluster` the result has two tables, one below the other, distinguished by the column `table`: "cells" and "coarse". The latter has
+    the usable rows again by `bucket`, at a `resolution` of at most 8, without the last three sums. The column `hash` names the hash.
+
+    In PostgreSQL a product that underflows is an error. There, products with a factor below 1e-150 are set to 0 (1e-100 if there are three
+    factors, in a weighted Brier loss).
 
     Raises
     ------
     ValueError
-        A dialect, score type, resolution or threshold that is none; a name or expression that is empty, no SQL, or more
-        than one expression; a group column without a name, with the name of another or of a column of the sketch; labels
-        that are not an SQL literal; `pos_label` with `classes`.
+        An invalid dialect, score type, resolution or threshold; a name or expression that is empty, not SQL, or more than one expression; a
+        group column without a name, or with the name of another or of a sketch column; labels that are not an SQL literal; `pos_label` with
+        `classes`.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 
     References
     ----------
-    sqlglot, the parser and writer of SQL dialects; Ferrer, "The expected cost", Eq. 44 (decisions are strict).
+    sqlglot, the SQL parser and transpiler; Ferrer, "The expected cost", Eq. 44 (decisions are strict).
 
     Examples
     --------
@@ -158,7 +157,7 @@ def sketch_query(
 
 @dataclass(frozen=True)
 class _CoarseLevels:
-    """SQL of the second table: the `bucket` of `ec_hashed`, which is made of the key; and the bin, of `ec_bin` or, where that is cut, of `ec_coarse`."""
+    """SQL of the second table: the `bucket`, from `ec_hashed`, a hash of the key; and the bin, from `ec_bin` or, in cut bins, `ec_coarse`."""
 
     key: str
     hashed: str

@@ -221,9 +221,7 @@ def test_a_chart_of_the_page_ignores_what_a_user_has_told_altair(contents, plain
 def test_definitions_are_the_first_sentences_of_the_documentation(contents, html) -> None:
     page = layout.page_view(contents, [], 100)
     told = dict(page["definitions"])
-    assert told["Normalised expected cost (NEC)"].startswith(
-        "Expected cost normalised by that of the best naive system"
-    )
+    assert told["Normalised expected cost (NEC)"].startswith("Expected cost normalised by the cost of the naive system")
     assert told["Normalised expected cost (NEC)"].endswith("Lower is better.")
     assert told["Area under the ROC curve (AUC)"].endswith("Higher is better.")
     assert len(told) == len(contents.metrics) + 1
