@@ -509,24 +509,25 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     kind: Kind = "neutral" if not is_real or kink else "bad" if is_worse else "good"
     significance = "significant" if is_real else "its uncertainty is not known" if low is None else "not significant"
     verb = "rose" if row["difference"] > 0 else "fell"
-    yield Sentence(
-        f"From {begin} to {end} {short(main)} {verb} from {number_in_table(row['value_reference'])} to "
-        f"{number_in_table(row['value'])} ({significance}).{kink}",
-        kind,
-        "periods",
-    )
+    values = f"from {number_in_table(row['value_reference'])} to {number_in_table(row['value'])}"
+    change = f"From {begin} to {end} {short(main)} {verb} {values} ({significance})."
+    yield Sentence(f"{change} {_components_in_words(contents, row)}{kink}", kind, "periods")
+
+
+def _components_in_words(contents: Contents, row: dict[str, Any]) -> str:
     words = component_words(contents)
     components = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not components:
-        few = "the groups are too small, or have rows in only one of the two periods"
-        yield Sentence(f"What explains this change is not known: {few}.", section="charts")
-    else:
-        real = _significant_components(row, components, contents.interval)
-        said = [f"{words[name]} explains {signed(row[name])}" for name in real]
-        rest = "no part of it is significant on its own" if not real else f"{' and '.join(said)} (significant)"
-        others = [words[name] for name in components if name not in real]
-        also = f"; {' and '.join(others)}: not significant" if real and others else ""
-        yield Sentence(f"Of this change, {rest}{also}.", section="charts")
+        return (
+            "What explains the change is not known: groups are too small, or have rows in only one of the two periods."
+        )
+    real = _significant_components(row, components, contents.interval)
+    if not real:
+        return "No part of the change is significant on its own."
+    said = " and ".join(f"{words[name]} explains {signed(row[name])}" for name in real)
+    others = " and ".join(words[name] for name in components if name not in real)
+    also = f"; the part of {others} is not significant" if others else ""
+    return f"{said[0].upper()}{said[1:]} of the change (significant){also}."
 
 
 def _significant_components(row: dict[str, Any], components: Sequence[str], level: float) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -47,7 +46,6 @@ from polars_ec.page.contents import (
     signed,
     tenths,
     text,
-    without_minus_zero,
 )
 from polars_ec.page.trends import (
     MOST_PERIODS,
@@ -574,13 +572,13 @@ def _card(title: str, row: Row, name: str, contents: Contents, trend: Values, tr
         kind = "bad" if (low > naive) == lower else "good"
     level = f"{100 * contents.interval:.4g}% CI {interval_in_table(low, high, show)}"
     beside = "" if naive is None or name == "rcl" else f"; naive system {naive:g}"
-    return Card(title, show(value), f"{level}{beside}", interval_bar(value, low, high, naive), picture, kind)
+    shown = "< 0.1%" if name == "rcl" and abs(value) < 0.05 else show(value)
+    return Card(title, shown, f"{level}{beside}", interval_bar(value, low, high, naive), picture, kind)
 
 
 def _percent_cell(value: float | None) -> str:
-    if value is None or math.isnan(value):
-        return NONE
-    return without_minus_zero(f"{value:.1f}%" if abs(value) >= 0.095 else f"{value:.2g}%")
+    shown = tenths(value)
+    return shown if shown == NONE else f"{shown}%"
 
 
 def _shown_groups(contents: Contents, most: int) -> list[int]:
