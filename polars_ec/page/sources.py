@@ -32,7 +32,7 @@ from polars_ec.formulas.decisions import OF_RANKS, lower_is_better, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
-from polars_ec.output.words import costs_in_words, number
+from polars_ec.output.words import costs_in_words, first_line, number
 from polars_ec.page.contents import (
     AT_PRIOR,
     NEC,
@@ -648,20 +648,19 @@ def contents_of(
     first = contents[0]
     terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
     terms |= {"reference": first.model, "interval": level, "min_rows": fewest}
-    if not isinstance(log, Sketch):
-        one, scores = rows[0], [model.score for model in rows]
-        clusters = {} if one.cluster is None else {"cluster": one.cluster, "buckets": one.buckets}
-        metrics = [first.metrics[0]]
-        terms |= {**one.options, **clusters, "metrics": metrics}
-        table = _collected(compare(one.frame, scores, one.label, **terms))
-    elif sketch.buckets is None:
-        note = (
-            "The models are not compared: the sketch has no clusters, so it does not know which rows belong together."
-        )
+    try:
+        if isinstance(log, Sketch):
+            terms |= SketchSource(request, sketch).point.keywords
+            table = sketch.group_by(SCORE).compare(first.metrics[0], **terms)
+        else:
+            one, scores = rows[0], [model.score for model in rows]
+            clusters = {} if one.cluster is None else {"cluster": one.cluster, "buckets": one.buckets}
+            terms |= {**one.options, **clusters, "metrics": [first.metrics[0]]}
+            table = _collected(compare(one.frame, scores, one.label, **terms))
+    except (ValueError, SketchError) as error:
+        # Some metrics have no difference, and a sketch without clusters does not know which rows belong together.
+        note = f"The models are not compared: {first_line(error)}."
         return [replace(of_model, notes=[note, *of_model.notes]) for of_model in contents]
-    else:
-        terms |= SketchSource(request, sketch).point.keywords
-        table = sketch.group_by(SCORE).compare(first.metrics[0], **terms)
     # From rows, the value at the reference prior follows the one at the own prior.
     compared = table.unique("model", keep="last", maintain_order=True)
     return [replace(of_model, versus=compared.filter(model=of_model.model)) for of_model in contents]
