@@ -256,7 +256,7 @@ def test_correlation_needs_as_many_decisions_as_classes() -> None:
     log = decided(3, m=4)
     with pytest.raises(ValueError, match="mcc needs as many decisions as classes, not 3 x 4: filter the rows"):
         by_door("function", "mcc", log, 3, 4)
-    with pytest.raises(Exception, match="mcc is for as many decisions as classes: filter the rows"):
+    with pytest.raises(Exception, match="mcc needs as many decisions as classes: filter the rows"):
         by_door("sql", "mcc", log, 3, 4)
     assert by_door("function", "mcc", log.filter(pl.col("score") < 3), 3) == pytest.approx(
         sklearn_metrics.matthews_corrcoef(*log.filter(pl.col("score") < 3).select("label", "score").to_numpy().T)
@@ -287,7 +287,7 @@ def test_shares_of_abstaining_and_of_alerts(door: str) -> None:
 
 @pytest.mark.parametrize("name", ["nec", "confusion", "macro_f1", "n_rows", "row_cost"])
 def test_a_list_of_a_decision_does_not_say_how_many_classes_there_are(connection, name: str) -> None:
-    with pytest.raises(duckdb.Error, match="with a list needs costs, which say how many classes there are"):
+    with pytest.raises(duckdb.Error, match="with a list needs costs, to know the number of classes"):
         connection.sql(
             f"SELECT ec.{name}([d], y, score_type := 'decision') FROM (VALUES (2, 2), (0, 1)) AS log(d, y)"
         ).fetchall()
