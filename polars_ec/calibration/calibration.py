@@ -544,7 +544,7 @@ def _fault(calibration: Calibration) -> str | None:
         return "a parameter is not a number"
     fit = [*calibration.keys, FOLD]
     if frame.select([*fit, "above"] if ordinal else fit).is_duplicated().any():
-        return "the same fit stands there twice"
+        return "a fit is listed twice"
     given = pl.all_horizontal([pl.col(name).is_not_null() for name in names])
     has_parameters = (pl.col("reason").is_null() | (pl.col("reason") == REVERSED)).fill_null(False)
     faults = {

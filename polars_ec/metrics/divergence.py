@@ -73,7 +73,7 @@ def _mean(
         raise ValueError(f"rule={rule!r} is none of {', '.join(losses)}")
     checked = parse_options(options)
     if not checked.scale.has_posteriors:
-        raise ValueError(f"score_type={checked.scale.name!r} holds no posteriors, and {name} compares posteriors")
+        raise ValueError(f"score_type={checked.scale.name!r} has no posteriors, and {name} compares posteriors")
     columns = [as_expr(score, "score"), as_expr(reference, "reference")]
     columns += [] if checked.weight is None else [checked.weight]
 

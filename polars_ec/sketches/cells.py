@@ -48,9 +48,7 @@ class Cells:
 
     def __post_init__(self) -> None:
         if (self.sums is not None) != self.grid.has_sums:
-            raise SketchError(
-                "a sketch has sums= beside its cells where scores are binned and are no raw scores, and only there"
-            )
+            raise SketchError("a sketch has sums= if its scores are binned and not raw, and only then")
         if len({getattr(self, name) is None for name in ("coarse", *OF_CLUSTERS)}) > 1:
             raise SketchError("coarse=, buckets=, cluster= and hash= of a sketch go together")
         check_rows(self.frame)

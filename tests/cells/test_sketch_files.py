@@ -335,7 +335,7 @@ def test_calibrations_that_are_whole_are_read_and_others_not(tmp_path, calibrato
             assert_frame_equal(ec.Calibration.read_parquet(path).frame, fitted.frame)
             for doubled in (fitted.frame.vstack(fitted.frame), fitted.frame.vstack(fitted.frame.tail(1))):
                 replace(fitted, frame=doubled).write_parquet(path)
-                with pytest.raises(SketchError, match="a damaged calibration: the same fit stands there twice"):
+                with pytest.raises(SketchError, match="a damaged calibration: a fit is listed twice"):
                     ec.Calibration.read_parquet(path)
             for wrong in (
                 "posteriors",
@@ -433,7 +433,7 @@ def test_cells_and_sums_that_do_not_go_together(tmp_path):
     ):
         with pytest.raises(SketchError, match=f"is a damaged sketch: it has .*({words})"):
             ec.Sketch.read_parquet(written(replace(sketch, frame=frame, sums=sums), path))
-    with pytest.raises(SketchError, match="has sums= beside its cells where scores are binned"):
+    with pytest.raises(SketchError, match="has sums= if its scores are binned"):
         ec.Sketch(sketch.frame, sketch.grid, True)
 
 
