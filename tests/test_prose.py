@@ -80,7 +80,7 @@ def prose(page: str) -> str:
 
 
 def _without_code(page: str) -> str:
-    text = re.sub(r"^(```|~~~).*?^\1", "\n", page, flags=re.DOTALL | re.MULTILINE)
+    text = re.sub(r"^(```|~~~).*?^\1|^ {4}make .*?$", "\n", page, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!--.*?-->|<[^>\n]+>", " ", text, flags=re.DOTALL)
     text = re.sub(r"`[^`\n]*`", "CODE", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)

@@ -183,7 +183,7 @@ def test_what_plain_sql_on_duckdb_lacks_is_what_the_error_says() -> None:
     for name, value in values.items():
         assert package("duckdb").report(**call, **{name: value}).startswith("WITH")
     for lacking in ({"interval": 0.9, "cluster": "user"}, {"by": ["a"], "total": True}):
-        with pytest.raises(CompileError, match="needs? DuckDB with the macros"):
+        with pytest.raises(CompileError, match=r"needs? DuckDB with the macros"):
             package("duckdb").report(**call, **lacking)
     assert package("duckdb").sketch(**call, cluster="user", buckets=7)
     with pytest.raises(CompileError, match="plain SQL, which has all of it"):
