@@ -1,9 +1,8 @@
-"""Is model b better than model a, and in which segments? A synthetic log of cases of users, both models on the same rows.
+"""Is model b better than model a, and in which segments? The log is synthetic, and both models score the same rows.
 
-One learns to compare models row by row, segment by segment, with rows of one user as one cluster and p-values adjusted for the
-number of segments; what one would believe who took the rows as independent; and how much wider an interval is that does not
-know that the models were wrong about the same rows. Truth, in this log: b is better in "app" and "web", worse in "shop",
-and in "phone" the models are equally good.
+The example compares the models per segment, with the user as the cluster and p-values adjusted for the number of segments. It
+shows how much too short the intervals are if you ignore the users, and how much wider they are if you ignore that both models
+scored the same rows. In this log b is better in "app" and "web" and worse in "shop". In "phone" both are equally good.
 """
 
 import numpy as np
@@ -19,7 +18,7 @@ BETTER = {"app": 1.3, "phone": 1.0, "shop": 0.75, "web": 1.25}
 
 
 def make_log(users: int = 150, cases: int = 60) -> pl.LazyFrame:
-    """Segment, user, label and two posteriors; each user has something that one of the models takes amiss, in all of his cases."""
+    """Segment, user, label and two posteriors; the scores of a user share an error in each model."""
     generator = np.random.default_rng(14)
     frames = []
     for s, (segment, better) in enumerate(BETTER.items()):
@@ -49,23 +48,23 @@ def main() -> None:
     width = pl.col("nec_ci_high") - pl.col("nec_ci_low")
     unpaired = alone.group_by("segment").agg((width**2).sum().sqrt().alias("width")).sort("segment")["width"]
 
-    print(f"NEC of b minus NEC of a; a miss costs {COST_FN} false alarms; rows of a user are one cluster")
-    print(f"{'segment':<9}{'a':>6}{'b':>7}{'difference':>12}{'95% limits':>18}{'p adjusted':>12}  verdict")
+    print(f"NEC of b minus NEC of a; a miss costs {COST_FN} times a false alarm; the user is the cluster")
+    print(f"{'segment':<9}{'a':>6}{'b':>7}{'difference':>12}{'95% CI':>18}{'p adjusted':>12}  verdict")
     for row, apart in zip(compared.rows(named=True), independent["p_adjusted"], strict=True):
-        limits = f"[{row['difference_ci_low']:+.3f}, {row['difference_ci_high']:+.3f}]"
+        interval = f"[{row['difference_ci_low']:+.3f}, {row['difference_ci_high']:+.3f}]"
         better = "b is better" if row["difference"] < 0 else "a is better"
-        verdict = better if row["p_adjusted"] < 0.05 else "no one can say"
-        told = "" if (row["p_adjusted"] < 0.05) == (apart < 0.05) else f" (rows as independent: {better})"
+        verdict = better if row["p_adjusted"] < 0.05 else "not significant"
+        told = "" if (row["p_adjusted"] < 0.05) == (apart < 0.05) else f" (with independent rows: {better})"
         print(
-            f"{row['segment']:<9}{row['value_reference']:6.3f}{row['value']:7.3f}{row['difference']:+12.3f}{limits:>18}"
+            f"{row['segment']:<9}{row['value_reference']:6.3f}{row['value']:7.3f}{row['difference']:+12.3f}{interval:>18}"
             f"{row['p_adjusted']:12.3f}  {verdict}{told}"
         )
 
     paired, rows = (
         (table["difference_ci_high"] - table["difference_ci_low"]).mean() for table in (compared, independent)
     )
-    print(f"\nMean width of the limits: {paired:.3f}; rows as independent {rows:.3f}, which is too short;")
-    print(f"two models that never saw the same rows {unpaired.mean():.3f}")
+    print(f"\nMean width of the intervals: {paired:.3f}. With independent rows: {rows:.3f}, which is too short.")
+    print(f"For two models on different rows: {unpaired.mean():.3f}")
 
 
 if __name__ == "__main__":

@@ -1,8 +1,8 @@
-"""A year of daily sketches, rolled up to months and to the year: the log is read once, a day at a time.
+"""Combine a year of daily sketches to months and to the year: each day of the log is read once.
 
-One learns to keep a small file per day instead of the log, to add the days up, to read a ranking metric with its bound, and
-to see in the Bayes error curve of each month how much a stated prior costs: actual against minimum DCF. From July on the
-log-likelihood ratios are twice too large: the minimum stands still, the actual cost moves.
+The example keeps a small file per day instead of the log, adds the days up, and reads a ranking metric with its error bound.
+The Bayes error curve per month, actual against minimum DCF, shows the loss by miscalibration. From July on the log-likelihood
+ratios are twice too large: the actual cost rises, the minimum cost does not.
 """
 
 import tempfile

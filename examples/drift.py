@@ -1,9 +1,9 @@
-"""Where does a change come from: the share of positives, the scores, or the mix of segments? A synthetic log of five months.
+"""Which part of a change comes from the base rate, the scores or the mix of segments? A synthetic log of five months.
 
-In month 1 the posteriors are as good as they can be. In each later month one thing is otherwise, and one learns how drift shows it:
-2, positives are twice as frequent, and look as before: prior; 3, the scores get noisier: likelihood; 4, a new segment grows, of which
-the model knows nothing: mix. In month 5 more of the cases are hard ones, which the model judges as rightly as ever: both
-prior and likelihood move, for drift is an account of the change and cannot know its cause.
+In month 1 the posteriors are calibrated. Each later month changes one thing. Month 2 has twice as many positives with the same
+scores: prior. Month 3 has noisier scores: likelihood. In month 4 a new segment grows, which the model does not know: mix.
+Month 5 has more hard cases, with posteriors that stay calibrated. There both prior and likelihood change, because drift
+describes a change and does not know its cause.
 """
 
 import numpy as np
@@ -11,7 +11,7 @@ import polars as pl
 
 import polars_ec as ec
 
-# Of each segment: its share of positives, and how well the model sees the class.
+# The base rate of each segment, and the skill of the model there.
 SEGMENTS = {"app": (0.10, 1.2), "web": (0.20, 0.9), "new": (0.30, 0.0)}
 USERS, CASES = 400, 30
 PARTS = ("prior", "likelihood", "mix")
@@ -19,7 +19,7 @@ HAPPENED = {2: "twice the positives", 3: "noisier scores", 4: "a new segment", 5
 
 
 def make_month(month: int, generator: np.random.Generator) -> pl.DataFrame:
-    """Segment, user, label and posterior of each case; a user has something that the model takes amiss, in every month."""
+    """Segment, user, label and posterior of each case; the scores of a user share an error, in every month."""
     rows = USERS * CASES * (3 if month == 5 else 1)
     user = generator.integers(0, USERS, rows)
     number = generator.choice(3, rows, p=[0.4, 0.3, 0.3] if month == 4 else [0.5, 0.5, 0])
@@ -46,7 +46,7 @@ def main() -> None:
     asked = {"period": "month", "reference": 1, "mix": "segment", "metrics": ["nce", "precision"], "threshold": 0.25}
     drift = ec.drift(log, "posterior", "label", cluster="user", **asked).collect()
 
-    print("Change from month 1 and its parts, 95% limits, users as clusters; * more than noise")
+    print("Change from month 1 and its parts, 95% CI, users as clusters; * significant")
     print(f"{'month':<6}{'metric':<10}{'change':>7}" + "".join(f"  {part:<24}" for part in PARTS) + "  what happened")
     for row in drift.rows(named=True):
         parts = ""
@@ -58,7 +58,7 @@ def main() -> None:
 
     error = (drift["difference"] - sum(drift[part] for part in PARTS)).abs().max()
     print(f"\nThe parts add up to the change: {error < 1e-12}")
-    print("Mean posterior and share of positives, which are near each other where the model is right:")
+    print("Mean posterior and base rate, which are close if the model is calibrated:")
     for month, posterior, label in (
         log.group_by("month").agg(pl.mean("posterior", "label")).sort("month").collect().rows()
     ):

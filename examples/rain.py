@@ -1,7 +1,7 @@
 """Will it rain? The worked numbers of Cumani's lecture "Bayes decisions and model evaluation".
 
-One learns why a forecast with 86 % accuracy can be worse than none, how costs and priors change which decision is best,
-and that a detection cost depends on one number, the effective prior.
+The example shows why a forecast with 86 % accuracy can be worse than none, and how costs and priors change the best decision.
+It also shows that a detection cost depends on one number, the effective prior.
 """
 
 import polars as pl

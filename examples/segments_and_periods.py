@@ -1,8 +1,8 @@
-"""Did the model drift, or only the class prior? A synthetic log by segment and month, read lazily.
+"""Did the model drift, or only the base rate? A synthetic log by segment and month, read lazily.
 
-One learns to report per segment and period in one streaming pass, and what a common prior explains: the log's scores are
-equally good in every month, while the share of positives triples over the year. Raw precision climbs with it, precision
-at the common prior stands still (up to noise). Segment "west" really drifts from July on: that shows at any prior.
+The example reports per segment and period in one streaming pass, and explains changes with a common prior. The scores are equally
+good in every month, while the base rate triples over the year. Precision rises with it. Precision at the common prior stays
+constant, up to sampling noise. Only segment "west" drifts, from July on: its precision falls at any prior.
 """
 
 from datetime import date
@@ -75,7 +75,7 @@ def main() -> None:
         first, last = rows.row(0, named=True), rows.row(-1, named=True)
         raw = last["precision"] - first["precision"]
         calibrated = last["precision_at_prior"] - first["precision_at_prior"]
-        verdict = "drift" if abs(calibrated) > 0.05 else "only the prior moved"
+        verdict = "the model drifted" if abs(calibrated) > 0.05 else "only the base rate changed"
         print(f"{segment[0]}: precision {raw:+.2f} over the year, {calibrated:+.2f} at the common prior: {verdict}")
 
 

@@ -1,7 +1,7 @@
-"""What the resolution of a sketch costs and gives: cells on one side, the width of its bounds on the other.
+"""Choose the resolution of a sketch: more cells give smaller error bounds.
 
-One learns to choose it: a bound halves as cells double; where groups are many and small, a coarse sketch is enough, because
-cells are never more than rows. The error that was made is far below the bound, which holds for any order within a bin.
+Twice the cells halve a bound. With many small groups a coarse sketch is enough, because there
+are never more cells than rows. The actual error is far below the bound, which holds for any order within a bin.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
-"""The log stays in the warehouse: metrics per segment as DuckDB macros, and the same numbers from Polars.
+"""The log stays in the warehouse: compute metrics per segment with DuckDB macros, and the same numbers with Polars.
 
-One learns that `ec.register(connection)` is all it takes, that a macro is called like the Python function, and that an
-abstain decision, a stated prior and a threshold are keyword arguments in SQL too.
+The example registers the macros with `ec.register(connection)` and calls them like the Python functions. In SQL, too, an abstain
+decision, a stated prior and a threshold are named arguments.
 """
 
 import math

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 try:
     from dbt.adapters.duckdb.plugins import BasePlugin
 except ModuleNotFoundError as error:
-    raise ImportError("the plugin needs dbt and its adapter for DuckDB: pip install 'polars_ec[dbt]'") from error
+    raise ImportError("the plugin needs dbt with its DuckDB adapter: pip install 'polars_ec[dbt]'") from error
 
 from polars_ec.sql.macros import register
 

@@ -170,15 +170,15 @@ def _check_frame(frame: Any) -> None:
     if is_instance(frame, "pyspark.sql", "DataFrame"):
         if frame.isStreaming:
             raise ValueError(
-                "frame= is a stream, which has no end: pass spark.read..., or sketch each batch in writeStream.foreachBatch() and merge()"
+                "frame= is a stream, which has no end: pass spark.read..., or sketch each batch in writeStream.foreachBatch() and merge() the sketches"
             )
         return
     way_out = (
         "pass frame.to_spark()"
         if hasattr(frame, "to_spark")
-        else "pass spark.table(...) or spark.read.parquet(...); ec.sketch() takes the tables of other libraries"
+        else "pass spark.table(...) or spark.read.parquet(...); for tables of other libraries use ec.sketch()"
     )
-    raise TypeError(f"frame= is {type(frame).__name__}, which is not a DataFrame of PySpark: {way_out}")
+    raise TypeError(f"frame= is {type(frame).__name__}, which is not a PySpark DataFrame: {way_out}")
 
 
 @dataclass(frozen=True)
@@ -196,14 +196,14 @@ class _SparkLog:
     def of(cls, frame: Any, score: Any, label: Any, by: Any, weight: Any, cluster: Any) -> _SparkLog:
         scores, keys = _listed(score), _listed(by)
         if not scores:
-            raise ValueError("score= names no column")
+            raise ValueError("score= names no column: pass at least one")
         named = [("score", x) for x in scores] + [("label", label)] + [("by", x) for x in keys]
         named += [("weight", weight)] * (weight is not None) + [("cluster", cluster)] * (cluster is not None)
         chosen = frame.select(*(_column(frame, x, what) for what, x in named))
         fields = chosen.schema.fields
         if len(fields) != len(named):
             raise ValueError(
-                f"score=, label= and by= are {len(named)} columns, and Spark makes {len(fields)} of them: pass one Column for each"
+                f"score=, label= and by= name {len(named)} columns, but Spark expands them to {len(fields)}: pass one Column for each"
             )
         for (what, _), field in zip(named, fields, strict=True):
             _check_type(what, field)
@@ -214,7 +214,7 @@ class _SparkLog:
         for what, names in (("score", models), ("by", of_keys)):
             twice = [name for i, name in enumerate(names) if name in names[:i]]
             if twice:
-                raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
+                raise ValueError(f"{what}= has the name {twice[0]!r} twice: rename one with .alias()")
         safe = [
             *(f"score_{i}" for i in range(len(models))),
             "label",
@@ -250,7 +250,7 @@ class _SparkLog:
             if options.pos_label is not None:
                 return ClassNames((f"not {options.pos_label}", options.pos_label), rest=True)
             if len(stated) != 2:
-                raise ValueError(f"classes={list(stated)} lists {len(stated)} classes, and one score a row is of two")
+                raise ValueError(f"classes={list(stated)} lists {len(stated)} classes, but a score per row is for 2")
             return ClassNames(stated)
         if dtype in ("boolean", "void"):
             return ClassNames((False, True), stated=False)
@@ -258,7 +258,7 @@ class _SparkLog:
             return ClassNames((0, 1), stated=False)
         swapped = ", or are score and label swapped?" if dtype in _FLOATS else ""
         raise TypeError(
-            f"label {name!r} is {dtype}, neither Boolean nor integers 0 and 1: pass pos_label= to say which class is which{swapped}"
+            f"label {name!r} is {dtype}, not Boolean or integers 0 and 1: pass pos_label= to say which class is which{swapped}"
         )
 
     def rows(self, options: Options) -> Any:
@@ -304,14 +304,12 @@ def _column(frame: Any, column: Any, what: str) -> Any:
     if is_instance(column, "pyspark.sql", "Column"):
         return column
     if not isinstance(column, str):
-        raise TypeError(
-            f"{what}={column!r} is neither a column's name nor a Column of PySpark: pass F.col(...) or F.expr(...)"
-        )
+        raise TypeError(f"{what}={column!r} is not a column's name or a PySpark Column: pass F.col(...) or F.expr(...)")
     if column not in frame.columns:
         hint = did_you_mean(column, frame.columns)
         raise ValueError(
-            f"{what}={column!r} is not a column of the frame: {hint}It has {', '.join(frame.columns)}. For a field or an expression "
-            "pass a Column, such as F.col('user.id')"
+            f"{what}={column!r} is not a column of the frame: {hint}The columns are {', '.join(frame.columns)}. For a "
+            "field or an expression pass a Column, such as F.col('user.id')"
         )
     return frame["`" + column.replace("`", "``") + "`"]
 
@@ -322,25 +320,25 @@ def _check_type(what: str, field: Any) -> None:
         _refuse(what, name, dtype, shown)
     if what == "cluster" and dtype not in _CLUSTERS:
         raise TypeError(
-            f"cluster={name!r} is {shown}, whose text is not the same everywhere: pass an integer, a string or a date, such as "
-            "F.to_date(...) or F.unix_micros(...)"
+            f"cluster={name!r} is {shown}, which engines write as text differently: pass an integer, a string or a "
+            "date, such as F.to_date(...) or F.unix_micros(...)"
         )
 
 
 def _refuse(what: str, name: str, dtype: str, shown: str) -> NoReturn:
     if what == "weight":
-        raise TypeError(f"weights must be numbers, and {name!r} is {shown}")
+        raise TypeError(f"weights must be numbers, but {name!r} is {shown}")
     way_out = {
-        "array": ": a sketch by Spark is of two classes: pass the element of the positive class, such as F.col('p')[1]",
-        "struct": ": a sketch by Spark is of two classes: pass the field of the positive class, such as F.col('p.late')",
+        "array": ": a sketch in Spark is for two classes. Pass the element of the positive class, such as F.col('p')[1]",
+        "struct": ": a sketch in Spark is for two classes. Pass the field of the positive class, such as F.col('p.late')",
         "string": ": pass F.col(...).cast('double')",
-        "boolean": ": decisions make no sketch; ec.report_query(score_type='decision') judges them",
+        "boolean": ": decisions cannot be sketched. Use ec.report_query(score_type='decision')",
     }
     of_vectors = (
         ": pass the element of the positive class, such as pyspark.ml.functions.vector_to_array('probability')[1]"
     )
     hint = way_out.get(dtype, of_vectors if "vector" in (dtype + shown).lower() else "")
-    raise TypeError(f"scores must be numbers, and {name!r} is {shown}{hint}")
+    raise TypeError(f"scores must be numbers, but {name!r} is {shown}{hint}")
 
 
 def _check_value(what: str, value: Any, name: str, dtype: str) -> None:
@@ -354,11 +352,11 @@ def _check_value(what: str, value: Any, name: str, dtype: str) -> None:
     else:
         fits = dtype == "void" or not isinstance(value, str | bool | int | float)
     if not fits:
-        raise TypeError(f"{what} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
-    if isinstance(value, int) and value not in _LONGS:
-        raise ValueError(
-            f"{what} holds {value!r}, which is beyond the integers of 64 bits that label {name!r} may hold"
+        raise TypeError(
+            f"{what} holds {value!r} ({type(value).__name__}), but label {name!r} is {dtype}: pass a value of that type"
         )
+    if isinstance(value, int) and value not in _LONGS:
+        raise ValueError(f"{what} holds {value!r}, which is too large for label {name!r}, an integer of 64 bits")
 
 
 def _comparable(value: Any, dtype: str) -> Any:

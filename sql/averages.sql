@@ -100,8 +100,8 @@ CREATE OR REPLACE MACRO ec._correlation(d) AS
         ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
                       ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
 CREATE OR REPLACE MACRO ec._square(t) AS
-    CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc is for as many decisions as classes: filter the rows that are decided for a class, '
-                                             || 'or take nec, which takes any number') IS NULL
+    CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc needs as many decisions as classes: filter the rows that are decided for a class, '
+                                             || 'or use nec, which takes any number') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec.mcc(cells) AS list_transform(cells, lambda _c: ec._phi(_c))[1],
 (table) AS
@@ -127,4 +127,4 @@ CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs, 
 (score DOUBLE[], label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN
         ec._share_of(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), decision) END;
-COMMENT ON MACRO ec.decision_share IS 'Share of rows that are decided so: sum_i P_i R_ij for decision j, an index from 0';
+COMMENT ON MACRO ec.decision_share IS 'Share of the rows with decision j: sum_i P_i R_ij. The index of the decision counts from 0.';

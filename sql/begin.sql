@@ -4,6 +4,6 @@
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;
 SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS INTEGER) < 2
-            THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
+            THEN error('polars_ec needs DuckDB 2.0 or later, but this is ' || library_version || ': nothing was installed (run ROLLBACK to continue)')
             ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;

@@ -99,7 +99,7 @@ CREATE OR REPLACE MACRO ec._key_ok(key) AS
                               'TIMESTAMP_S', 'TIMESTAMP_MS', 'TIMESTAMP_NS', 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ_NS',
                               'INTERVAL')
          THEN true
-         ELSE error('ec: buckets are of integers, strings, dates and times, not ' || typeof(key) || ': cast the key') IS NULL END;
+         ELSE error('ec: a bucket key must be an integer, string, date or time, not ' || typeof(key) || ': cast the key') IS NULL END;
 
 -- 31 bits.
 CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed(ec._unmixed_text(t)) & 2147483647;
@@ -130,7 +130,7 @@ CREATE OR REPLACE MACRO ec._sure_hash(kind "NULL", key) AS CASE WHEN ec._kind_ok
 
 CREATE OR REPLACE MACRO ec._n_buckets(name, n) AS
     CASE WHEN TRY_CAST(n AS UBIGINT) = n AND n BETWEEN 2 AND 1000 THEN CAST(n AS UBIGINT)
-         ELSE CAST(error('ec: ' || name || ' is a whole number in 2..1000, not ' || coalesce(CAST(n AS VARCHAR), 'NULL')) AS UBIGINT)
+         ELSE CAST(error('ec: ' || name || ' must be a whole number in 2..1000, not ' || coalesce(CAST(n AS VARCHAR), 'NULL')) AS UBIGINT)
          END;
 CREATE OR REPLACE MACRO ec._bucket(hash, buckets) AS CAST(hash % ec._n_buckets('buckets', buckets) AS SMALLINT);
 CREATE OR REPLACE MACRO ec._fold(hash, folds) AS
@@ -143,9 +143,9 @@ CREATE OR REPLACE MACRO ec.bucket(key, buckets) AS ec._bucket(ec._sure_hash(key,
 CREATE OR REPLACE MACRO ec.fold(key, folds) AS ec._fold(ec._sure_hash(key, key), folds);
 CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds) AS
     CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash(key, key), within, folds) END;
-COMMENT ON MACRO ec.bucket IS 'Bucket, 0 .. buckets - 1, by a hash of a key, as that of Apache Iceberg: (murmur3(key) & 2147483647) % buckets; NULL for NULL';
-COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1: the bucket of the key, or folds where it is NULL; all rows of a key are in one';
-COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1: the folds of each stratum differ by at most one key in size';
+COMMENT ON MACRO ec.bucket IS 'Bucket of a key by the hash of Apache Iceberg, from 0 to buckets - 1: (murmur3(key) & 2147483647) % buckets. NULL for a NULL key.';
+COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, from 0 to folds - 1: the bucket of the key, or folds for a NULL key. All rows of a key are in one fold.';
+COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1. The folds of each stratum differ by at most one key in size.';
 
 -- Calibrated posteriors -----------------------------------------------------------------------------------------------
 
@@ -158,7 +158,7 @@ CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
            x, alpha, beta);
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
-    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
+    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta must be numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type) AS
     ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), ec._parameter(alpha), ec._parameter(beta)),
 (score DOUBLE[], alpha, beta, score_type) AS

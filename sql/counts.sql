@@ -203,8 +203,8 @@ CREATE OR REPLACE MACRO ec._tally_invalid(tally, k) AS
 CREATE OR REPLACE MACRO ec._classes_ok(tally, k) AS
     list_transform([list_filter(list_transform(tally, lambda _c: _c['k']), lambda _k: _k > 0)], lambda _k:
         CASE WHEN list_min(_k) = list_max(_k) AND list_max(_k) <> k
-             THEN error(format('ec: the lists are of {} classes, and this metric or its costs (cost_fn, cost_fp) of {}: '
-                               || 'give costs of one row per class, or the posterior of one class and label = that class',
+             THEN error(format('ec: the lists have {} classes, but this metric or its costs (cost_fn, cost_fp) have {}: '
+                               || 'pass costs with one row per class, or the posterior of one class and label = that class',
                                list_max(_k), k)) IS NULL
              ELSE true END)[1];
 
@@ -294,11 +294,11 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
 -- Binary metrics of costs that are not a 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
-         THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
+         THEN error('ec: a single score needs 2 x 2 costs. For other costs pass a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._two_rows(m) AS
     CASE WHEN len(m) > 2
-         THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
+         THEN error('ec: a single score and a single prior are for 2 classes. For more pass a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
 -- Costs of which a count needs the shape only.
@@ -357,20 +357,20 @@ CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs, score_type, weight
     CASE WHEN ec._shape_ok(costs) THEN
         list_transform([{'t': ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), 'c': ec._given_costs(costs)}],
                        lambda _s: CAST(ec._total(_s['t']) - ec._tally_invalid(_s['t'], len(_s['c'])) AS BIGINT))[1] END;
-COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
+COMMENT ON MACRO ec.n_rows IS 'Number of valid rows: no missing value, no invalid value.';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT) END,
 (score DOUBLE[], label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END;
-COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
+COMMENT ON MACRO ec.n_missing IS 'Number of rows with missing values, which are left out: label, score (or an element of it) or weight is NULL.';
 
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END,
 (score DOUBLE[], label, costs, score_type, weight) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._tally_invalid(
         ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END;
-COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is not a class, a weight that is negative or infinite';
+COMMENT ON MACRO ec.n_invalid IS 'Number of invalid rows: NaN, a posterior outside 0..1, a label that is not a class, or a negative or infinite weight.';
 
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs, score_type, weight) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
@@ -384,7 +384,7 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs, score_type, w
                      'rows': ec._kept(NULL, score, label, weight, ec._whole_row(score, label, weight)), 'c': ec._given_costs(costs)}],
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._classes_ok(_s['tally'], len(_s['c']))
                         THEN ec._class_priors(ec._class_n(_s['tally'], _s['n'], _s['rows']), NULL, NULL) END)[1];
-COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists, of two numbers too: [N_0/N, ..., N_(K-1)/N]';
+COMMENT ON MACRO ec.class_prior IS 'Base rate of the positive class, N_1/N. For lists, also of two numbers: [N_0/N, ..., N_(K-1)/N].';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
@@ -405,4 +405,4 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs, cost_fn, cost_f
 (score DOUBLE[], label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp)
          THEN ec._confusion_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight) END;
-COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
+COMMENT ON MACRO ec.confusion IS 'Confusion matrix: the counts N_ij of rows of class i with decision j. STRUCT(tn, fp, fn, tp), for lists a K x M list of rows. BIGINT, with weights DOUBLE.';

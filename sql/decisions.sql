@@ -92,7 +92,7 @@ CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
+             THEN ec._fail('nec needs costs >= 0: subtract the minimum of each row first, from ' || CAST(_m['c'] AS VARCHAR))
              ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
 -- What errors cost where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class):
@@ -154,10 +154,10 @@ CREATE OR REPLACE MACRO ec.balanced_accuracy(cells) AS
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
 CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
     CASE WHEN score_type NOT IN ('llr', 'decision')
-         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') IS NULL
+         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) computes LLRs') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
-    CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
+    CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior, the prior of the positive class') IS NULL ELSE true END,
 (kind, prior) AS true;
 -- One operating point: its costs are constants, or columns that the query is grouped by, as they must be outside of the sums.
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
@@ -174,7 +174,7 @@ CREATE OR REPLACE MACRO ec.effective_prior(prior, cost_fn, cost_fp) AS
               AND ec._cost_is(cost_fp, 'cost_fp')
          THEN ec._part_of_sum(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
                            (1 - CAST(prior AS DOUBLE)) * (CAST(cost_fp AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp))) END;
-COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the same decisions: P_1 C_fn / (P_1 C_fn + P_0 C_fp)';
+COMMENT ON MACRO ec.effective_prior IS 'Prior that leads to the same decisions at equal costs: P_1 C_fn / (P_1 C_fn + P_0 C_fp).';
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 

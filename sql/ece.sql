@@ -80,12 +80,12 @@ CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, score_type) AS
                     || ' (more: GROUP BY ceil(posterior * bins))') IS NULL
          WHEN NOT coalesce(norm IN (1, 2), false) OR typeof(norm) = 'BOOLEAN'
          THEN error('ec: norm must be 1 or 2, not ' || coalesce(CAST(norm AS VARCHAR), 'NULL')) IS NULL
-         WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' has no posteriors') IS NULL
          ELSE true END;
 -- `kind` is the prior again, for the overloads: an aggregate has no type yet when the macro is expanded, and comes first.
 CREATE OR REPLACE MACRO ec._ece_prior_ok(kind "NULL", prior, score_type) AS
     CASE WHEN NOT ec._unset(prior)
-         THEN error('ec: the prior of ece and ece_mc is a number, a list or a column that is constant in the group, not an aggregate '
+         THEN error('ec: the prior of ece and ece_mc must be a number, a list or a column that is constant in the group, not an aggregate '
                     || 'or alias: leave out any_value()') IS NULL
          WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._no_prior(score_type) = 0
          ELSE true END,
@@ -145,7 +145,7 @@ CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins, norm, prior, score_typ
         ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
                           bins, norm, prior, prior, weight) END;
-COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
+COMMENT ON MACRO ec.ece IS 'Expected calibration error from 0 to 1, lower is better: sum over bins b of w_b |mean q_1 - share of class 1|. It does not measure the quality of the posteriors.';
 
 CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins, norm, prior, score_type, weight) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
@@ -157,7 +157,7 @@ CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins, norm, prior, score_
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
                           bins, norm, prior, prior, weight) END;
-COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a share (lower is better, no measure of quality): as ec.ece, of max_k q_k';
+COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the likeliest class, from 0 to 1, lower is better: ec.ece of max_k q_k. It does not measure the quality of the posteriors.';
 
 -- Divergence from reference posteriors --------------------------------------------------------------------------------
 
@@ -185,7 +185,7 @@ CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
     CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
          THEN error('ec: rule must be ''cross_entropy'' or ''brier'', not ' || coalesce(CAST(rule AS VARCHAR), 'NULL')) IS NULL
          WHEN score_type IN ('llr', 'log_likelihoods', 'decision')
-         THEN error('ec: score_type ''' || score_type || ''' holds no posteriors: this compares posteriors') IS NULL
+         THEN error('ec: score_type ''' || score_type || ''' has no posteriors, which this macro compares') IS NULL
          ELSE true END;
 
 -- Mean of a loss of the row, NULL when a row is wrong. The loss is worked out for rows that are right only.
@@ -205,7 +205,7 @@ CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
     CASE WHEN NOT ec._list_type_ok(NULL, score_type) THEN NULL
          WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
                             THEN len(score) <> len(reference) END)
-         THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
+         THEN error(format('ec: the lists have {} classes, but those of the reference have {}', max(len(score)), max(len(reference)))) IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
     ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
@@ -219,7 +219,7 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
-COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
+COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s, lower is better: sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2.';
 
 -- Means of the reference over the rows, class by class: of a number, and of lists (see ec._sum_by_class: of more than 32 classes the rows
 -- are kept). Where a row is wrong, no value is made of them.
@@ -265,4 +265,4 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule, no
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
-COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
+COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule if the classes were drawn from reference posteriors s, lower is better: -sum_i s_i ln q_i, or its Brier form.';

@@ -188,7 +188,7 @@ CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
 
 CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
-         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: pass 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
 -- Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end of the scale: with fewer
 -- than 20 errors the limit at that end is further away. A value leans to the lower end by 1 to -1; a ratio to both.

@@ -4,7 +4,7 @@
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;
 SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS INTEGER) < 2
-            THEN error('polars_ec needs DuckDB 2.0 or later, and this is ' || library_version || ': nothing is installed (say ROLLBACK to go on)')
+            THEN error('polars_ec needs DuckDB 2.0 or later, but this is ' || library_version || ': nothing was installed (run ROLLBACK to continue)')
             ELSE library_version END AS duckdb FROM pragma_version();
 CREATE SCHEMA IF NOT EXISTS ec;
 -- polars_ec for DuckDB, file 1 of 12: what is known of one row. Load after begin. Names that start with an underscore are private.
@@ -86,11 +86,11 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
 -- error() in a lambda is not folded, and would be worked out for every row.
 CREATE OR REPLACE MACRO ec._fault(m) AS
     CASE WHEN m IS NULL
-         THEN 'costs must be a matrix such as [[0, 1], [5, 0]] (other arguments need their names, such as cost_fn := 5 or weight := w)'
+         THEN 'costs must be a matrix such as [[0, 1], [5, 0]] (other arguments must be named, such as cost_fn := 5 or weight := w)'
          WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
          WHEN list_min(list_transform(m, lambda _r: coalesce(len(_r), 0))) < 1
            OR len(list_distinct(list_transform(m, lambda _r: len(_r)))) > 1
-         THEN 'costs must be rows (true classes) of one length (decisions)'
+         THEN 'costs must be rows (true classes) of equal length (decisions)'
          WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda _x: NOT isfinite(_x))) > 0
          THEN 'costs must be finite numbers' END;
 CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
@@ -108,7 +108,7 @@ CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
 CREATE OR REPLACE MACRO ec._matrix_ok(m, costs) AS CASE WHEN costs IS NOT NULL THEN ec._no_fault(ec._fault(m), costs) END;
 CREATE OR REPLACE MACRO ec._one_way(cost_fn, cost_fp) AS
     CASE WHEN cost_fn = 1 AND cost_fp = 1 THEN true
-         ELSE error('ec: give either costs, or cost_fn and cost_fp, not both') IS NULL END;
+         ELSE error('ec: pass either costs, or cost_fn and cost_fp, not both') IS NULL END;
 CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
 (costs, cost_fn, cost_fp) AS
     ec._one_way(cost_fn, cost_fp) AND CASE WHEN costs IS NOT NULL THEN
@@ -138,7 +138,7 @@ CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
                                AND abs(list_sum(_p) - 1) <= 1e-6, false), priors);
 CREATE OR REPLACE MACRO ec._no_list_prior(priors, type) AS
     CASE WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
-         ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
+         ELSE [ec._fail('prior must have one number >= 0 per class, with sum 1, not ' || CAST(priors AS VARCHAR))] END;
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
     CASE WHEN ec._sums_to_1(priors, k) THEN priors ELSE ec._no_list_prior(priors, type) END;
 
@@ -180,7 +180,7 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
         ELSE list_value(1 - ec._number_prior(_p), TRY_CAST(_p AS DOUBLE)) END, prior);
 
 CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
-    ec._fail(format('score_type ''{}'' needs prior, a number or a column: the rows do not say it', score_type));
+    ec._fail(format('score_type ''{}'' needs prior, a number or a column', score_type));
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior) THEN ec._no_prior(score_type) ELSE 0 END;
 
@@ -210,7 +210,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
-                         || ': write label = ''late'', say (or are score and label swapped?)') AS INTEGER) END;
+                         || ': write label = ''late'', for example (or are score and label swapped?)') AS INTEGER) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
@@ -229,10 +229,10 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
     ec._missing(score, label, weight) OR list_position(score, NULL) IS NOT NULL;
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
-    error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
-                   || 'To decide at a threshold of their own, say ''log_odds'''
+    error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is for ranking metrics only (auc_roc, eer, ...), because raw scores have just an order. '
+                   || 'To decide at a threshold on their own scale, use ''log_odds'''
           ELSE format('ec: unknown score_type ''{}'': posterior, percent, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
-                 || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
+                 || 'Other arguments must be named, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
@@ -242,21 +242,21 @@ CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
 CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
     CASE WHEN score_type IN ('posterior', 'percent', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
-         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''percent'', ''log_odds'', ''llr'' or ''decision''',
+         THEN error(format('ec: score_type ''{}'' needs a list of scores. For one number use ''posterior'', ''percent'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
 (score, decisions, score_type) AS CASE WHEN ec._number_type_ok(score_type) THEN ec._number_fits(score, decisions, score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
-         THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
-                    || ' rows: give a list of posteriors') IS NULL
+         THEN error('ec: a single score is for two classes, but costs have ' || len(ec._given_costs(costs))
+                    || ' rows: pass a list of posteriors') IS NULL
          ELSE ec._number_ok(score, coalesce(len(ec._given_costs(costs)[1]), 2), CAST(score_type AS VARCHAR)) END;
 
 -- How many classes there are, a list of one decision cannot say.
 CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
     CASE WHEN matrix IS NULL
-         THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
+         THEN error('ec: score_type ''decision'' with a list needs costs, to know the number of classes') IS NULL ELSE true END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._on_simplex(score) AS
@@ -279,7 +279,7 @@ CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
     CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
          WHEN score_type = 'decision' THEN ec._has_costs(matrix)
          WHEN score_type IN ('percent', 'log_odds', 'llr')
-         THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
+         THEN error('ec: score_type ''' || score_type || ''' is for one number per row. For a list use ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
          ELSE ec._unknown_type(score_type) END;
 
@@ -307,7 +307,7 @@ CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
 -- A BOOLEAN column is a decision, and must be called one: it may be the label in the score's place.
 CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
     CASE WHEN score_type = 'decision' THEN CAST(score AS DOUBLE)
-         ELSE ec._fail('a BOOLEAN score is a decision: say score_type := ''decision'' (or are score and label swapped?)') END;
+         ELSE ec._fail('a BOOLEAN score is a decision: pass score_type := ''decision'' (or are score and label swapped?)') END;
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
@@ -327,7 +327,7 @@ CREATE OR REPLACE MACRO ec._posteriors(score, score_type "NULL", prior) AS score
 -- Log-odds of the positive class, from log-odds and LLRs.
 CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
     CASE WHEN score_type = 'llr' THEN score + ec._prior_log_odds(prior, score_type)
-         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' has no posteriors')
          ELSE score END;
 CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ln(score) + ec._minus_log1m(score)
@@ -399,7 +399,7 @@ CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
-         THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
+         THEN error('ec: threshold is for scores, but score_type ''decision'' has decisions already: leave it out') IS NULL
          WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN NOT ec._not_nan(CAST(threshold AS DOUBLE))
          WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
          THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
@@ -439,7 +439,7 @@ CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
 CREATE OR REPLACE MACRO ec._decide_wide(score, choices, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL
-         THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
+         THEN CAST(error('ec: threshold needs 2 x 2 costs: leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
          ELSE ec._argmin(choices, [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, choices, cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -456,7 +456,7 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, score_t
 CREATE OR REPLACE MACRO ec._decisions_ok(matrix, prior, threshold, score_type) AS
     ec._list_type_ok(matrix, score_type) AND ec._list_prior_ok(prior, score_type)
     AND CASE WHEN threshold IS NOT NULL
-             THEN error('ec: threshold is for a single score; a list of scores is decided by costs') IS NULL ELSE true END;
+             THEN error('ec: threshold is for a single score: for a list of scores use costs') IS NULL ELSE true END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
@@ -510,7 +510,7 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 
 -- True, or an error: do the scores of a list hold posteriors?
 CREATE OR REPLACE MACRO ec._list_losses_ok(prior, score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' has no posteriors') IS NULL
          ELSE ec._list_type_ok(NULL, score_type) AND ec._list_prior_ok(prior, score_type) END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
@@ -560,7 +560,7 @@ COMMENT ON MACRO ec.row_cost IS 'Cost of each row''s decision, given its class. 
 CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._pair_ok(pair) AS NOT coalesce(isnan(list_max(pair)), false);
 CREATE OR REPLACE MACRO ec._holds_posterior(score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' has no posteriors') IS NULL
          ELSE ec._number_type_ok(score_type) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
@@ -630,7 +630,7 @@ CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type := 'posterior', pri
 COMMENT ON MACRO ec.log_odds IS 'Log-odds ln(q_1/q_0) of each row''s binary score. In [-inf, inf], natural logarithm. For a posterior ln q_1 - ln(1 - q_1), for an LLR the LLR plus ln(P_1/P_0).';
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
-    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
+    ec._fail('score_type ''' || score_type || ''' has no prior to shift');
 -- Certainty of a class that the prior rules out goes nowhere.
 CREATE OR REPLACE MACRO ec._unless_nan(x) AS invoke(lambda _x: CASE WHEN NOT isnan(_x) THEN _x END, x);
 CREATE OR REPLACE MACRO ec._unless_nans(v) AS invoke(lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END, v);
@@ -648,11 +648,11 @@ CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * fa
 CREATE OR REPLACE MACRO ec._pair_log_odds(pair) AS ln(pair[2]) - ln(pair[1]);
 -- Are both priors stated, and has every class a prior above 0 that the scores can come from?
 CREATE OR REPLACE MACRO ec._both_stated(from_, "to") AS
-    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL ELSE true END;
+    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs two priors, from_ and to') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
     CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
-         ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
+         ELSE error('ec: from_ has a class of prior 0, which posteriors cannot have: ' || CAST(from_ AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
 CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
     CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
@@ -682,7 +682,7 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type := 
 (score DOUBLE[], from_, "to", score_type := 'posterior') AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          ELSE ec._unless_nans(ec._shifted_vector(score, from_, "to", CAST(score_type AS VARCHAR))) END;
-COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
+COMMENT ON MACRO ec.shift_prior IS 'Move scores to a different prior: q_i to_i/from_i, renormalised, or log_odds + ln(to/(1-to)) - ln(from_/(1-from_)).';
 -- polars_ec for DuckDB, file 2 of 12: sums of a group of rows, and the counts that are answers in themselves.
 -- Load after rows. Everything here is plain sums of CASE: the engine shares equal ones, so ten metrics cost hardly more
 -- than one. An aggregate is bound to a name with list_transform([aggregate], lambda s: ...)[1], because a subquery in a
@@ -888,8 +888,8 @@ CREATE OR REPLACE MACRO ec._tally_invalid(tally, k) AS
 CREATE OR REPLACE MACRO ec._classes_ok(tally, k) AS
     list_transform([list_filter(list_transform(tally, lambda _c: _c['k']), lambda _k: _k > 0)], lambda _k:
         CASE WHEN list_min(_k) = list_max(_k) AND list_max(_k) <> k
-             THEN error(format('ec: the lists are of {} classes, and this metric or its costs (cost_fn, cost_fp) of {}: '
-                               || 'give costs of one row per class, or the posterior of one class and label = that class',
+             THEN error(format('ec: the lists have {} classes, but this metric or its costs (cost_fn, cost_fp) have {}: '
+                               || 'pass costs with one row per class, or the posterior of one class and label = that class',
                                list_max(_k), k)) IS NULL
              ELSE true END)[1];
 
@@ -979,11 +979,11 @@ CREATE OR REPLACE MACRO ec._matrix(tally, k, m) AS
 -- Binary metrics of costs that are not a 2 x 2 matrix are errors.
 CREATE OR REPLACE MACRO ec._two_by_two(costs) AS
     CASE WHEN ec._wide(costs)
-         THEN error('ec: this is for 2 x 2 costs; for others give a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
+         THEN error('ec: a single score needs 2 x 2 costs. For other costs pass a list: [1 - q, q], or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._two_rows(m) AS
     CASE WHEN len(m) > 2
-         THEN error('ec: one score, one prior are for 2 classes; for more give a list: posteriors, or [decision] with score_type ''decision''') IS NULL
+         THEN error('ec: a single score and a single prior are for 2 classes. For more pass a list: posteriors, or [decision] with score_type ''decision''') IS NULL
          ELSE true END;
 
 -- Costs of which a count needs the shape only.
@@ -1045,7 +1045,7 @@ CREATE OR REPLACE MACRO ec.n_rows(score DOUBLE, label, costs := NULL, score_type
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(
         count(*) - ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) - ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT) END;
-COMMENT ON MACRO ec.n_rows IS 'Rows that count: nothing missing, nothing wrong';
+COMMENT ON MACRO ec.n_rows IS 'Number of valid rows: no missing value, no invalid value.';
 
 CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(score, label, weight)) AS BIGINT) END,
@@ -1053,7 +1053,7 @@ CREATE OR REPLACE MACRO ec.n_missing(score DOUBLE, label, costs := NULL, score_t
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing_vector(score, label, weight)) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count(ec._missing(ec._boolean_decision(score, score_type), label, weight)) AS BIGINT) END;
-COMMENT ON MACRO ec.n_missing IS 'Rows left out: label, score (any part of it) or weight is NULL';
+COMMENT ON MACRO ec.n_missing IS 'Number of rows with missing values, which are left out: label, score (or an element of it) or weight is NULL.';
 
 CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(score, label, costs, score_type, weight) AS BIGINT) END,
@@ -1062,7 +1062,7 @@ CREATE OR REPLACE MACRO ec.n_invalid(score DOUBLE, label, costs := NULL, score_t
         ec._count_vector(score, label, ec._given_costs(costs), score_type, weight), len(ec._given_costs(costs))) AS BIGINT) END,
 (score BOOLEAN, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._shape_ok(costs) THEN CAST(ec._count_invalid(ec._boolean_decision(score, score_type), label, costs, score_type, weight) AS BIGINT) END;
-COMMENT ON MACRO ec.n_invalid IS 'Rows that are wrong: NaN, a posterior outside 0..1, a label that is not a class, a weight that is negative or infinite';
+COMMENT ON MACRO ec.n_invalid IS 'Number of invalid rows: NaN, a posterior outside 0..1, a label that is not a class, or a negative or infinite weight.';
 
 CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform([{'invalid': ec._count_invalid(score, label, costs, score_type, weight),
@@ -1082,7 +1082,7 @@ CREATE OR REPLACE MACRO ec.class_prior(score DOUBLE, label, costs := NULL, score
         lambda _s: CASE WHEN ec._shape_ok(costs) AND ec._two_rows(ec._given_costs(costs)) AND _s['invalid'] = 0
                              AND ec._addable(_s['n1'] + _s['n0'])
                         THEN ec._share(_s['n1'], _s['n0']) END)[1];
-COMMENT ON MACRO ec.class_prior IS 'Share of the positive class, N_1/N; lists, of two numbers too: [N_0/N, ..., N_(K-1)/N]';
+COMMENT ON MACRO ec.class_prior IS 'Base rate of the positive class, N_1/N. For lists, also of two numbers: [N_0/N, ..., N_(K-1)/N].';
 
 -- A value of the type of counts: BIGINT, or with weights that of their sum with 0, DOUBLE as a rule.
 CREATE OR REPLACE MACRO ec._count_type(weight "NULL") AS CAST(0 AS BIGINT),
@@ -1109,7 +1109,7 @@ CREATE OR REPLACE MACRO ec.confusion(score DOUBLE, label, costs := NULL, cost_fn
         lambda _s: CASE WHEN _s['c']['p1'] IS NOT NULL OR _s['c']['n1'] + _s['c']['n0'] = 0 THEN {
             'tn': cast_to_type(_s['c']['tn'], _s['w']), 'fp': cast_to_type(_s['c']['fp'], _s['w']),
             'fn': cast_to_type(_s['c']['fn'], _s['w']), 'tp': cast_to_type(_s['c']['tp'], _s['w'])} END)[1];
-COMMENT ON MACRO ec.confusion IS 'Counts N_ij of class i decided j: STRUCT(tn, fp, fn, tp); lists: K x M list of rows; BIGINT, with weights DOUBLE';
+COMMENT ON MACRO ec.confusion IS 'Confusion matrix: the counts N_ij of rows of class i with decision j. STRUCT(tn, fp, fn, tp), for lists a K x M list of rows. BIGINT, with weights DOUBLE.';
 -- polars_ec for DuckDB, file 3 of 12: metrics of decisions. Load after counts.
 -- Each formula stands once, on the rates R_ij of a group and the priors P_i: with `prior` the same formula gives the value
 -- at that prior. By hand a formula is of `cells`, or of what `errors` cost; where costs may be any matrix of the classes' mean `cost`,
@@ -1204,7 +1204,7 @@ CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0
-             THEN ec._fail('nec needs costs >= 0: subtract each row''s minimum first, from ' || CAST(_m['c'] AS VARCHAR))
+             THEN ec._fail('nec needs costs >= 0: subtract the minimum of each row first, from ' || CAST(_m['c'] AS VARCHAR))
              ELSE ec._ratio(ec._expect(_m['p'], _m['m']), ec._naive(_m['p'], coalesce(_m['c'], ec._zero_one(len(_m['m']))))) END)[1];
 
 -- What errors cost where costs are cost_fn and cost_fp (a right decision costs nothing, a constant one all of the other class):
@@ -1327,10 +1327,10 @@ COMMENT ON MACRO ec.balanced_accuracy IS 'Mean over classes of the share of the 
 -- A detection cost is about LLRs at a stated prior: without either there is no number to give.
 CREATE OR REPLACE MACRO ec._dcf_ok(score_type) AS
     CASE WHEN score_type NOT IN ('llr', 'decision')
-         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) makes LLRs') IS NULL
+         THEN error('ec: dcf needs score_type := ''llr'' (or ''decision''), not ''' || score_type || ''': ec.llr(score, prior) computes LLRs') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._has_prior(kind "NULL", prior) AS
-    CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior: its effective prior of the positive class') IS NULL ELSE true END,
+    CASE WHEN ec._unset(prior) THEN error('ec: dcf needs prior, the prior of the positive class') IS NULL ELSE true END,
 (kind, prior) AS true;
 -- One operating point: its costs are constants, or columns that the query is grouped by, as they must be outside of the sums.
 CREATE OR REPLACE MACRO ec.dcf(score DOUBLE, label, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1351,7 +1351,7 @@ CREATE OR REPLACE MACRO ec.effective_prior(prior, cost_fn := 1, cost_fp := 1) AS
               AND ec._cost_is(cost_fp, 'cost_fp')
          THEN ec._part_of_sum(CAST(prior AS DOUBLE) * (CAST(cost_fn AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp)),
                            (1 - CAST(prior AS DOUBLE)) * (CAST(cost_fp AS DOUBLE) / ec._larger_cost(cost_fn, cost_fp))) END;
-COMMENT ON MACRO ec.effective_prior IS 'Prior at which equal costs ask for the same decisions: P_1 C_fn / (P_1 C_fn + P_0 C_fp)';
+COMMENT ON MACRO ec.effective_prior IS 'Prior that leads to the same decisions at equal costs: P_1 C_fn / (P_1 C_fn + P_0 C_fp).';
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
@@ -1686,8 +1686,8 @@ CREATE OR REPLACE MACRO ec._correlation(d) AS
         ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
                       ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
 CREATE OR REPLACE MACRO ec._square(t) AS
-    CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc is for as many decisions as classes: filter the rows that are decided for a class, '
-                                             || 'or take nec, which takes any number') IS NULL
+    CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc needs as many decisions as classes: filter the rows that are decided for a class, '
+                                             || 'or use nec, which takes any number') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._value_of_mcc(c) AS
     ec._phi(c);
@@ -1721,7 +1721,7 @@ CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs :
         ec._share_of(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), decision) END,
 (score BOOLEAN, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._decision_share(ec._boolean_decision(score, score_type), label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.decision_share IS 'Share of rows that are decided so: sum_i P_i R_ij for decision j, an index from 0';
+COMMENT ON MACRO ec.decision_share IS 'Share of the rows with decision j: sum_i P_i R_ij. The index of the decision counts from 0.';
 -- polars_ec for DuckDB, file 5 of 12: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
@@ -1853,7 +1853,7 @@ COMMENT ON MACRO ec.nbs IS 'Brier score normalised by that of a system that alwa
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
-         THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost') IS NULL
+         THEN error('ec: bayes_risk makes its own decisions: for given decisions use expected_cost') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._not_decided(score_type)
@@ -1866,7 +1866,7 @@ COMMENT ON MACRO ec.bayes_risk IS 'Expected cost of the Bayes decisions from the
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
-         ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
+         ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) computes LLRs')) END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
@@ -1934,7 +1934,7 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a := 1, b := 1, score_type 
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b') AND ec._two_classes(score, label, score_type, weight)
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;
-COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
+COMMENT ON MACRO ec.epsr IS 'Mean Bayes risk under the costs [[0, 1/(1-t)], [1/t, 0]] with t ~ Beta(a, b), lower is better: a = b = 1 is CE, a = b = 2 is 3 BS.';
 -- polars_ec for DuckDB, file 6 of 12: the log reduced to counts and sums per bin of the score. Load after scoring_rules.
 -- A table macro: the log is a table, view or WITH clause given by its name as text, score, label and weight are
 -- expressions over its columns, groups the names of its group columns. Names within start with "ec: ", because a parameter's
@@ -1993,7 +1993,7 @@ CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
 CREATE OR REPLACE MACRO ec._resolution(resolution) AS
     CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000 AND typeof(resolution) <> 'BOOLEAN'
          THEN CAST(resolution AS INTEGER)
-         ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
+         ELSE CAST(error('ec: resolution must be a number of bins per nat, a whole number in 1..1000000, not '
                          || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
 
 -- Rows ----------------------------------------------------------------------------------------------------------------
@@ -2002,7 +2002,7 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
          WHEN score_type IN ('posterior', 'percent', 'log_odds', 'raw') THEN score_type
-         ELSE error(format('ec: score_type ''{}'' is not one of posterior, percent, log_odds, llr, raw. Other arguments need their names, such as '
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, percent, log_odds, llr, raw. Other arguments must be named, such as '
                            || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
@@ -2037,7 +2037,7 @@ CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
     SELECT CASE WHEN len(list_filter(found, lambda _c: starts_with(_c, 'ec: '))) > 1
                 THEN error('ec: the log has a column whose name starts with ''ec: '': ' || CAST(found AS VARCHAR)) IS NULL
                 WHEN len(list_filter(own, lambda _c: ec._is_group(_c, groups))) > 0
-                THEN error(format('ec: groups {} name a column that the result has too: rename it', CAST(groups AS VARCHAR))) IS NULL
+                THEN error(format('ec: groups {} name a column that is also a column of the result: rename it', CAST(groups AS VARCHAR))) IS NULL
                 WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
                 THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
                 ELSE true END
@@ -2094,7 +2094,7 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
     CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
-         ELSE CAST(error('ec: clusters are dealt out to a whole number of buckets in 5..1000, not '
+         ELSE CAST(error('ec: buckets must be a whole number in 5..1000, not '
                          || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
 
 -- With clusters two tables, one below the other: "table" says which one a row is of.
@@ -2120,7 +2120,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
                                                    ec._buckets_of_clusters(buckets))))))
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true));
-COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0)); with cluster := also by bucket';
+COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket.';
 -- polars_ec for DuckDB, file 7 of 12: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with
@@ -2362,10 +2362,10 @@ CREATE OR REPLACE MACRO ec._not_negative(cost) AS
          ELSE ec._fail('costs must be numbers >= 0, not ' || coalesce(CAST(cost AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._wanted(share, name) AS
     CASE WHEN CAST(share AS DOUBLE) > 0 AND CAST(share AS DOUBLE) <= 1 AND typeof(share) <> 'BOOLEAN' THEN true
-         ELSE error(format('ec: {} must be in 0..1, above 0, not {}', name, coalesce(CAST(share AS VARCHAR), 'NULL'))) IS NULL END;
+         ELSE error(format('ec: {} must be above 0 and at most 1, not {}', name, coalesce(CAST(share AS VARCHAR), 'NULL'))) IS NULL END;
 CREATE OR REPLACE MACRO ec._errors_cost_more(m) AS
     CASE WHEN m[1][2] >= m[1][1] AND m[2][1] >= m[2][2] THEN true
-         ELSE error('ec: no error may cost less than a right decision, as in costs ' || CAST(m AS VARCHAR)) IS NULL END;
+         ELSE error('ec: an error must not cost less than the right decision, as in costs ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
     CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
 CREATE OR REPLACE MACRO ec._risk_costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
@@ -2420,7 +2420,7 @@ COMMENT ON MACRO ec.auprg IS 'Area under the precision-recall-gain curve; with `
 CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, score_type := 'posterior', method := 'hull', weight := NULL) AS
     CASE CAST(method AS VARCHAR) WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
                 WHEN 'linear' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._linear_eer_of(_g['c']))[1]
-                ELSE ec._fail(format('method ''{}'' is neither hull nor linear', method)) END;
+                ELSE ec._fail(format('method ''{}'' is not ''hull'' or ''linear''', method)) END;
 COMMENT ON MACRO ec.eer IS 'Equal error rate: the error rate at the threshold where false-negative and false-positive rate are equal. Lower is better; in [0, 1], and at most 0.5 on the convex hull. The value of FPR and FNR where FPR = FNR, on the ROC curve or its convex hull.';
 CREATE OR REPLACE MACRO ec.min_expected_cost(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN
@@ -2486,14 +2486,14 @@ CREATE OR REPLACE MACRO ec.approx_min_expected_cost(score DOUBLE, label, costs :
 COMMENT ON MACRO ec.approx_min_expected_cost IS 'ec.min_expected_cost from counts of rows per bin of the score, in bounded memory: |value - ec.min_expected_cost| <= ec.approx_min_expected_cost_error';
 CREATE OR REPLACE MACRO ec.approx_min_expected_cost_error(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', resolution := 64) AS
     CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN ec._range(ec._min_cost_bounds(ec._binned(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, resolution), ec._costs(costs, cost_fn, cost_fp))) END;
-COMMENT ON MACRO ec.approx_min_expected_cost_error IS 'How far ec.approx_min_expected_cost may be from ec.min_expected_cost: the gain of the best order within bins, for it is attained at an edge of a bin';
+COMMENT ON MACRO ec.approx_min_expected_cost_error IS 'How far ec.approx_min_expected_cost may be from ec.min_expected_cost: the gain of the best order within bins, because the minimum lies at the edge of a bin.';
 
 CREATE OR REPLACE MACRO ec.approx_min_dcf(score DOUBLE, label, score_type := 'posterior', cost_fn := 1, cost_fp := 1, prior := NULL, resolution := 64) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN ec._high(ec._min_dcf_bounds(ec._binned(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, resolution), ec._binary_costs(cost_fn, cost_fp))) END;
 COMMENT ON MACRO ec.approx_min_dcf IS 'ec.min_dcf from counts of rows per bin of the score, in bounded memory: |value - ec.min_dcf| <= ec.approx_min_dcf_error';
 CREATE OR REPLACE MACRO ec.approx_min_dcf_error(score DOUBLE, label, score_type := 'posterior', cost_fn := 1, cost_fp := 1, prior := NULL, resolution := 64) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN ec._range(ec._min_dcf_bounds(ec._binned(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, resolution), ec._binary_costs(cost_fn, cost_fp))) END;
-COMMENT ON MACRO ec.approx_min_dcf_error IS 'How far ec.approx_min_dcf may be from ec.min_dcf: the gain of the best order within bins, for it is attained at an edge of a bin';
+COMMENT ON MACRO ec.approx_min_dcf_error IS 'How far ec.approx_min_dcf may be from ec.min_dcf: the gain of the best order within bins, because the minimum lies at the edge of a bin.';
 
 CREATE OR REPLACE MACRO ec.approx_specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     CASE WHEN ec._wanted(sensitivity, 'sensitivity') THEN ec._low(ec._specificity_bounds(ec._binned(score, label, NULL, score_type, resolution), sensitivity)) END;
@@ -2579,7 +2579,7 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
         WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
                                                           'min_dcf', 'specificity_at_sensitivity', 'sensitivity_at_specificity', 'ks'])), true));
-COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
+COMMENT ON MACRO TABLE ec.ranking_exact IS 'Exact ranking metrics per group, over all distinct scores: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
 -- polars_ec for DuckDB, file 8 of 12: buckets and folds of keys, and calibrated posteriors. Load after ranking.
 
 -- Buckets and folds ---------------------------------------------------------------------------------------------------
@@ -2681,7 +2681,7 @@ CREATE OR REPLACE MACRO ec._key_ok(key) AS
                               'TIMESTAMP_S', 'TIMESTAMP_MS', 'TIMESTAMP_NS', 'TIMESTAMP WITH TIME ZONE', 'TIMESTAMPTZ_NS',
                               'INTERVAL')
          THEN true
-         ELSE error('ec: buckets are of integers, strings, dates and times, not ' || typeof(key) || ': cast the key') IS NULL END;
+         ELSE error('ec: a bucket key must be an integer, string, date or time, not ' || typeof(key) || ': cast the key') IS NULL END;
 
 -- 31 bits.
 CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed(ec._unmixed_text(t)) & 2147483647;
@@ -2712,7 +2712,7 @@ CREATE OR REPLACE MACRO ec._sure_hash(kind "NULL", key) AS CASE WHEN ec._kind_ok
 
 CREATE OR REPLACE MACRO ec._n_buckets(name, n) AS
     CASE WHEN TRY_CAST(n AS UBIGINT) = n AND n BETWEEN 2 AND 1000 THEN CAST(n AS UBIGINT)
-         ELSE CAST(error('ec: ' || name || ' is a whole number in 2..1000, not ' || coalesce(CAST(n AS VARCHAR), 'NULL')) AS UBIGINT)
+         ELSE CAST(error('ec: ' || name || ' must be a whole number in 2..1000, not ' || coalesce(CAST(n AS VARCHAR), 'NULL')) AS UBIGINT)
          END;
 CREATE OR REPLACE MACRO ec._bucket(hash, buckets) AS CAST(hash % ec._n_buckets('buckets', buckets) AS SMALLINT);
 CREATE OR REPLACE MACRO ec._fold(hash, folds) AS
@@ -2727,9 +2727,9 @@ CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
     ec._fold(ec._sure_hash(key, key), folds);
 CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
     CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash(key, key), within, folds) END;
-COMMENT ON MACRO ec.bucket IS 'Bucket, 0 .. buckets - 1, by a hash of a key, as that of Apache Iceberg: (murmur3(key) & 2147483647) % buckets; NULL for NULL';
-COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, 0 .. folds - 1: the bucket of the key, or folds where it is NULL; all rows of a key are in one';
-COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, 0 .. folds - 1: the folds of each stratum differ by at most one key in size';
+COMMENT ON MACRO ec.bucket IS 'Bucket of a key by the hash of Apache Iceberg, from 0 to buckets - 1: (murmur3(key) & 2147483647) % buckets. NULL for a NULL key.';
+COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, from 0 to folds - 1: the bucket of the key, or folds for a NULL key. All rows of a key are in one fold.';
+COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1. The folds of each stratum differ by at most one key in size.';
 
 -- Calibrated posteriors -----------------------------------------------------------------------------------------------
 
@@ -2742,7 +2742,7 @@ CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
            x, alpha, beta);
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
-    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta are numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
+    CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta must be numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec.affine(score DOUBLE, alpha, beta, score_type := 'posterior') AS
     ec._affine(ec._row_log_odds(score, ec._calibrated_type(score_type), NULL), ec._parameter(alpha), ec._parameter(beta)),
 (score DOUBLE[], alpha, beta, score_type := 'posterior') AS
@@ -2831,12 +2831,12 @@ CREATE OR REPLACE MACRO ec._ece_ok(bins, norm, score_type) AS
                     || ' (more: GROUP BY ceil(posterior * bins))') IS NULL
          WHEN NOT coalesce(norm IN (1, 2), false) OR typeof(norm) = 'BOOLEAN'
          THEN error('ec: norm must be 1 or 2, not ' || coalesce(CAST(norm AS VARCHAR), 'NULL')) IS NULL
-         WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+         WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' has no posteriors') IS NULL
          ELSE true END;
 -- `kind` is the prior again, for the overloads: an aggregate has no type yet when the macro is expanded, and comes first.
 CREATE OR REPLACE MACRO ec._ece_prior_ok(kind "NULL", prior, score_type) AS
     CASE WHEN NOT ec._unset(prior)
-         THEN error('ec: the prior of ece and ece_mc is a number, a list or a column that is constant in the group, not an aggregate '
+         THEN error('ec: the prior of ece and ece_mc must be a number, a list or a column that is constant in the group, not an aggregate '
                     || 'or alias: leave out any_value()') IS NULL
          WHEN score_type IN ('llr', 'log_likelihoods') THEN ec._no_prior(score_type) = 0
          ELSE true END,
@@ -2896,7 +2896,7 @@ CREATE OR REPLACE MACRO ec.ece(score DOUBLE, label, bins := 15, norm := 1, prior
         ec._error_of_bins(ec._vector_wrong(ec._likely_list(score, score_type, prior), label, 2, score_type, weight),
                           ec._whole(score, ec._given_posteriors(score, score_type, prior)[2]), ec._hit(ec._y(label) = 1), ec._y(label), 2,
                           bins, norm, prior, prior, weight) END;
-COMMENT ON MACRO ec.ece IS 'Expected calibration error, a share (lower is better, no measure of quality): sum_b w_b |mean q_1 - share of class 1| over bins';
+COMMENT ON MACRO ec.ece IS 'Expected calibration error from 0 to 1, lower is better: sum over bins b of w_b |mean q_1 - share of class 1|. It does not measure the quality of the posteriors.';
 
 CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._ece_ok(bins, norm, score_type) AND ec._ece_prior_ok(prior, prior, score_type) THEN
@@ -2908,7 +2908,7 @@ CREATE OR REPLACE MACRO ec.ece_mc(score DOUBLE, label, bins := 15, norm := 1, pr
                           ec._whole(score, list_max(ec._given_posteriors(score, score_type, prior))),
                           ec._hit(ec._top(ec._given_posteriors(score, score_type, prior)) = ec._y(label)), ec._y(label), max(len(score)),
                           bins, norm, prior, prior, weight) END;
-COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the top class, a share (lower is better, no measure of quality): as ec.ece, of max_k q_k';
+COMMENT ON MACRO ec.ece_mc IS 'Expected calibration error of the likeliest class, from 0 to 1, lower is better: ec.ece of max_k q_k. It does not measure the quality of the posteriors.';
 
 -- Divergence from reference posteriors --------------------------------------------------------------------------------
 
@@ -2936,7 +2936,7 @@ CREATE OR REPLACE MACRO ec._rule_ok(rule, score_type) AS
     CASE WHEN NOT coalesce(rule IN ('cross_entropy', 'brier'), false)
          THEN error('ec: rule must be ''cross_entropy'' or ''brier'', not ' || coalesce(CAST(rule AS VARCHAR), 'NULL')) IS NULL
          WHEN score_type IN ('llr', 'log_likelihoods', 'decision')
-         THEN error('ec: score_type ''' || score_type || ''' holds no posteriors: this compares posteriors') IS NULL
+         THEN error('ec: score_type ''' || score_type || ''' has no posteriors, which this macro compares') IS NULL
          ELSE true END;
 
 -- Mean of a loss of the row, NULL when a row is wrong. The loss is worked out for rows that are right only.
@@ -2956,7 +2956,7 @@ CREATE OR REPLACE MACRO ec._lengths_ok(missing, score, reference, score_type) AS
     CASE WHEN NOT ec._list_type_ok(NULL, score_type) THEN NULL
          WHEN bool_and(CASE WHEN NOT missing AND ec._vector_ok(score, NULL, score_type) AND ec._vector_ok(reference, NULL, score_type)
                             THEN len(score) <> len(reference) END)
-         THEN error(format('ec: the lists are of {} classes, and those of the reference of {}', max(len(score)), max(len(reference)))) IS NULL
+         THEN error(format('ec: the lists have {} classes, but those of the reference have {}', max(len(score)), max(len(reference)))) IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._either_missing(score, reference, weight) AS
     ec._missing_vector(score, reference, weight) OR list_count(reference) <> len(reference);
@@ -2970,7 +2970,7 @@ CREATE OR REPLACE MACRO ec.expected_score_divergence(score DOUBLE, reference, ru
               AND ec._lengths_ok(ec._either_missing(score, reference, weight), score, reference, score_type) THEN
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._divergence(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight) END;
-COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s (lower is better): sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2';
+COMMENT ON MACRO ec.expected_score_divergence IS 'Mean divergence from reference posteriors s, lower is better: sum_i s_i ln(s_i / q_i), or 1/K sum_i (s_i - q_i)^2.';
 
 -- Means of the reference over the rows, class by class: of a number, and of lists (see ec._sum_by_class: of more than 32 classes the rows
 -- are kept). Where a row is wrong, no value is made of them.
@@ -3016,7 +3016,7 @@ CREATE OR REPLACE MACRO ec.semi_empirical_epsr(score DOUBLE, reference, rule := 
         ec._mean_of_right(ec._either_missing(score, reference, weight), ec._both_vectors_right(score, reference, score_type, weight),
                           ec._cross_loss(ec._vector_by_class(score, score_type), ec._vector_by_class(reference, score_type), CAST(rule AS VARCHAR)), weight),
         ec._naive_loss(normalized, ec._vector_class_means(ec._either_missing(score, reference, weight), reference, score_type, weight), CAST(rule AS VARCHAR))) END;
-COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule were classes drawn by reference posteriors s (lower is better): -sum_i s_i ln q_i, or its Brier form';
+COMMENT ON MACRO ec.semi_empirical_epsr IS 'Expected scoring rule if the classes were drawn from reference posteriors s, lower is better: -sum_i s_i ln q_i, or its Brier form.';
 -- polars_ec for DuckDB, file 10 of 12: quantiles of the normal distribution and of t. Load after ece.
 
 -- The algorithm is that of polars_ec/inference/confidence.py, which says why it is right; the nodes and weights are those of its rules.
@@ -3116,8 +3116,8 @@ CREATE OR REPLACE MACRO ec.normal_quantile(p) AS invoke(lambda _p: ec._normal_qu
 CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
     invoke(lambda _p, _n: invoke(lambda _normal, _k: ec._t_quantile(_p, _normal, _n, _k), ec._normal_quantile(_p), ec._t_constant(_n)),
            CAST(p AS DOUBLE), ec._degrees(CAST(df AS DOUBLE)));
-COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z that a share p of it is below; infinite at 0 and 1, NaN beyond';
-COMMENT ON MACRO ec.t_quantile IS 'Quantile of t with df degrees of freedom, a real number: the t that a share p of it is below; fewer than 1 count as 1, infinity is normal, none is NaN';
+COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z with probability p below it. Infinite at 0 and 1, NaN outside.';
+COMMENT ON MACRO ec.t_quantile IS 'Quantile of the t distribution with df degrees of freedom: the t with probability p below it. A df below 1 counts as 1, infinity gives the normal quantile, NaN gives NaN.';
 -- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
 -- The statistics are those of polars_ec/inference, which says why they are right: moments and spread, gradient, scales, limits,
 -- estimates. All of it is of a table of sums, in which each formula stands once: a row for each group, metric and changed sum.
@@ -3308,7 +3308,7 @@ CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
 
 CREATE OR REPLACE MACRO ec._level(interval) AS
     CASE WHEN interval > 0 AND interval < 1 THEN interval
-         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: say 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: pass 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
 -- Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end of the scale: with fewer
 -- than 20 errors the limit at that end is further away. A value leans to the lower end by 1 to -1; a ratio to both.
@@ -3483,23 +3483,23 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
     metrics IS NULL OR len(list_filter(CAST(metrics AS VARCHAR[]), lambda _m: _m NOT IN ('nce', 'nbs', 'cross_entropy', 'brier'))) > 0;
 
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
-    CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
+    CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it already: leave it out'
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
                        'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share', 'f1_of_averages',
                        'specificity_at_sensitivity', 'sensitivity_at_specificity')
               OR regexp_matches(name, '^(class|macro|micro|weighted)_')
-         THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
-         WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
-         ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
+         THEN format('use SELECT ..., ec.{}(score, label) FROM log GROUP BY ...', name)
+         WHEN name = 'dcf' THEN 'it equals nec_at_prior for LLRs with prior: pass nec'
+         ELSE 'the metrics are ' || array_to_string(ec._report_names(), ', ') END;
 CREATE OR REPLACE MACRO ec._names_ok(metrics, score_type) AS
-    CASE WHEN len(ec._asked(metrics, score_type)) = 0 THEN error('ec: metrics := [] names none: leave it out for the usual ones') IS NULL
+    CASE WHEN len(ec._asked(metrics, score_type)) = 0 THEN error('ec: metrics := [] is empty: leave it out for the default metrics') IS NULL
          WHEN len(list_distinct(ec._asked(metrics, score_type))) < len(ec._asked(metrics, score_type))
-         THEN error('ec: metrics ' || CAST(metrics AS VARCHAR) || ' have a name twice, or none') IS NULL
+         THEN error('ec: metrics ' || CAST(metrics AS VARCHAR) || ' contain a name twice, or a NULL') IS NULL
          WHEN len(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m))) > 0
          THEN error(list_transform(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m)),
                                    lambda _m: format('ec: ''{}'' is not a metric of ec.report: {}', _m, ec._where_it_is(_m)))[1]) IS NULL
          WHEN ec._is_decision(score_type) AND ec._asks(metrics, score_type, ec._of_posteriors())
-         THEN error('ec: score_type ''decision'' holds no posterior, and metrics ' || CAST(metrics AS VARCHAR) || ' need one') IS NULL
+         THEN error('ec: score_type ''decision'' has no posteriors, which metrics ' || CAST(metrics AS VARCHAR) || ' need') IS NULL
          ELSE true END;
 
 -- Is it a column of this report?
@@ -3513,14 +3513,14 @@ CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, sm
 
 CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
 (score DOUBLE, score_type) AS score,
-(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: a column stands without quotes, ec.report(''log'', score, label)'),
-(score, score_type) AS ec._fail('ec.report is of two classes, and takes one score a row: of a list the posterior of a class, score[2] say');
+(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: write the column without quotes, ec.report(''log'', score, label)'),
+(score, score_type) AS ec._fail('ec.report is for two classes and takes one score per row: from a list pass the posterior of one class, such as score[2]');
 
 -- Of columns of costs a report has no sums.
 CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) AS
     CASE WHEN kind IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp) THEN CAST(cost AS DOUBLE) END,
 (kind, cost, cost_fn, cost_fp) AS
-    ec._fail('cost_fn and cost_fp of a report are numbers: costs of each row are for SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
+    ec._fail('cost_fn and cost_fp of a report must be numbers: for costs per row use SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
 
 -- P0 and P1 as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row. Numbers, for
 -- the least of many lists takes as long as all the sums.
@@ -3533,9 +3533,9 @@ CREATE OR REPLACE MACRO ec._one_pair(least0, greatest0, least1, greatest1) AS
 
 CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
     CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
-         THEN error('ec: bayes_risk is of Bayes decisions: leave out threshold, or take expected_cost') IS NULL ELSE true END;
+         THEN error('ec: bayes_risk uses Bayes decisions: leave threshold out, or use expected_cost') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._prior_given(stated, prior) AS
-    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL states none: leave it out') IS NULL ELSE true END;
+    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL is not a prior: leave it out') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._undecided_rows(kind "NULL", threshold, score_type) AS
     CASE WHEN kind IS NULL AND ec._no_threshold(threshold, CAST(score_type AS VARCHAR)) THEN 1 ELSE 0 END,
 (kind, threshold, score_type) AS ec._count(ec._no_threshold(threshold, CAST(score_type AS VARCHAR)));
@@ -3798,9 +3798,9 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
 -- True, or an error.
 CREATE OR REPLACE MACRO ec._table_ok(groups, total, min_rows) AS
     CASE WHEN total AND coalesce(len(groups), 0) = 0
-         THEN error('ec: total := true adds a row over all groups, and without groups there is one: leave it out, or name groups') IS NULL
+         THEN error('ec: total := true adds a row over all groups, but without groups there is only one: leave it out, or pass groups') IS NULL
          WHEN NOT coalesce(TRY_CAST(min_rows AS BIGINT) = min_rows AND min_rows >= 0, min_rows IS NULL)
-         THEN error(format('ec: min_rows := {} is not a whole number of rows from 0', CAST(min_rows AS VARCHAR))) IS NULL
+         THEN error(format('ec: min_rows := {} is not a number of rows: pass a whole number, at least 0', CAST(min_rows AS VARCHAR))) IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, stated, limited, min_rows, total, values_, ends) AS TABLE
     SELECT COLUMNS(lambda _c: _c NOT IN ('ec: 0', 'ec: total'))
@@ -3850,7 +3850,7 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 
 -- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
-    SELECT ec._fail('what comes after the label of ec.report needs its name: prior := 0.3 or interval := 0.95');
+    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or interval := 0.95');
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
@@ -3885,14 +3885,14 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
 (log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
-COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';
+COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with interval := with confidence intervals.';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '2e02c0b3ee1c7fa8ef1fa1227ad5db9c48e2c0c8b6a22d398212a5cf13ab825e', count(*),
+    SELECT concat_ws('-', '03c68347e756a46fa2e9b2ddaeae1798b60a4dba6c123bb0a187c3f2cd8a03f6', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -97,5 +97,5 @@ CREATE OR REPLACE MACRO ec.normal_quantile(p) AS invoke(lambda _p: ec._normal_qu
 CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
     invoke(lambda _p, _n: invoke(lambda _normal, _k: ec._t_quantile(_p, _normal, _n, _k), ec._normal_quantile(_p), ec._t_constant(_n)),
            CAST(p AS DOUBLE), ec._degrees(CAST(df AS DOUBLE)));
-COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z that a share p of it is below; infinite at 0 and 1, NaN beyond';
-COMMENT ON MACRO ec.t_quantile IS 'Quantile of t with df degrees of freedom, a real number: the t that a share p of it is below; fewer than 1 count as 1, infinity is normal, none is NaN';
+COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z with probability p below it. Infinite at 0 and 1, NaN outside.';
+COMMENT ON MACRO ec.t_quantile IS 'Quantile of the t distribution with df degrees of freedom: the t with probability p below it. A df below 1 counts as 1, infinity gives the normal quantile, NaN gives NaN.';

@@ -239,10 +239,10 @@ CREATE OR REPLACE MACRO ec._not_negative(cost) AS
          ELSE ec._fail('costs must be numbers >= 0, not ' || coalesce(CAST(cost AS VARCHAR), 'NULL')) END;
 CREATE OR REPLACE MACRO ec._wanted(share, name) AS
     CASE WHEN CAST(share AS DOUBLE) > 0 AND CAST(share AS DOUBLE) <= 1 AND typeof(share) <> 'BOOLEAN' THEN true
-         ELSE error(format('ec: {} must be in 0..1, above 0, not {}', name, coalesce(CAST(share AS VARCHAR), 'NULL'))) IS NULL END;
+         ELSE error(format('ec: {} must be above 0 and at most 1, not {}', name, coalesce(CAST(share AS VARCHAR), 'NULL'))) IS NULL END;
 CREATE OR REPLACE MACRO ec._errors_cost_more(m) AS
     CASE WHEN m[1][2] >= m[1][1] AND m[2][1] >= m[2][2] THEN true
-         ELSE error('ec: no error may cost less than a right decision, as in costs ' || CAST(m AS VARCHAR)) IS NULL END;
+         ELSE error('ec: an error must not cost less than the right decision, as in costs ' || CAST(m AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._costs(costs, cost_fn, cost_fp) AS
     CASE WHEN ec._unset(costs) THEN ec._binary_costs(cost_fn, cost_fp) ELSE ec._given_costs(costs) END;
 CREATE OR REPLACE MACRO ec._risk_costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
@@ -294,7 +294,7 @@ CREATE OR REPLACE MACRO ec.auprg(score DOUBLE, label, score_type, prior, weight)
 CREATE OR REPLACE MACRO ec.eer(score DOUBLE, label, score_type, method, weight) AS
     CASE CAST(method AS VARCHAR) WHEN 'hull' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._eer_of(ec._hull(_g['c'])))[1]
                 WHEN 'linear' THEN list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._linear_eer_of(_g['c']))[1]
-                ELSE ec._fail(format('method ''{}'' is neither hull nor linear', method)) END;
+                ELSE ec._fail(format('method ''{}'' is not ''hull'' or ''linear''', method)) END;
 CREATE OR REPLACE MACRO ec.min_expected_cost(score DOUBLE, label, costs, cost_fn, cost_fp, prior, score_type, weight) AS
     CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN
         list_transform(ec._with_costs(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
@@ -353,14 +353,14 @@ CREATE OR REPLACE MACRO ec.approx_min_expected_cost(score DOUBLE, label, costs :
 COMMENT ON MACRO ec.approx_min_expected_cost IS 'ec.min_expected_cost from counts of rows per bin of the score, in bounded memory: |value - ec.min_expected_cost| <= ec.approx_min_expected_cost_error';
 CREATE OR REPLACE MACRO ec.approx_min_expected_cost_error(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', resolution := 64) AS
     CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN ec._range(ec._min_cost_bounds(ec._binned(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, resolution), ec._costs(costs, cost_fn, cost_fp))) END;
-COMMENT ON MACRO ec.approx_min_expected_cost_error IS 'How far ec.approx_min_expected_cost may be from ec.min_expected_cost: the gain of the best order within bins, for it is attained at an edge of a bin';
+COMMENT ON MACRO ec.approx_min_expected_cost_error IS 'How far ec.approx_min_expected_cost may be from ec.min_expected_cost: the gain of the best order within bins, because the minimum lies at the edge of a bin.';
 
 CREATE OR REPLACE MACRO ec.approx_min_dcf(score DOUBLE, label, score_type := 'posterior', cost_fn := 1, cost_fp := 1, prior := NULL, resolution := 64) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN ec._high(ec._min_dcf_bounds(ec._binned(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, resolution), ec._binary_costs(cost_fn, cost_fp))) END;
 COMMENT ON MACRO ec.approx_min_dcf IS 'ec.min_dcf from counts of rows per bin of the score, in bounded memory: |value - ec.min_dcf| <= ec.approx_min_dcf_error';
 CREATE OR REPLACE MACRO ec.approx_min_dcf_error(score DOUBLE, label, score_type := 'posterior', cost_fn := 1, cost_fp := 1, prior := NULL, resolution := 64) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN ec._range(ec._min_dcf_bounds(ec._binned(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, resolution), ec._binary_costs(cost_fn, cost_fp))) END;
-COMMENT ON MACRO ec.approx_min_dcf_error IS 'How far ec.approx_min_dcf may be from ec.min_dcf: the gain of the best order within bins, for it is attained at an edge of a bin';
+COMMENT ON MACRO ec.approx_min_dcf_error IS 'How far ec.approx_min_dcf may be from ec.min_dcf: the gain of the best order within bins, because the minimum lies at the edge of a bin.';
 
 CREATE OR REPLACE MACRO ec.approx_specificity_at_sensitivity(score DOUBLE, label, sensitivity := 0.95, score_type := 'posterior', resolution := 64) AS
     CASE WHEN ec._wanted(sensitivity, 'sensitivity') THEN ec._low(ec._specificity_bounds(ec._binned(score, label, NULL, score_type, resolution), sensitivity)) END;
@@ -446,4 +446,4 @@ CREATE OR REPLACE MACRO ec.ranking_exact(log, score, label, groups := [], prior 
         FROM _ec_groups LEFT JOIN _ec_metrics USING (_ec_id)
         WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'auc_roc', 'average_precision', 'auprg',
                                                           'min_dcf', 'specificity_at_sensitivity', 'sensitivity_at_specificity', 'ks'])), true));
-COMMENT ON MACRO TABLE ec.ranking_exact IS 'Ranking metrics per group over all distinct scores, exact: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';
+COMMENT ON MACRO TABLE ec.ranking_exact IS 'Exact ranking metrics per group, over all distinct scores: auc_roc = P(score of class 1 > score of class 0) + P(equal)/2 ...';

@@ -15,23 +15,23 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
     metrics IS NULL OR len(list_filter(CAST(metrics AS VARCHAR[]), lambda _m: _m NOT IN ('nce', 'nbs', 'cross_entropy', 'brier'))) > 0;
 
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
-    CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it: leave it out'
+    CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it already: leave it out'
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
                        'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share', 'f1_of_averages',
                        'specificity_at_sensitivity', 'sensitivity_at_specificity')
               OR regexp_matches(name, '^(class|macro|micro|weighted)_')
-         THEN format('SELECT ..., ec.{}(score, label) FROM log GROUP BY ... has it', name)
-         WHEN name = 'dcf' THEN 'it is what nec_at_prior is of LLRs with prior: ask for nec'
-         ELSE 'it has ' || array_to_string(ec._report_names(), ', ') END;
+         THEN format('use SELECT ..., ec.{}(score, label) FROM log GROUP BY ...', name)
+         WHEN name = 'dcf' THEN 'it equals nec_at_prior for LLRs with prior: pass nec'
+         ELSE 'the metrics are ' || array_to_string(ec._report_names(), ', ') END;
 CREATE OR REPLACE MACRO ec._names_ok(metrics, score_type) AS
-    CASE WHEN len(ec._asked(metrics, score_type)) = 0 THEN error('ec: metrics := [] names none: leave it out for the usual ones') IS NULL
+    CASE WHEN len(ec._asked(metrics, score_type)) = 0 THEN error('ec: metrics := [] is empty: leave it out for the default metrics') IS NULL
          WHEN len(list_distinct(ec._asked(metrics, score_type))) < len(ec._asked(metrics, score_type))
-         THEN error('ec: metrics ' || CAST(metrics AS VARCHAR) || ' have a name twice, or none') IS NULL
+         THEN error('ec: metrics ' || CAST(metrics AS VARCHAR) || ' contain a name twice, or a NULL') IS NULL
          WHEN len(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m))) > 0
          THEN error(list_transform(list_filter(ec._asked(metrics, score_type), lambda _m: NOT list_contains(ec._report_names(), _m)),
                                    lambda _m: format('ec: ''{}'' is not a metric of ec.report: {}', _m, ec._where_it_is(_m)))[1]) IS NULL
          WHEN ec._is_decision(score_type) AND ec._asks(metrics, score_type, ec._of_posteriors())
-         THEN error('ec: score_type ''decision'' holds no posterior, and metrics ' || CAST(metrics AS VARCHAR) || ' need one') IS NULL
+         THEN error('ec: score_type ''decision'' has no posteriors, which metrics ' || CAST(metrics AS VARCHAR) || ' need') IS NULL
          ELSE true END;
 
 -- Is it a column of this report?
@@ -45,14 +45,14 @@ CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, sm
 
 CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
 (score DOUBLE, score_type) AS score,
-(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: a column stands without quotes, ec.report(''log'', score, label)'),
-(score, score_type) AS ec._fail('ec.report is of two classes, and takes one score a row: of a list the posterior of a class, score[2] say');
+(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: write the column without quotes, ec.report(''log'', score, label)'),
+(score, score_type) AS ec._fail('ec.report is for two classes and takes one score per row: from a list pass the posterior of one class, such as score[2]');
 
 -- Of columns of costs a report has no sums.
 CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) AS
     CASE WHEN kind IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp) THEN CAST(cost AS DOUBLE) END,
 (kind, cost, cost_fn, cost_fp) AS
-    ec._fail('cost_fn and cost_fp of a report are numbers: costs of each row are for SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
+    ec._fail('cost_fn and cost_fp of a report must be numbers: for costs per row use SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
 
 -- P0 and P1 as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row. Numbers, for
 -- the least of many lists takes as long as all the sums.
@@ -65,9 +65,9 @@ CREATE OR REPLACE MACRO ec._one_pair(least0, greatest0, least1, greatest1) AS
 
 CREATE OR REPLACE MACRO ec._threshold_ok(threshold, metrics, score_type) AS
     CASE WHEN NOT ec._unset(threshold) AND ec._asks(metrics, score_type, ['bayes_risk'])
-         THEN error('ec: bayes_risk is of Bayes decisions: leave out threshold, or take expected_cost') IS NULL ELSE true END;
+         THEN error('ec: bayes_risk uses Bayes decisions: leave threshold out, or use expected_cost') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._prior_given(stated, prior) AS
-    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL states none: leave it out') IS NULL ELSE true END;
+    CASE WHEN stated AND ec._unset(prior) THEN error('ec: prior := NULL is not a prior: leave it out') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._undecided_rows(kind "NULL", threshold, score_type) AS
     CASE WHEN kind IS NULL AND ec._no_threshold(threshold, CAST(score_type AS VARCHAR)) THEN 1 ELSE 0 END,
 (kind, threshold, score_type) AS ec._count(ec._no_threshold(threshold, CAST(score_type AS VARCHAR)));
@@ -256,9 +256,9 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
 -- True, or an error.
 CREATE OR REPLACE MACRO ec._table_ok(groups, total, min_rows) AS
     CASE WHEN total AND coalesce(len(groups), 0) = 0
-         THEN error('ec: total := true adds a row over all groups, and without groups there is one: leave it out, or name groups') IS NULL
+         THEN error('ec: total := true adds a row over all groups, but without groups there is only one: leave it out, or pass groups') IS NULL
          WHEN NOT coalesce(TRY_CAST(min_rows AS BIGINT) = min_rows AND min_rows >= 0, min_rows IS NULL)
-         THEN error(format('ec: min_rows := {} is not a whole number of rows from 0', CAST(min_rows AS VARCHAR))) IS NULL
+         THEN error(format('ec: min_rows := {} is not a number of rows: pass a whole number, at least 0', CAST(min_rows AS VARCHAR))) IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, stated, limited, min_rows, total, values_, ends) AS TABLE
     SELECT COLUMNS(lambda _c: _c NOT IN ('ec: 0', 'ec: total'))
@@ -308,7 +308,7 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
 
 -- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
-    SELECT ec._fail('what comes after the label of ec.report needs its name: prior := 0.3 or interval := 0.95');
+    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or interval := 0.95');
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
@@ -343,4 +343,4 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
 (log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
-COMMENT ON MACRO TABLE ec.report IS 'The usual metrics, or those asked for, one row per group: with prior, interval, cluster too';
+COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with interval := with confidence intervals.';

@@ -77,11 +77,11 @@ CREATE OR REPLACE MACRO ec._wide(costs) AS
 -- error() in a lambda is not folded, and would be worked out for every row.
 CREATE OR REPLACE MACRO ec._fault(m) AS
     CASE WHEN m IS NULL
-         THEN 'costs must be a matrix such as [[0, 1], [5, 0]] (other arguments need their names, such as cost_fn := 5 or weight := w)'
+         THEN 'costs must be a matrix such as [[0, 1], [5, 0]] (other arguments must be named, such as cost_fn := 5 or weight := w)'
          WHEN len(m) < 2 THEN 'costs need at least 2 rows (true classes)'
          WHEN list_min(list_transform(m, lambda _r: coalesce(len(_r), 0))) < 1
            OR len(list_distinct(list_transform(m, lambda _r: len(_r)))) > 1
-         THEN 'costs must be rows (true classes) of one length (decisions)'
+         THEN 'costs must be rows (true classes) of equal length (decisions)'
          WHEN list_count(flatten(m)) < len(flatten(m)) OR len(list_filter(flatten(m), lambda _x: NOT isfinite(_x))) > 0
          THEN 'costs must be finite numbers' END;
 CREATE OR REPLACE MACRO ec._no_fault(fault, costs) AS
@@ -99,7 +99,7 @@ CREATE OR REPLACE MACRO ec._binary_costs_ok(cost_fn, cost_fp) AS
 CREATE OR REPLACE MACRO ec._matrix_ok(m, costs) AS CASE WHEN costs IS NOT NULL THEN ec._no_fault(ec._fault(m), costs) END;
 CREATE OR REPLACE MACRO ec._one_way(cost_fn, cost_fp) AS
     CASE WHEN cost_fn = 1 AND cost_fp = 1 THEN true
-         ELSE error('ec: give either costs, or cost_fn and cost_fp, not both') IS NULL END;
+         ELSE error('ec: pass either costs, or cost_fn and cost_fp, not both') IS NULL END;
 CREATE OR REPLACE MACRO ec._costs_ok(costs "NULL", cost_fn, cost_fp) AS costs IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp),
 (costs, cost_fn, cost_fp) AS
     ec._one_way(cost_fn, cost_fp) AND CASE WHEN costs IS NOT NULL THEN
@@ -129,7 +129,7 @@ CREATE OR REPLACE MACRO ec._sums_to_1(priors, k) AS
                                AND abs(list_sum(_p) - 1) <= 1e-6, false), priors);
 CREATE OR REPLACE MACRO ec._no_list_prior(priors, type) AS
     CASE WHEN ec._may_be_column(type) THEN [CAST('nan' AS DOUBLE), CAST('nan' AS DOUBLE)]
-         ELSE [ec._fail('prior must be numbers >= 0 that sum to 1, one a class, not ' || CAST(priors AS VARCHAR))] END;
+         ELSE [ec._fail('prior must have one number >= 0 per class, with sum 1, not ' || CAST(priors AS VARCHAR))] END;
 CREATE OR REPLACE MACRO ec._list_prior(priors, type, k) AS
     CASE WHEN ec._sums_to_1(priors, k) THEN priors ELSE ec._no_list_prior(priors, type) END;
 
@@ -171,7 +171,7 @@ CREATE OR REPLACE MACRO ec._priors(prior) AS
         ELSE list_value(1 - ec._number_prior(_p), TRY_CAST(_p AS DOUBLE)) END, prior);
 
 CREATE OR REPLACE MACRO ec._no_prior(score_type) AS
-    ec._fail(format('score_type ''{}'' needs prior, a number or a column: the rows do not say it', score_type));
+    ec._fail(format('score_type ''{}'' needs prior, a number or a column', score_type));
 CREATE OR REPLACE MACRO ec._needs_prior(prior, score_type) AS
     CASE WHEN ec._unset(prior) THEN ec._no_prior(score_type) ELSE 0 END;
 
@@ -201,7 +201,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
-                         || ': write label = ''late'', say (or are score and label swapped?)') AS INTEGER) END;
+                         || ': write label = ''late'', for example (or are score and label swapped?)') AS INTEGER) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
@@ -220,10 +220,10 @@ CREATE OR REPLACE MACRO ec._missing_vector(score, label, weight) AS
     ec._missing(score, label, weight) OR list_position(score, NULL) IS NOT NULL;
 
 CREATE OR REPLACE MACRO ec._unknown_type(score_type) AS
-    error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. '
-                   || 'To decide at a threshold of their own, say ''log_odds'''
+    error(CASE WHEN score_type = 'raw' THEN 'ec: score_type ''raw'' is for ranking metrics only (auc_roc, eer, ...), because raw scores have just an order. '
+                   || 'To decide at a threshold on their own scale, use ''log_odds'''
           ELSE format('ec: unknown score_type ''{}'': posterior, percent, log_odds, llr, decision; lists: posteriors, log_posteriors, log_likelihoods. '
-                 || 'Other arguments need their names, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
+                 || 'Other arguments must be named, such as prior := 0.2', coalesce(score_type, 'NULL')) END) IS NULL;
 
 CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
     CASE WHEN score_type = 'posterior' THEN ec._share_ok(score)
@@ -233,21 +233,21 @@ CREATE OR REPLACE MACRO ec._number_fits(score, decisions, score_type) AS
 CREATE OR REPLACE MACRO ec._number_type_ok(score_type) AS
     CASE WHEN score_type IN ('posterior', 'percent', 'log_odds', 'llr', 'decision') THEN true
          WHEN score_type IN ('posteriors', 'log_posteriors', 'log_likelihoods')
-         THEN error(format('ec: score_type ''{}'' needs a list of scores; for one number say ''posterior'', ''percent'', ''log_odds'', ''llr'' or ''decision''',
+         THEN error(format('ec: score_type ''{}'' needs a list of scores. For one number use ''posterior'', ''percent'', ''log_odds'', ''llr'' or ''decision''',
                            score_type)) IS NULL
          ELSE ec._unknown_type(score_type) END;
 CREATE OR REPLACE MACRO ec._number_ok(score, decisions, score_type "NULL") AS ec._share_ok(score),
 (score, decisions, score_type) AS CASE WHEN ec._number_type_ok(score_type) THEN ec._number_fits(score, decisions, score_type) END;
 CREATE OR REPLACE MACRO ec._score_ok(score, costs, score_type) AS
     CASE WHEN ec._wide(costs) AND score_type <> 'decision' AND len(ec._given_costs(costs)) <> 2
-         THEN error('ec: a single score is binary, but costs have ' || len(ec._given_costs(costs))
-                    || ' rows: give a list of posteriors') IS NULL
+         THEN error('ec: a single score is for two classes, but costs have ' || len(ec._given_costs(costs))
+                    || ' rows: pass a list of posteriors') IS NULL
          ELSE ec._number_ok(score, coalesce(len(ec._given_costs(costs)[1]), 2), CAST(score_type AS VARCHAR)) END;
 
 -- How many classes there are, a list of one decision cannot say.
 CREATE OR REPLACE MACRO ec._has_costs(matrix) AS
     CASE WHEN matrix IS NULL
-         THEN error('ec: score_type ''decision'' with a list needs costs, which say how many classes there are') IS NULL ELSE true END;
+         THEN error('ec: score_type ''decision'' with a list needs costs, to know the number of classes') IS NULL ELSE true END;
 
 -- Only for rows that miss nothing. A 'decision' may come as a list of one: the way to a K x M confusion matrix.
 CREATE OR REPLACE MACRO ec._on_simplex(score) AS
@@ -270,7 +270,7 @@ CREATE OR REPLACE MACRO ec._list_type_ok(matrix, score_type "NULL") AS true,
     CASE WHEN score_type IN ('posterior', 'posteriors', 'log_posteriors', 'log_likelihoods') THEN true
          WHEN score_type = 'decision' THEN ec._has_costs(matrix)
          WHEN score_type IN ('percent', 'log_odds', 'llr')
-         THEN error('ec: score_type ''' || score_type || ''' is for one number a row; for a list say ''posteriors'', '
+         THEN error('ec: score_type ''' || score_type || ''' is for one number per row. For a list use ''posteriors'', '
                     || '''log_posteriors'' or ''log_likelihoods''') IS NULL
          ELSE ec._unknown_type(score_type) END;
 
@@ -298,7 +298,7 @@ CREATE OR REPLACE MACRO ec._vector_costs(costs, cost_fn, cost_fp) AS
 -- A BOOLEAN column is a decision, and must be called one: it may be the label in the score's place.
 CREATE OR REPLACE MACRO ec._boolean_decision(score, score_type) AS
     CASE WHEN score_type = 'decision' THEN CAST(score AS DOUBLE)
-         ELSE ec._fail('a BOOLEAN score is a decision: say score_type := ''decision'' (or are score and label swapped?)') END;
+         ELSE ec._fail('a BOOLEAN score is a decision: pass score_type := ''decision'' (or are score and label swapped?)') END;
 
 -- Posteriors ----------------------------------------------------------------------------------------------------------
 
@@ -318,7 +318,7 @@ CREATE OR REPLACE MACRO ec._posteriors(score, score_type "NULL", prior) AS score
 -- Log-odds of the positive class, from log-odds and LLRs.
 CREATE OR REPLACE MACRO ec._given_log_odds(score, score_type, prior) AS
     CASE WHEN score_type = 'llr' THEN score + ec._prior_log_odds(prior, score_type)
-         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' holds no posterior')
+         WHEN score_type = 'decision' THEN ec._fail('score_type ''decision'' has no posteriors')
          ELSE score END;
 CREATE OR REPLACE MACRO ec._log_odds(score, score_type, prior) AS
     CASE WHEN score_type = 'posterior' THEN ln(score) + ec._minus_log1m(score)
@@ -390,7 +390,7 @@ CREATE OR REPLACE MACRO ec._reversed(costs, threshold, score_type) AS
 CREATE OR REPLACE MACRO ec._no_threshold(threshold, score_type) AS
     CASE WHEN threshold IS NULL THEN NOT ec._unset(threshold)
          WHEN score_type = 'decision'
-         THEN error('ec: threshold is for scores, and score_type ''decision'' says that decisions are taken: leave it out') IS NULL
+         THEN error('ec: threshold is for scores, but score_type ''decision'' has decisions already: leave it out') IS NULL
          WHEN typeof(threshold) <> 'BOOLEAN' AND ec._is_column(threshold) THEN NOT ec._not_nan(CAST(threshold AS DOUBLE))
          WHEN typeof(threshold) = 'BOOLEAN' OR isnan(CAST(threshold AS DOUBLE))
          THEN error('ec: threshold must be a number, not ' || CAST(threshold AS VARCHAR)) IS NULL
@@ -430,7 +430,7 @@ CREATE OR REPLACE MACRO ec._argmin(choices, q) AS
 -- The decision index of a row: under costs that are not 2 x 2, and under any.
 CREATE OR REPLACE MACRO ec._decide_wide(score, choices, prior, threshold, score_type) AS
     CASE WHEN threshold IS NOT NULL
-         THEN CAST(error('ec: threshold is for 2 x 2 costs; leave it out') AS INTEGER)
+         THEN CAST(error('ec: threshold needs 2 x 2 costs: leave it out') AS INTEGER)
          WHEN score_type = 'decision' THEN TRY_CAST(score AS INTEGER)
          ELSE ec._argmin(choices, [ec._q0(score, score_type, prior), ec._posterior(score, score_type, prior)]) END;
 CREATE OR REPLACE MACRO ec._decide(score, costs, choices, cost_fn, cost_fp, prior, threshold, score_type) AS
@@ -447,7 +447,7 @@ CREATE OR REPLACE MACRO ec._decide_vector(score, matrix, choices, prior, score_t
 CREATE OR REPLACE MACRO ec._decisions_ok(matrix, prior, threshold, score_type) AS
     ec._list_type_ok(matrix, score_type) AND ec._list_prior_ok(prior, score_type)
     AND CASE WHEN threshold IS NOT NULL
-             THEN error('ec: threshold is for a single score; a list of scores is decided by costs') IS NULL ELSE true END;
+             THEN error('ec: threshold is for a single score: for a list of scores use costs') IS NULL ELSE true END;
 
 -- What a decision d costs a row of class y; no matrix stands for 0-1 costs.
 CREATE OR REPLACE MACRO ec._cost(matrix, y, d) AS
@@ -501,7 +501,7 @@ CREATE OR REPLACE MACRO ec._vector_brier(score, y, score_type, prior) AS
 
 -- True, or an error: do the scores of a list hold posteriors?
 CREATE OR REPLACE MACRO ec._list_losses_ok(prior, score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posteriors') IS NULL
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' has no posteriors') IS NULL
          ELSE ec._list_type_ok(NULL, score_type) AND ec._list_prior_ok(prior, score_type) END;
 
 -- Public: one value a row, NULL for a row with a part missing or wrong ------------------------------------------------
@@ -541,7 +541,7 @@ CREATE OR REPLACE MACRO ec.row_cost(score DOUBLE, label, costs, cost_fn, cost_fp
 CREATE OR REPLACE MACRO ec._with_shift(score, score_type, prior) AS score + ec._llr_shift(prior, score_type);
 CREATE OR REPLACE MACRO ec._pair_ok(pair) AS NOT coalesce(isnan(list_max(pair)), false);
 CREATE OR REPLACE MACRO ec._holds_posterior(score_type) AS
-    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' holds no posterior') IS NULL
+    CASE WHEN score_type = 'decision' THEN error('ec: score_type ''decision'' has no posteriors') IS NULL
          ELSE ec._number_type_ok(score_type) END;
 
 -- Casts are for arguments without their names, numbers say, which no score_type is.
@@ -607,7 +607,7 @@ CREATE OR REPLACE MACRO ec.log_odds(score DOUBLE, score_type, prior) AS
     ec._row_log_odds(ec._pair(score, CAST(score_type AS VARCHAR)), ec._pair_type(CAST(score_type AS VARCHAR)), prior);
 
 CREATE OR REPLACE MACRO ec._no_prior_in(score_type) AS
-    ec._fail('score_type ''' || score_type || ''' holds no prior that could be shifted');
+    ec._fail('score_type ''' || score_type || ''' has no prior to shift');
 -- Certainty of a class that the prior rules out goes nowhere.
 CREATE OR REPLACE MACRO ec._unless_nan(x) AS invoke(lambda _x: CASE WHEN NOT isnan(_x) THEN _x END, x);
 CREATE OR REPLACE MACRO ec._unless_nans(v) AS invoke(lambda _v: CASE WHEN NOT isnan(list_max(_v)) THEN _v END, v);
@@ -624,11 +624,11 @@ CREATE OR REPLACE MACRO ec._scaled(q, factor1, factor0) AS q * factor1 / (q * fa
 CREATE OR REPLACE MACRO ec._pair_log_odds(pair) AS ln(pair[2]) - ln(pair[1]);
 -- Are both priors stated, and has every class a prior above 0 that the scores can come from?
 CREATE OR REPLACE MACRO ec._both_stated(from_, "to") AS
-    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs from_ and to, two stated priors') IS NULL ELSE true END;
+    CASE WHEN ec._unset(from_) OR ec._unset("to") THEN error('ec: shift_prior needs two priors, from_ and to') IS NULL ELSE true END;
 CREATE OR REPLACE MACRO ec._comes_from(least, from_) AS
     CASE WHEN least > 0 THEN true
          WHEN ec._may_be_column(typeof(from_)) OR from_ IS NULL THEN false
-         ELSE error('ec: from_ has a class of prior 0, which no posterior can come from: ' || CAST(from_ AS VARCHAR)) IS NULL END;
+         ELSE error('ec: from_ has a class of prior 0, which posteriors cannot have: ' || CAST(from_ AS VARCHAR)) IS NULL END;
 CREATE OR REPLACE MACRO ec._shift_ok(from_, "to", least) AS ec._both_stated(from_, "to") AND ec._comes_from(least, from_);
 CREATE OR REPLACE MACRO ec._shifted(score, from_, "to", score_type) AS
     CASE WHEN ec._both_stated(from_, "to") AND ec._number_type_ok(score_type) THEN
@@ -658,4 +658,4 @@ CREATE OR REPLACE MACRO ec.shift_prior(score DOUBLE, from_, "to", score_type) AS
 (score DOUBLE[], from_, "to", score_type) AS
     CASE WHEN score_type IN ('log_likelihoods', 'decision') THEN [ec._no_prior_in(score_type)]
          ELSE ec._unless_nans(ec._shifted_vector(score, from_, "to", CAST(score_type AS VARCHAR))) END;
-COMMENT ON MACRO ec.shift_prior IS 'The same kind of score at another prior: q_i to_i/from_i, renormalised; log_odds + ln(to/(1-to)) - ln(from_/(1-from_))';
+COMMENT ON MACRO ec.shift_prior IS 'Move scores to a different prior: q_i to_i/from_i, renormalised, or log_odds + ln(to/(1-to)) - ln(from_/(1-from_)).';

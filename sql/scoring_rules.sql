@@ -125,7 +125,7 @@ CREATE OR REPLACE MACRO ec.nbs(score DOUBLE, label, score_type, prior, weight) A
 
 CREATE OR REPLACE MACRO ec._not_decided(score_type) AS
     CASE WHEN score_type = 'decision'
-         THEN error('ec: bayes_risk makes the Bayes decisions; for decisions made, expected_cost') IS NULL
+         THEN error('ec: bayes_risk makes its own decisions: for given decisions use expected_cost') IS NULL
          ELSE true END;
 CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs, cost_fn, cost_fp, prior, score_type, weight) AS
     CASE WHEN ec._not_decided(score_type)
@@ -137,7 +137,7 @@ CREATE OR REPLACE MACRO ec.bayes_risk(score DOUBLE, label, costs, cost_fn, cost_
 
 CREATE OR REPLACE MACRO ec._llr_only(score_type) AS
     CASE WHEN CAST(score_type AS VARCHAR) = 'llr' THEN score_type
-         ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) makes LLRs')) END;
+         ELSE error(concat('ec: cllr needs score_type := ''llr'', not ''', score_type, ''': ec.llr(score, prior) computes LLRs')) END;
 CREATE OR REPLACE MACRO ec.cllr(score DOUBLE, label, score_type, weight) AS
     list_transform(ec._losses(score, label, NULL, ec._llr_only(score_type), weight,
                               ec._sum_loss(1, score, label, ec._weighted(ec._softplus(-score), weight)),
@@ -204,4 +204,4 @@ CREATE OR REPLACE MACRO ec.epsr(score DOUBLE, label, a, b, score_type, prior, we
     CASE WHEN ec._beta_ok(a, 'a') AND ec._beta_ok(b, 'b') AND ec._two_classes(score, label, score_type, weight)
          THEN ec._epsr(ec._pair(score, score_type), label, CAST(a AS DOUBLE), CAST(b AS DOUBLE), prior,
                        ec._pair_type(score_type), weight) END;
-COMMENT ON MACRO ec.epsr IS 'Bayes risks under costs [[0, 1/(1-t)], [1/t, 0]], t ~ Beta(a, b) (lower is better): a = b = 1 is CE, a = b = 2 is 3 BS';
+COMMENT ON MACRO ec.epsr IS 'Mean Bayes risk under the costs [[0, 1/(1-t)], [1/t, 0]] with t ~ Beta(a, b), lower is better: a = b = 1 is CE, a = b = 2 is 3 BS.';

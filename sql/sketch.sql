@@ -56,7 +56,7 @@ CREATE OR REPLACE MACRO ec._one_score(bin, score_type, resolution) AS
 CREATE OR REPLACE MACRO ec._resolution(resolution) AS
     CASE WHEN TRY_CAST(resolution AS INTEGER) = resolution AND resolution BETWEEN 1 AND 1000000 AND typeof(resolution) <> 'BOOLEAN'
          THEN CAST(resolution AS INTEGER)
-         ELSE CAST(error('ec: resolution is bins a nat, a whole number in 1..1000000, not '
+         ELSE CAST(error('ec: resolution must be a number of bins per nat, a whole number in 1..1000000, not '
                          || coalesce(CAST(resolution AS VARCHAR), 'NULL')) AS INTEGER) END;
 
 -- Rows ----------------------------------------------------------------------------------------------------------------
@@ -65,7 +65,7 @@ CREATE OR REPLACE MACRO ec._resolution(resolution) AS
 CREATE OR REPLACE MACRO ec._binned_of(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds'
          WHEN score_type IN ('posterior', 'percent', 'log_odds', 'raw') THEN score_type
-         ELSE error(format('ec: score_type ''{}'' is not one of posterior, percent, log_odds, llr, raw. Other arguments need their names, such as '
+         ELSE error(format('ec: score_type ''{}'' is not one of posterior, percent, log_odds, llr, raw. Other arguments must be named, such as '
                            || 'resolution := 64', coalesce(score_type, 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._binned_type(score_type) AS ec._binned_of(CAST(score_type AS VARCHAR));
 
@@ -100,7 +100,7 @@ CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
     SELECT CASE WHEN len(list_filter(found, lambda _c: starts_with(_c, 'ec: '))) > 1
                 THEN error('ec: the log has a column whose name starts with ''ec: '': ' || CAST(found AS VARCHAR)) IS NULL
                 WHEN len(list_filter(own, lambda _c: ec._is_group(_c, groups))) > 0
-                THEN error(format('ec: groups {} name a column that the result has too: rename it', CAST(groups AS VARCHAR))) IS NULL
+                THEN error(format('ec: groups {} name a column that is also a column of the result: rename it', CAST(groups AS VARCHAR))) IS NULL
                 WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
                 THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
                 ELSE true END
@@ -157,7 +157,7 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
     CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
-         ELSE CAST(error('ec: clusters are dealt out to a whole number of buckets in 5..1000, not '
+         ELSE CAST(error('ec: buckets must be a whole number in 5..1000, not '
                          || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
 
 -- With clusters two tables, one below the other: "table" says which one a row is of.
@@ -183,4 +183,4 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
                                                    ec._buckets_of_clusters(buckets))))))
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true));
-COMMENT ON MACRO TABLE ec.sketch IS 'The log as counts and sums per group, class and bin of the score: bin = floor(resolution ln(q1/q0)); with cluster := also by bucket';
+COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket.';

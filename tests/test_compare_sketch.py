@@ -107,10 +107,10 @@ def test_the_same_scores_differ_by_nothing_in_a_sketch_as_well() -> None:
     [
         ({}, {}, "sketch the log with cluster="),
         ({"cluster": "user", "buckets": 50}, {}, "50 buckets, too few for p-values"),
-        ({"cluster": "few"}, {}, "rows without a cluster key"),
-        ({"cluster": "user"}, {"reference": "c"}, "reference='c' is no group of group"),
-        ({"cluster": "user"}, {"threshold": 0.3}, "known within bounds only: declare it"),
-        ({"cluster": "user"}, {"metrics": ["ece"]}, "no interval near calibration"),
+        ({"cluster": "few"}, {}, "rows have no cluster key"),
+        ({"cluster": "user"}, {"reference": "c"}, r"reference='c' is not a group of group\."),
+        ({"cluster": "user"}, {"threshold": 0.3}, "exact in this sketch: declare it"),
+        ({"cluster": "user"}, {"metrics": ["ece"]}, "no confidence interval near perfect calibration"),
     ],
 )
 def test_what_a_sketch_cannot_compare(sketched: dict[str, Any], call: dict[str, Any], message: str) -> None:
@@ -122,5 +122,5 @@ def test_what_a_sketch_cannot_compare(sketched: dict[str, Any], call: dict[str, 
 
 def test_models_of_other_rows_are_no_pair() -> None:
     log = LOG.with_columns(b=pl.when(pl.int_range(pl.len()) > 3).then("b"))
-    with pytest.raises(SketchError, match="'b' has not the same rows as 'a'"):
+    with pytest.raises(SketchError, match="'b' does not have the same rows as 'a'"):
         log.ec.sketch(["a", "b"], "y", cluster="user").compare("nec")

@@ -94,5 +94,5 @@ def test_small_groups_have_few_rows_or_few_of_a_class_or_are_compared_with_such(
 @pytest.mark.parametrize("min_rows", [-1, 1.5, True])
 def test_numbers_of_rows_are_whole(min_rows: Any) -> None:
     for call in (LOG.ec.compare, lambda *_, **how: LOG.ec.sketch("p", "y", by="group").compare(**how)):
-        with pytest.raises(ValueError, match=f"min_rows={min_rows} is not a whole number of rows from 0"):
+        with pytest.raises(ValueError, match=f"min_rows={min_rows} is not a number of rows: pass a whole number"):
             call("p", "y", reference="rest", min_rows=min_rows)

@@ -105,9 +105,9 @@ def test_balanced_costs_give_the_balanced_error_rate() -> None:
 def test_bayes_threshold() -> None:
     assert CostMatrix.binary(cost_fn=4, cost_fp=1).bayes_threshold() == 0.2
     assert CostMatrix([[1, 3], [9, 3]]).bayes_threshold() == 2 / 8
-    with pytest.raises(ValueError, match="2 classes and 2 decisions, not 3 x 3"):
+    with pytest.raises(ValueError, match="2 x 2 costs, and these are 3 x 3"):
         CostMatrix.zero_one(3).bayes_threshold()
-    with pytest.raises(ValueError, match="no error may cost less"):
+    with pytest.raises(ValueError, match=r"an error must not cost less"):
         CostMatrix([[1, 0], [1, 0]]).bayes_threshold()
 
 

@@ -298,13 +298,13 @@ def test_noise_names_what_differs_and_what_one_would_believe():
     carriers = compared([0.06, 0.001, 0.04]), compared([0.01, 0.001, 0.01])
     noise = demo_findings.Noise(*carriers, months, months, whole, alone, kinked=frozenset({"A", "B", "April"}))
     assert demo_story.tell_noise(noise).splitlines() == [
-        "- 2 of 3 carriers differ (p below 0.05, adjusted for 3; * beside the kink of NEC, where limits may be too close):",
-        "  more: C +0.20 [+0.15, +0.25]",
-        "  less: B* -0.30 [-0.35, -0.25]",
-        "  Who forgets the days would say so of 3: also of A.",
-        "- 0 of 3 months differ (p below 0.05, adjusted for 3):",
-        "  Who forgets the days would say so of 0: also of no other.",
-        "- In the whole log the limits are 3.0 (recall), 3.0 (nec), 3.0 (precision) times as far apart with days as without.",
+        "- 2 of 3 carriers differ significantly (adjusted p below 0.05; * near the kink of NEC: interval may be too narrow):",
+        "  higher: C +0.20 [+0.15, +0.25]",
+        "  lower: B* -0.30 [-0.35, -0.25]",
+        "  Without days as clusters it would be 3, with A in addition.",
+        "- 0 of 3 months differ significantly (adjusted p below 0.05):",
+        "  Without days as clusters it would be 0, with none in addition.",
+        "- In the whole log, days as clusters make the intervals wider by the factors 3.0 (recall), 3.0 (nec), 3.0 (precision).",
     ]
 
 
@@ -319,10 +319,10 @@ def test_change_tells_what_is_more_than_noise():
     assert told[2:-1] == [
         "- nce rises from 0.900 to 1.000: +0.100 [-0.010, +0.210], of which",
         "  prior +0.120 [+0.010, +0.230], likelihood -0.020 [-0.130, +0.090], mix +0.000 [-0.110, +0.110].",
-        "  The largest part is the prior. More than noise: prior.",
-        "  Who forgets the days has [+0.090, +0.110] for the change, and says so of the change, prior, likelihood.",
+        "  The largest part is the prior. Significant: prior.",
+        "  Without days as clusters the change would have [+0.090, +0.110]. Significant: the change, prior, likelihood.",
     ]
-    assert "More than noise: nothing." in demo_story.tell_change(demo_findings.Change(of(1), of(0.01)))
+    assert "Significant: nothing." in demo_story.tell_change(demo_findings.Change(of(1), of(0.01)))
 
 
 def test_days_are_alone_in_their_buckets():

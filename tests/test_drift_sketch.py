@@ -183,7 +183,7 @@ def test_a_group_without_the_reference_is_no_error_and_a_reference_that_nobody_h
     found = sketch.drift("nec", period="week", reference=0)
     same(found, of_rows(log, "nec", period="week", by="segment", reference=0))
     assert found.filter(segment="a")["difference"].null_count() == 2
-    with pytest.raises(ValueError, match="reference=9 is no group of week: there are 0; 1; 2"):
+    with pytest.raises(ValueError, match=r"reference=9 is not a group of week\. There are 0; 1; 2"):
         sketch.drift("nec", period="week", reference=9)
 
 
@@ -193,19 +193,23 @@ SKETCH = LOG.ec.sketch("p", "y", by=["week", "country"], cost_fn=3)
 @pytest.mark.parametrize(
     ("metrics", "call", "message"),
     [
-        (["nec"], {"period": "month"}, r"period='month' is not a group column of the sketch, which has \['week'"),
+        (["nec"], {"period": "month"}, r"period='month' is not a group column of the sketch\. It has \['week'"),
         (["nec"], {"mix": "week"}, "mix= names 'week', which is the period"),
         (["nec"], {"mix": ["state"]}, "mix= names 'state', which is not a group column"),
-        (["auc_roc"], {}, "'auc_roc', which is made of the order of scores"),
+        (["auc_roc"], {}, "'auc_roc', a ranking metric, whose change cannot be explained"),
         (["tp"], {}, "'tp', which is a count"),
-        (["ece"], {}, "no interval near calibration"),
+        (["ece"], {}, "no confidence interval near perfect calibration"),
         (["necc"], {}, "'necc' is not a metric"),
-        (["nec"], {"threshold": 0.3}, "nec at 0.3 is known within bounds only: declare it"),
-        (["nec"], {"interval": None}, "interval=None: a drift has intervals"),
+        (["nec"], {"threshold": 0.3}, r"nec at threshold 0\.3 is not exact in this sketch: declare it"),
+        (["nec"], {"interval": None}, r"interval=None: a drift always has intervals\."),
         (["nec"], {"interval": 95}, "interval=95"),
         (["nec"], {"reference": pl.col("week")}, "is an expression: pass the value of a period"),
         (["nec"], {"min_rows": -1}, "min_rows=-1"),
-        (["nec"], {"prior": pl.col("class_prior")}, "differs from one period to another"),
+        (
+            ["nec"],
+            {"prior": pl.col("class_prior")},
+            "differs between periods, and a change is explained at one prior: pass a",
+        ),
         (["nec"], {"cost_fm": 3}, "cost_fm"),
     ],
 )
@@ -272,7 +276,7 @@ def test_windows_are_compared_with_the_one_before_or_the_first() -> None:
     first = windows.drift("nec")
     assert first["reference"].unique().to_list() == [str(FIRST + timedelta(6))]
     assert first["difference"].null_count() == 0
-    with pytest.raises(ValueError, match="is no group of day"):
+    with pytest.raises(ValueError, match=r"is not a group of day"):
         windows.drift("nec", reference=FIRST)
 
 

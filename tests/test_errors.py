@@ -61,23 +61,27 @@ WHEN_RESOLVED = [
     (("p", "enum", {"pos_label": "early"}), ValueError, "'early'.*not a category of label 'enum'"),
     (("p", "text", {"pos_label": 1}), TypeError, "pos_label holds 1"),
     (("p", "y", {"pos_label": True}), TypeError, "pos_label holds True"),
-    (("p", "text", {"classes": ["ok", "late", "never"]}), ValueError, "3 classes, and there are 2"),
-    (("text", "y", {}), TypeError, "scores must be numbers, and 'text' is String.*names.*pass score_type='decision'"),
+    (("p", "text", {"classes": ["ok", "late", "never"]}), ValueError, "3 (classes|shares), but there are 2"),
+    (
+        ("text", "y", {}),
+        TypeError,
+        "scores must be numbers, but 'text' is String: if these are names of decisions, pass score_type='decision'",
+    ),
     (("flag", "y", {}), TypeError, "'flag' is Boolean: pass score_type='decision'"),
-    (("p", "y", {"score_type": "posteriors"}), ValueError, "vector a row, and 'p' is Float64"),
-    (("a", "y", {"score_type": "log_odds"}), ValueError, "one number a row, and 'a' is Array"),
+    (("p", "y", {"score_type": "posteriors"}), ValueError, "vector per row, but 'p' is Float64"),
+    (("a", "y", {"score_type": "log_odds"}), ValueError, r"one number per row, but 'a' is Array\(Float64"),
     (("v", "y", {}), TypeError, "does not say how many classes"),
     (("p", "y", {"score_type": "llr"}), ValueError, "'llr' needs prior="),
     (("a", "y", {"score_type": "log_likelihoods"}), ValueError, "'log_likelihoods' needs prior="),
-    (("a", "y", {"threshold": 0.5}), ValueError, "vectors are decided by costs="),
+    (("a", "y", {"threshold": 0.5}), ValueError, "pass costs= to decide on vectors"),
     (("p", "y", {"threshold": 0.5, "costs": [[0, 1, 0.1], [1, 0, 0.1]]}), ValueError, "has 3"),
-    (("p", "y", {"costs": [[0, 1], [1, 0], [1, 1]]}), ValueError, "has 3 rows, and 'p' is of 2 classes"),
-    (("p", "y", {"prior": [0.2, 0.3, 0.5]}), ValueError, "3 classes, and there are 2"),
+    (("p", "y", {"costs": [[0, 1], [1, 0], [1, 1]]}), ValueError, "has 3 rows, but 'p' has 2 classes"),
+    (("p", "y", {"prior": [0.2, 0.3, 0.5]}), ValueError, "3 (classes|shares), but there are 2"),
     (("p", "y", {"prior": {"no": 0.5, "yes": 0.5}}), ValueError, r"\['no', 'yes'\]"),
     (("p", "y", {"prior": pl.col("text")}), TypeError, "the prior's dtype is String"),
-    (("p", "y", {"weight": "text"}), TypeError, "weights must be numbers, and 'text' is String"),
+    (("p", "y", {"weight": "text"}), TypeError, "weights must be numbers, but 'text' is String"),
     (("p", "y", {"costs": [[0, -1], [1, 0]]}), ValueError, r"decision 1 is -1.0.*normalized\(\)"),
-    (("y", "y", {"score_type": "decision", "threshold": 1}), ValueError, "decisions are taken already"),
+    (("y", "y", {"score_type": "decision", "threshold": 1}), ValueError, "decisions already"),
 ]
 
 
@@ -97,7 +101,7 @@ def test_binary_metrics_say_that_they_are(name: str) -> None:
     with pytest.raises(ValueError, match=f"{name} is for 2 classes and 2 decisions, not 3 x 3"):
         three.select(getattr(ec, name)("v", "y")).collect_schema()
     if name in ("precision", "f1"):
-        with pytest.raises(ValueError, match=f"class_{name} has that of each class, macro_{name} their mean"):
+        with pytest.raises(ValueError, match=f"class_{name} has the values per class, macro_{name} their mean"):
             three.ec.report("v", "y", metrics=[name])
     with pytest.raises(ValueError, match="not 2 x 3"):
         LOG.select(getattr(ec, name)("p", "y", costs=[[0, 1, 0.1], [1, 0, 0.1]])).collect_schema()
@@ -141,13 +145,13 @@ def test_other_arguments_are_checked() -> None:
 def test_row_functions_check_their_priors() -> None:
     with pytest.raises(ValueError, match="llr needs prior"):
         ec.llr("p", None)
-    with pytest.raises(ValueError, match="holds no prior"):
+    with pytest.raises(ValueError, match="has no prior"):
         ec.llr("p", 0.5, score_type="llr")
     with pytest.raises(ValueError, match="shift_prior needs to"):
         ec.shift_prior("p", 0.5, None)
     with pytest.raises(ValueError, match="class of prior 0"):
         ec.shift_prior("p", 0.0, 0.5)
-    with pytest.raises(ValueError, match="one posterior, log-odds or LLR a row"):
+    with pytest.raises(ValueError, match="one posterior, log-odds or LLR per row"):
         LOG.select(ec.log_odds("a")).collect_schema()
 
 
@@ -203,31 +207,31 @@ def test_all_null_columns_are_missing() -> None:
     [
         (
             lambda: ec.nec("p", "y", 5),
-            r"nec\(\) takes score and label by position, and 5 is one more: options go by name",
+            r"nec\(\) takes score and label by position, and 5 is one argument too many: pass options by name",
         ),
-        (lambda: pl.col("p").ec.nec("y", 5), r"nec\(\) takes score and label by position, and 5 is one more"),
+        (lambda: pl.col("p").ec.nec("y", 5), r"nec\(\) takes score and label by position, and 5 is one argument"),
         (lambda: ec.fbeta("p", "y", 2), r"fbeta\(\) takes score and label by position.* such as beta= or costs="),
         (lambda: ec.nec("p", "y", fn_cost=1), r"nec\(\) has no keyword fn_cost=: did you mean cost_fn\?"),
         (lambda: ec.nec("p", "y", cost_fm=1), r"nec\(\) has no keyword cost_fm=: did you mean cost_fp\? It has score,"),
         (
             lambda: ec.nec(np.array([0.5]), "y"),
-            r"^score= holds values \(ndarray\).* make them a column of a frame, and name it$",
+            r"^score= holds values \(ndarray\), .* put both into a frame and pass column names$",
         ),
         (lambda: ec.nec("p", pl.Series([True])), r"^label= holds values \(Series\)"),
         (
             lambda: ec.nec(["p", "q"], "y"),
-            r"score=\['p', 'q'\] is neither .* one vector a row pass pl.concat_arr\(...\)",
+            r"score=\['p', 'q'\] is neither .* to give one vector per row pass pl\.concat_arr\(\.\.\.\)",
         ),
         (
             lambda: LOG.ec.report("p", "y", classes=["a", "b", "c"]),
-            r"lists 3 classes, and there are 2: scores of 3 classes are one column, a vector a row",
+            "lists 3 classes, but there are 2: scores for 3 classes are one column with a vector per row",
         ),
-        (lambda: ec.nec("p", "y", prior="share"), r"prior='share' is not a prior: for a column pass pl.col"),
+        (lambda: ec.nec("p", "y", prior="share"), r"prior='share' is no prior: pass .* for a column pl.col"),
+        (lambda: ec.nec("p", "y", prior="overall"), 'prior="overall" needs the whole table, which an expression'),
         (
-            lambda: ec.nec("p", "y", prior="overall"),
-            r'prior="overall" is counted over a whole log, which an expression',
+            lambda: ec.shift_prior("p", 0.5, "overall"),
+            'prior="overall" needs the whole table, which an expression does not see: pass a number here',
         ),
-        (lambda: ec.shift_prior("p", 0.5, "overall"), r'prior="overall" is counted over a whole log'),
         (
             lambda: ec.register("log.duckdb"),
             r"connection='log.duckdb' is not a DuckDB connection: pass what duckdb.connect",
@@ -247,9 +251,9 @@ def test_all_null_columns_are_missing() -> None:
         (lambda: ec.nec("p", "y", interval=0.95), r"has no keyword interval=: report\(\), compare\(\) and"),
         (
             lambda: LOG.select(ec.bucket(pl.struct("p", "y"))).collect_schema(),
-            r"key 'p' is Struct.*: buckets are of .* make one of its fields by pl.concat_str",
+            r"key 'p' is Struct.*: buckets need .* make one of its fields by pl.concat_str",
         ),
-        (lambda: LOG.ec.report("p", "y", by=3), r"by=3 is neither a column's name nor an expression nor a sequence"),
+        (lambda: LOG.ec.report("p", "y", by=3), "by=3 is not a column's name, an expression or a sequence"),
         (
             lambda: LOG.collect().ec.sketch("p", "y").evaluate("nec", treshold=1),
             r"evaluate\(\).* did you mean threshold\?",
@@ -277,11 +281,11 @@ def test_all_null_columns_are_missing() -> None:
         ),
         (
             lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", cost_fn=4),
-            r"cost_fn=4 is of a metric of decisions, and 'sensitivity' takes sensitivity= alone",
+            "cost_fn=4 is for metrics of decisions: 'sensitivity' takes sensitivity= only",
         ),
         (
             lambda: ec.equivalent_cost(LOG.collect().ec.sketch("p", "y"), "sensitivity", beta=2),
-            r"beta=2 is of a metric of decisions",
+            "beta=2 is for metrics of decisions",
         ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").best_threshold("f1", betta=1),
@@ -289,31 +293,40 @@ def test_all_null_columns_are_missing() -> None:
         ),
         (
             lambda: LOG.ec.sketch("p", "y", prior=0.2),
-            r"prior=0.2 says where LLRs and log-likelihoods decide, .* pass prior= to evaluate\(\)",
+            r"prior=0\.2 sets the decisions for LLRs and log-likelihoods only, but score_type='posterior': pass prior= to evaluate\(\)",
         ),
         (lambda: LOG.ec.sketch("p", "y", thresholds=0.5), r"thresholds=0.5 is not a sequence: pass a list"),
         (lambda: ec.merge(LOG.collect().ec.sketch("p", "y")), r"merge\(\) takes a list of sketches, and this is one"),
         (lambda: ec.nec("p", "y", classes=5), r"classes=5 must list at least two different label values"),
         (lambda: ec.nec("p", "y", classes={"a", "b"}), r"classes=.* must list at least two .*in class order"),
-        (lambda: LOG.ec.report("p", "y", min_rows=1.5), r"min_rows=1.5 is not a whole number of rows from 0"),
-        (lambda: LOG.ec.report("p", "y", min_rows=-1), r"min_rows=-1 is not a whole number of rows from 0"),
+        (
+            lambda: LOG.ec.report("p", "y", min_rows=1.5),
+            r"min_rows=1\.5 is not a number of rows: pass a whole number, at least 0",
+        ),
+        (
+            lambda: LOG.ec.report("p", "y", min_rows=-1),
+            "min_rows=-1 is not a number of rows: pass a whole number, at least 0",
+        ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").bayes_error([]),
             r"prior_log_odds=\[\] is not a sequence of numbers: pass \[0.0\]",
         ),
-        (lambda: ec.epsr("p", "y", a=1e-5), r"a=1e-05: the Beta weight takes a and b from 0.001 to 20"),
-        (lambda: ec.fbeta("p", "y", beta=float("inf")), r"beta=inf must be above 0 and finite: take recall"),
+        (lambda: ec.epsr("p", "y", a=1e-5), r"a=1e-05: the Beta weight needs a and b from 0\.001 to 20"),
+        (
+            lambda: ec.fbeta("p", "y", beta=float("inf")),
+            "beta=inf must be above 0 and finite: for misses only use recall",
+        ),
         (
             lambda: LOG.collect().ec.sketch("p", "y").evaluate("fbeta", beta=float("inf")),
             r"beta=inf must be above 0 and finite",
         ),
         (
             lambda: LOG.with_columns(d=pl.date(2020, 1, 1)).select(ec.nec("p", "d", pos_label=1)).collect(),
-            r"pos_label holds 1 \(int\), and label 'd' is Date",
+            r"pos_label holds 1 \(int\), but label 'd' is Date",
         ),
         (
             lambda: LOG.select(ec.nec("p", "y", pos_label=2**70)).collect_schema(),
-            r"pos_label holds 1180591620717411303424, which is beyond the integers of label 'y'",
+            "pos_label holds 1180591620717411303424, which is too large for label 'y'",
         ),
         (
             lambda: LOG.with_columns(g=pl.lit("a")).select(ec.affine("p", "g", 2.0)).collect_schema(),
@@ -339,7 +352,7 @@ def test_many_classes_are_named_in_short() -> None:
     log = pl.DataFrame({"q": [vector], "y": ["a"]}, schema_overrides={"q": pl.Array(pl.Float64, 100)})
     with pytest.raises(ec.InvalidDataError, match=r"q=\[1\.5(, 0\.0){9}, \.\.\. 100 in all\], y=a\)$"):
         log.ec.validate("q", "y", classes=["a", *(f"c{i}" for i in range(99))])
-    with pytest.raises(ValueError, match=r"^classes=\['c0', .*'c5', \.\.\.\] lists 99 classes, and there are 100$"):
+    with pytest.raises(ValueError, match=r"^classes=\['c0', .*'c5', \.\.\.\] lists 99 classes, but there are 100$"):
         log.select(ec.nec("q", "y", classes=[f"c{i}" for i in range(99)]))
 
 

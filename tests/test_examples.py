@@ -16,8 +16,8 @@ EXAMPLES = ROOT / "examples"
 
 LINES = {
     "better_model": [
-        "phone     0.575  0.607      +0.032  [-0.004, +0.068]       0.081  no one can say (rows as independent: a is better)",
-        "Mean width of the limits: 0.086; rows as independent 0.063, which is too short;",
+        "phone     0.575  0.607      +0.032  [-0.004, +0.068]       0.081  not significant (with independent rows: a is better)",
+        "Mean width of the intervals: 0.086. With independent rows: 0.063, which is too short.",
     ],
     "daily_sketches": [
         "half 1: actual DCF 0.7, minimum DCF 0.6 on average",
@@ -36,8 +36,8 @@ LINES = {
         "risk                                             0.55962   lecture: 0.55962",
     ],
     "segments_and_periods": [
-        "east: precision +0.12 over the year, -0.01 at the common prior: only the prior moved",
-        "west: precision +0.07 over the year, -0.11 at the common prior: drift",
+        "east: precision +0.12 over the year, -0.01 at the common prior: only the base rate changed",
+        "west: precision +0.07 over the year, -0.11 at the common prior: the model drifted",
     ],
     "sketch_resolution": [
         "         8     993      0.002     0.003290 (0.000087)     0.003875 (0.003503)     0.010074 (0.009058)",

@@ -56,7 +56,10 @@ def test_labels_that_are_no_classes() -> None:
 def test_nan() -> None:
     n_nan = int((LLR > 1).sum())
     text = warned(lambda: ec.nec(WITH_NAN, LABEL))
-    assert f"posterior is NaN or outside [0, 1] in {n_nan} of {N} rows (.fill_nan(None) makes NaN missing" in text
+    assert (
+        f"posterior is NaN or outside [0, 1] in {n_nan} of {N} rows (.fill_nan(None) turns NaN into missing values"
+        in text
+    )
     assert f"log_odds is NaN in {n_nan} of {N} rows" in warned(lambda: ec.nec(WITH_NAN, LABEL, score_type="log_odds"))
     assert ec.nec(pl.Series(WITH_NAN).fill_nan(None), LABEL) is not None
     labels = np.where(LLR > 1, np.nan, LABEL)

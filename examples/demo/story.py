@@ -1,4 +1,4 @@
-"""What the demo found, in words and tables."""
+"""The results of the demo, in words and tables."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def story_of(demo: Demo, flights: pl.DataFrame, scored: pl.DataFrame) -> str:
     agreement = "agree" if demo.largest_difference <= TOLERANCE else "DIFFER"
     return f"""\
 Flights from New York, 2013: which will arrive more than {LATE_MINUTES} minutes late?
-Model trained on January to March ({trained:,} flights), with what is known before departure.
-Log scored from April to December: {scored.height:,} flights in {demo.log}; {n_missing:,} never arrived, so their
-label is missing. A missed delay costs {COST_FN / COST_FP:g} times a false alarm. In the whole log {demo.prior:.4f} are late:
-this is the prior of the columns that end in _at_prior.
+The model was trained on {trained:,} flights from January to March, with what is known before departure.
+The log has {scored.height:,} flights from April to December, in {demo.log}. Of these {n_missing:,} never arrived, so their
+label is missing. A missed delay costs {COST_FN / COST_FP:g} times as much as a false alarm. The base rate of late flights is {demo.prior:.4f}:
+this is the reference prior for the columns that end in _at_prior.
 
 Per month
 {_shown(demo.by_month, "time")}
@@ -46,23 +46,23 @@ Per month
 Per carrier
 {_shown(demo.by_carrier, "carrier")}
 
-What calibration would gain per carrier: RCL, percent of the cross-entropy, by affine calibration and {FOLDS} folds of days
+RCL per carrier: the percentage of the cross-entropy that affine calibration would remove ({FOLDS} folds of days)
 {table_text(demo.calibration)}
 
-Per carrier and month: {demo.by_both.height} rows in {demo.log.parent / "report.csv"}
+The report per carrier and month has {demo.by_both.height} rows: {demo.log.parent / "report.csv"}
 
-What calibrated precision (precision at a common prior) says that raw precision does not
+Precision per month, at each month's base rate and at the reference prior
 {tell(demo)}
 
-What is more than noise: NEC minus that of all other flights, {LEVEL:.0%} limits; flights of a day share its weather
+NEC minus the NEC of all other flights, with {LEVEL:.0%} confidence intervals; the day is the cluster, because its flights share the weather
 {tell_noise(demo.noise)}
 
-DuckDB macros on the same Parquet files: the three reports {agreement} to a relative {TOLERANCE:.0e}.
+The DuckDB macros on the same Parquet files: the three reports {agreement} to a relative {TOLERANCE:.0e}.
 
-Where the change from {_month(BEFORE)} to {_month(AFTER)} comes from: {LEVEL:.0%} limits, days as clusters, carriers as strata
+Why the metrics changed from {_month(BEFORE)} to {_month(AFTER)}: {LEVEL:.0%} confidence intervals, days as clusters, carriers as strata
 {tell_change(demo.change)}
 
-To look at: the report page by carrier and month, and precision by month as it is and at the common prior
+Open the report page by carrier and month, and the picture of precision by month:
 {_NEW_LINE.join(map(str, demo.seen))}"""
 
 
@@ -79,47 +79,44 @@ def tell(demo: Demo) -> str:
     raw = low["precision"] - high["precision"]
     own = low["precision_at_prior"] - high["precision_at_prior"]
     lines = [
-        f"- The share of late flights moves by a factor of {high['class_prior'] / low['class_prior']:.1f}, between "
-        f"{low['class_prior']:.3f} in {low['name']} and {high['class_prior']:.3f} in {high['name']}.",
-        f"- From {high['name']} to {low['name']} raw precision {_moves(raw)} from {high['precision']:.3f} to "
+        f"- The base rate of late flights is {low['class_prior']:.3f} in {low['name']} and {high['class_prior']:.3f} in {high['name']}, "
+        f"{high['class_prior'] / low['class_prior']:.1f} times as high.",
+        f"- From {high['name']} to {low['name']} precision {_moves(raw)} from {high['precision']:.3f} to "
         f"{low['precision']:.3f}, by {abs(raw):.3f}.",
-        f"- At the common prior of {demo.prior:.3f} it {_moves(own)} from {high['precision_at_prior']:.3f} to "
-        f"{low['precision_at_prior']:.3f}, by {abs(own):.3f}. The rest, {raw - own:+.3f}, is the prior alone: the same "
-        "shares",
-        "  of hits and false alarms, among another number of late flights.",
+        f"- At the reference prior of {demo.prior:.3f} it {_moves(own)} from {high['precision_at_prior']:.3f} to "
+        f"{low['precision_at_prior']:.3f}, by {abs(own):.3f}. The rest, {raw - own:+.3f}, is due to the base "
+        "rate.",
     ]
     swapped = _swapped(months)
     pairs = months.height * (months.height - 1) // 2
-    lines.append(f"- {len(swapped)} of {pairs} pairs of months change places when the prior is held fixed.")
+    lines.append(f"- {len(swapped)} of {pairs} pairs of months change their order at the reference prior.")
     if swapped:
         a, b = max(swapped, key=lambda pair: pair[0]["precision"] - pair[1]["precision"])
         lines.append(
-            f"  Most of all {a['name']} and {b['name']}: raw {a['precision']:.3f} against {b['precision']:.3f}, at the "
-            f"common prior {a['precision_at_prior']:.3f} against {b['precision_at_prior']:.3f}."
+            f"  The largest such change is {a['name']} and {b['name']}: {a['precision']:.3f} against {b['precision']:.3f}, at the "
+            f"reference prior {a['precision_at_prior']:.3f} against {b['precision_at_prior']:.3f}."
         )
     worse = demo.by_month.filter(pl.col("nec") > 1)
     lines.append(
-        f"- Neither precision shows cost: in {worse.height} of {demo.by_month.height} months nec is above 1, and deciding "
-        "the same for every flight\n  would have been cheaper."
+        f"- Precision does not show costs. In {worse.height} of {demo.by_month.height} months NEC is above 1: the same decision "
+        "for every flight\n  would have been cheaper."
     )
     return "\n".join(lines)
 
 
 def tell_noise(noise: Noise) -> str:
-    """Which carriers and months differ from the rest, and what one would believe of them who forgot the days."""
+    """Which carriers and months differ significantly from the rest, with days as clusters and without."""
     lines = []
     for what, key, days, independent in (
         ("carriers", "carrier", noise.carriers, noise.carriers_independent),
         ("months", "time", noise.months, noise.months_independent),
     ):
         real, believed = (_different(table, key) for table in (days, independent))
-        marked = "; * beside the kink of NEC, where limits may be too close" if noise.kinked & {*real["name"]} else ""
-        lines.append(
-            f"- {real.height} of {days.height} {what} differ (p below 0.05, adjusted for {days.height}{marked}):"
-        )
+        marked = "; * near the kink of NEC: interval may be too narrow" if noise.kinked & {*real["name"]} else ""
+        lines.append(f"- {real.height} of {days.height} {what} differ significantly (adjusted p below 0.05{marked}):")
         for verb, rows in (
-            ("more", real.filter(pl.col("difference") > 0)),
-            ("less", real.filter(pl.col("difference") < 0)),
+            ("higher", real.filter(pl.col("difference") > 0)),
+            ("lower", real.filter(pl.col("difference") < 0)),
         ):
             named = [
                 f"{name}{'*' * (name in noise.kinked)} {d:+.2f} [{low:+.2f}, {high:+.2f}]"
@@ -128,45 +125,45 @@ def tell_noise(noise: Noise) -> str:
             lines += [f"  {verb}: {', '.join(named[i : i + 3])}" for i in range(0, len(named), 3)]
         lost = [name for name in believed["name"] if name not in set(real["name"])]
         lines.append(
-            f"  Who forgets the days would say so of {believed.height}: also of {', '.join(lost) or 'no other'}."
+            f"  Without days as clusters it would be {believed.height}, with {', '.join(lost) or 'none'} in addition."
         )
     times = [
         f"{_width(noise.whole, name) / _width(noise.whole_independent, name):.1f} ({name})"
         for name in ("recall", "nec", "precision")
     ]
-    lines.append(f"- In the whole log the limits are {', '.join(times)} times as far apart with days as without.")
+    lines.append(f"- In the whole log, days as clusters make the intervals wider by the factors {', '.join(times)}.")
     return "\n".join(lines)
 
 
 def tell_change(change: Change) -> str:
-    """Which parts the change has, which are more than noise, and what one would believe of them who forgot the days."""
+    """The parts of the change and which are significant, with days as clusters and without."""
     lines = [
-        "- prior: another share of a carrier's flights is late; likelihood: the late flights of a carrier, or the others, have",
-        "  other scores; mix: the carriers have other shares of the flights.",
+        "- prior: the base rates of the carriers changed. likelihood: the scores of a carrier's late flights, or of the others,",
+        "  changed. mix: the carriers' shares of the flights changed.",
     ]
     rows = zip(change.days.to_dicts(), change.independent.to_dicts(), strict=True)
     for row, believed in rows:
         largest = max(_PARTS, key=lambda part: abs(row[part]))
         lines += [
             f"- {row['metric']} {_moves(row['difference'])} from {row['value_reference']:.3f} to {row['value']:.3f}: "
-            f"{_with_limits(row, 'difference')}, of which",
-            "  " + ", ".join(f"{part} {_with_limits(row, part)}" for part in _PARTS) + ".",
-            f"  The largest part is the {largest}. More than noise: {_beyond_zero(row)}.",
-            f"  Who forgets the days has {_limits(believed, 'difference')} for the change, and says so of {_beyond_zero(believed)}.",
+            f"{_with_interval(row, 'difference')}, of which",
+            "  " + ", ".join(f"{part} {_with_interval(row, part)}" for part in _PARTS) + ".",
+            f"  The largest part is the {largest}. Significant: {_significant(row)}.",
+            f"  Without days as clusters the change would have {_interval(believed, 'difference')}. Significant: {_significant(believed)}.",
         ]
-    return "\n".join([*lines, "- The parts add up to the change. They are an account of it, and no proof of causes."])
+    return "\n".join([*lines, "- The parts add up to the change. They describe it and do not prove causes."])
 
 
-def _with_limits(row: dict[str, Any], name: str) -> str:
-    return f"{row[name]:+.3f} {_limits(row, name)}"
+def _with_interval(row: dict[str, Any], name: str) -> str:
+    return f"{row[name]:+.3f} {_interval(row, name)}"
 
 
-def _limits(row: dict[str, Any], name: str) -> str:
+def _interval(row: dict[str, Any], name: str) -> str:
     return f"[{row[f'{name}_ci_low']:+.3f}, {row[f'{name}_ci_high']:+.3f}]"
 
 
-def _beyond_zero(row: dict[str, Any]) -> str:
-    """The change and its parts of which the limits leave out 0."""
+def _significant(row: dict[str, Any]) -> str:
+    """The change and its parts with intervals that exclude 0."""
     names = {"difference": "the change", **{part: part for part in _PARTS}}
     found = [said for name, said in names.items() if row[f"{name}_ci_low"] > 0 or row[f"{name}_ci_high"] < 0]
     return ", ".join(found) or "nothing"
@@ -191,7 +188,7 @@ def _moves(change: float) -> str:
 
 
 def _swapped(months: pl.DataFrame) -> list[tuple[dict[str, Any], dict[str, Any]]]:
-    """Pairs of months of which the first looks better by raw precision and is worse at the common prior."""
+    """Pairs of months of which the first has the better precision, and the worse one at the reference prior."""
     rows = months.to_dicts()
     return [
         (a, b)

@@ -160,7 +160,7 @@ def _drift(
     options = parse_options(keywords, BY_ROW)
     scores, keys, strata = expand(frame, score, "score"), expand(frame, by, "by"), expand(frame, mix, "mix")
     if not scores:
-        raise ValueError("score= names no column")
+        raise ValueError("score= names no column: pass at least one")
     of_period = validation.check_period(frame, expand(frame, period, "period"))
     names, key_names, mix_names = ([e.meta.output_name() for e in of] for of in (scores, keys, strata))
     period_name = of_period.meta.output_name()

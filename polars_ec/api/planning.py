@@ -75,7 +75,7 @@ def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float
     [1999, 5097]
     """
     if not isinstance(pilot, pl.LazyFrame | pl.DataFrame):
-        raise TypeError(f"pilot= is {type(pilot).__name__}: pass what report(..., interval=0.95) gave")
+        raise TypeError(f"pilot= is {type(pilot).__name__}: pass the result of report(..., interval=0.95)")
     schema = pilot.collect_schema()
     _check_metric(metric, schema.names())
     scale = interval_scale(metric.removesuffix(_AT_PRIOR))
@@ -139,11 +139,11 @@ def _check_metric(metric: Any, names: Sequence[str]) -> None:
 
 def _checked_width(width: Any, metric: str, scale: Scale) -> float:
     if isinstance(width, bool | str) or not hasattr(width, "__float__") or not 0 < float(width) < math.inf:
-        raise ValueError(f"width={width!r} is not a number above 0: it is the upper limit minus the lower one")
+        raise ValueError(f"width={width!r} is not a number above 0: pass the upper bound minus the lower bound")
     whole = _WHOLE.get(scale)
     if whole is not None and width >= whole:
         raise ValueError(
-            f"width={width!r} is as wide as the whole range of {metric}, {whole:g}: pass less, such as 0.05"
+            f"width={width!r} covers the whole range of {metric}, {whole:g}: pass a smaller width, such as 0.05"
         )
     return float(width)
 

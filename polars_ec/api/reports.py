@@ -169,13 +169,13 @@ def report(
     scores = expand(log, score, "score")
     keys = expand(log, by, "by")
     if not scores:
-        raise ValueError("score= names no column")
+        raise ValueError("score= names no column: pass at least one")
     min_rows = parse_min_rows(min_rows)
     if missing not in get_args(Missing):
         raise ValueError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")
     if total and not keys:
         raise ValueError(
-            "total=True adds a row over all groups, and without by= there is one: leave it out, or pass by="
+            "total=True adds a row over all groups, but without by= there is only one group: leave total= out or pass by="
         )
     named = named_metrics(metrics)
     log, models = read_models(log, scores, label, options, checked, score_prior, execute)
@@ -212,7 +212,7 @@ def report(
     if invalid or (undefined and values and table.height):
         nulls = f"metrics are null in {invalid or table.height} of {table.height} rows of the report"
         if is_read_once(frame):
-            warn(f"{nulls}: n, n_missing and n_invalid count the rows of the log")
+            warn(f"{nulls}. See the columns n, n_missing and n_invalid")
         else:
             warn_of_nulls(nulls, log, {model.name: model.rows for model in models})
     return table
@@ -222,7 +222,7 @@ def _check_alike(models: Sequence[Model]) -> None:
     if len({is_multiclass(model) for model in models}) > 1:
         sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
         raise ValueError(
-            f"score= holds models of two classes beside models of more, {sizes}: make a report of each kind"
+            f"score= has models with different numbers of classes, {sizes}: make one report for each number of classes"
         )
 
 

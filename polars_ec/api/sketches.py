@@ -251,7 +251,7 @@ class Sketch(DecidingCells):
 
         request = parse_interval({"interval": interval})
         if request is None:
-            raise ValueError("interval=None: a comparison has intervals, pass their level, such as interval=0.95")
+            raise ValueError("interval=None: a comparison always has intervals. Pass a level such as interval=0.95")
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity, "method": method}
         keywords, own_threshold = self.operating_point.stands_in({**stated, **others}, self.grid.classes)
@@ -395,7 +395,7 @@ class Sketch(DecidingCells):
 
         request = parse_interval({"interval": interval})
         if request is None:
-            raise ValueError("interval=None: a drift has intervals, pass their level, such as interval=0.95")
+            raise ValueError("interval=None: a drift always has intervals. Pass a level such as interval=0.95")
         keywords, own_threshold = self.operating_point.stands_in(point, self.grid.classes)
         strata = (mix,) if isinstance(mix, str) else tuple(mix)
         fewest = parse_min_rows(min_rows)
@@ -591,7 +591,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     4
     """
     if isinstance(sketches, Sketch):
-        raise TypeError("merge() takes a list of sketches, and this is one")
+        raise TypeError("merge() takes a list of sketches, and this is one sketch: pass [sketch_a, sketch_b]")
     if not sketches:
         raise SketchError("merge() needs at least one sketch")
     return sketch_of(add_cells(sketches), OperatingPoint.common(sketch.operating_point for sketch in sketches))
@@ -752,11 +752,9 @@ def equivalent_cost(
     if metric == "sensitivity":
         for name, value in keywords.items():
             if value is not None and (name, value) != ("beta", 1.0):
-                raise TypeError(
-                    f"{name}={value!r} is of a metric of decisions, and 'sensitivity' takes sensitivity= alone"
-                )
+                raise TypeError(f"{name}={value!r} is for metrics of decisions: 'sensitivity' takes sensitivity= only")
         return cost_of_sensitivity(sketch, 0.95 if sensitivity is None else sensitivity)
     if sensitivity is not None:
-        raise TypeError(f"sensitivity={sensitivity!r} is of the metric 'sensitivity', and the metric is {metric!r}")
+        raise TypeError(f"sensitivity={sensitivity!r} is for metric='sensitivity', but the metric is {metric!r}")
     check_keys(sketch.keys, ["cost_fn"])
     return sketch.best_threshold(metric, **keywords).with_columns(cost_fn=cost_of_threshold(sketch.grid))

@@ -63,7 +63,7 @@ def validate(
     checked: Options = parse_options(options, BY_ROW)
     if is_read_once(frame):
         raise ValueError(
-            f"a {type(frame).__name__} can be read once, so that its rows would be gone after validate(): pass a table of them"
+            f"a {type(frame).__name__} can be read only once, so its rows would be lost after validate(): pass a table of them"
         )
     lazy, checked = with_prior_column(as_lazy(frame), checked)
     messages: list[str] = []

@@ -39,8 +39,8 @@ def of_values(
     for name, value in named.items():
         kind = "a column's name" if isinstance(value, str) else "an expression"
         raise TypeError(
-            f"{score_name}= holds values ({type(score).__name__}), and {name}={str(value)!r} is {kind}: pass values for both, "
-            "or make them a column of a frame, and name it"
+            f"{score_name}= holds values ({type(score).__name__}), but {name}={str(value)!r} is {kind}: pass values "
+            "for both, or put both into a frame and pass column names"
         )
     held = {name: value for name, value in column_arguments.items() if holds_values(value)}
     held |= {name: arguments[name] for name in priors if _is_series(arguments.get(name))}
@@ -63,7 +63,7 @@ def of_values(
         if explanations:
             explanations[0](nulls, frame.lazy())
         else:
-            warn(f"{nulls}: rows hold NaN or numbers out of range, or each of the {len(frame)} lacks a value")
+            warn(f"{nulls}: some rows hold NaN or numbers out of range, or all {len(frame)} rows have missing values")
     # Without rows a metric is one value, and a row function none.
     return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
 
@@ -101,11 +101,11 @@ def as_series(values: Any, name: str) -> pl.Series:
         isinstance(dtype, pl.Struct) and len(dtype.fields) == 1
     ):
         raise ValueError(
-            f"{name}= has one column: values of one number a row go in flat, such as {name}.ravel() of an array, or the column "
-            "itself of a frame"
+            f"{name}= has one column: pass values with one number per row flat, such as {name}.ravel() for an array, "
+            "or the column itself for a frame"
         )
     if dtype == pl.Object:
-        raise TypeError(f"{name}= holds values of a type that Polars does not have: {type(series[0]).__name__}")
+        raise TypeError(f"{name}= holds values of type {type(series[0]).__name__}, which Polars does not have")
     return series
 
 
@@ -165,8 +165,8 @@ def _check_lengths(columns: Mapping[str, pl.Series], priors: Collection[str]) ->
     lengths = {name: len(series) for name, series in columns.items()}
     if len(set(lengths.values())) > 1:
         shown = " and ".join(f"{name}= holds {length}" for name, length in lengths.items())
-        shares = "; one share for each class goes in as a list" if set(lengths).intersection(priors) else ""
-        raise ValueError(f"one value for each row is needed, and {shown}{shares}")
+        shares = "; pass one share per class as a list" if set(lengths).intersection(priors) else ""
+        raise ValueError(f"all values need the same length, one value per row, but {shown}{shares}")
 
 
 def _check_indices(held: Mapping[str, Any]) -> None:
@@ -175,6 +175,6 @@ def _check_indices(held: Mapping[str, Any]) -> None:
     for (name, index), (other, another) in pairwise(indices.items()):
         if not index.equals(another) and index.isin(another).all() and another.isin(index).all():
             raise ValueError(
-                f"{name}= and {other}= have the same index in different orders, and values go by position: bring one into the "
-                f"order of the other, such as {other}.loc[{name}.index], or pass arrays"
+                f"{name}= and {other}= have the same index in different orders, and values are matched by position: "
+                f"reorder one, such as {other}.loc[{name}.index], or pass arrays"
             )

@@ -52,8 +52,8 @@ class ClassNames:
         if or_in_order and meaningless and len(names) == len(self.values):
             return list(range(len(names)))
         raise ValueError(
-            f"{what} names the classes {list(names)}, and the classes are {list(self.fields or self.values)}: use the same "
-            "names, or none, as in a list or an array"
+            f"{what} names the classes {list(names)}, but the classes are {list(self.fields or self.values)}: use the "
+            "same names, or pass a list or an array without names"
         )
 
     def goes_with(self, other: ClassNames) -> bool:
@@ -142,12 +142,12 @@ def literal_prior(prior: Any, n_classes: int | None) -> tuple[float, ...]:
     if hasattr(prior, "__iter__") and getattr(prior, "ndim", 1) != 0:
         shares = tuple(_share(p, prior) for p in prior)
         if abs(math.fsum(shares) - 1) > _SUM_TOLERANCE:
-            raise ValueError(f"prior={list(shares)} sums to {math.fsum(shares)}, not to 1")
+            raise ValueError(f"prior={list(shares)} sums to {math.fsum(shares)}: pass shares that sum to 1")
     else:
         positive = _share(prior, prior)
         shares = (1 - positive, positive)
     if n_classes is not None and len(shares) != n_classes:
-        raise ValueError(f"prior={prior!r} is for {len(shares)} classes, and there are {n_classes}")
+        raise ValueError(f"prior={prior!r} has {len(shares)} shares, but there are {n_classes} classes")
     return shares
 
 
@@ -176,8 +176,8 @@ class CheckedPrior:
         """ValueError for the prior of the whole log, where no more is seen than a group."""
         if self.overall:
             raise ValueError(
-                'prior="overall" is counted over a whole log, which an expression does not see: report() and evaluate() of a '
-                "sketch take it; here state the prior"
+                'prior="overall" needs the whole table, which an expression does not see: pass a number here, or use '
+                "report() or evaluate() of a sketch"
             )
 
     def per_row(self, classes: ClassNames, dtype: pl.DataType | None) -> list[pl.Expr]:
@@ -242,7 +242,7 @@ def parse_prior(prior: Prior) -> CheckedPrior:
     if isinstance(prior, str) and prior == "overall":
         return CheckedPrior(stated=True, overall=True)
     if isinstance(prior, str):
-        raise ValueError(f'prior={prior!r} is not a prior: for a column pass pl.col("{prior}"), or say "uniform"')
+        raise ValueError(f'prior={prior!r} is no prior: pass "uniform", or for a column pl.col("{prior}")')
     if isinstance(prior, Mapping):
         literal_prior(list(prior.values()), None)
         return CheckedPrior(stated=True, n_classes=len(prior), by_class={c: float(p) for c, p in prior.items()})
@@ -254,7 +254,7 @@ def _components(expression: pl.Expr, dtype: pl.DataType, classes: ClassNames) ->
     n_classes = len(classes.values)
     if dtype.is_numeric() or dtype == pl.Null:
         if n_classes != 2:
-            raise ValueError(f"the prior's dtype is {dtype}: {n_classes} classes need an Array or Struct of shares")
+            raise ValueError(f"the prior's dtype is {dtype}: pass an Array or Struct with {n_classes} shares")
         positive = expression.cast(pl.Float64)
         return [1 - positive, positive]
     if isinstance(dtype, pl.Array) and dtype.shape == (n_classes,):

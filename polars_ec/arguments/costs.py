@@ -136,7 +136,7 @@ class CostMatrix:
         """
         for name, cost in (("cost_fn", cost_fn), ("cost_fp", cost_fp)):
             if not _is_number(cost) or not 0 <= cost < math.inf:
-                raise ValueError(f"{name}={cost!r} is not a cost: pass a finite number that is not negative")
+                raise ValueError(f"{name}={cost!r} is not a cost: pass a finite number that is at least 0")
         return cls([[0.0, cost_fp], [cost_fn, 0.0]])
 
     @classmethod
@@ -273,8 +273,8 @@ class CostMatrix:
             return own + [j for j in range(self.n_decisions) if j not in own]
         if list(rows) != list(range(self.n_classes)) and (shared or not self._named[1]):
             raise ValueError(
-                f"costs= has the classes {list(self.classes)} in another order than the log, and does not say which decision "
-                "is which class's: name the columns with decisions= as well, or put the rows in the order of the classes"
+                f"costs= has the classes {list(self.classes)} in another order than the log, and does not say which "
+                "decision belongs to which class: name the columns with decisions= too, or put the rows in class order"
             )
         return list(range(self.n_decisions))
 
@@ -287,11 +287,11 @@ class CostMatrix:
     def margins(self) -> tuple[float, float]:
         """Return the extra cost of an error over a hit in class 0 and in class 1; raises ValueError as `bayes_threshold` does."""
         if (self.n_classes, self.n_decisions) != (2, 2):
-            raise ValueError(f"a threshold needs 2 classes and 2 decisions, not {self.n_classes} x {self.n_decisions}")
+            raise ValueError(f"a threshold needs 2 x 2 costs, and these are {self.n_classes} x {self.n_decisions}")
         (c00, c01), (c10, c11) = self.values
         if c01 < c00 or c10 < c11:
             raise ValueError(
-                f"no threshold makes the Bayes decisions of {self.values}: no error may cost less than the hit in its row"
+                f"no threshold gives the Bayes decisions for the costs {self.values}: an error must not cost less than the right decision in its row"
             )
         return c01 - c00, c10 - c11
 
@@ -321,9 +321,7 @@ def _row(i: int, entries_of: Any) -> tuple[float, ...]:
             raise ValueError(f"cost of class {i}, decision {j} is {cost!r}: costs are finite numbers")
     row = tuple(float(cost) for cost in entries)
     if row and math.isinf(max(row) - min(row)):
-        raise ValueError(
-            f"the costs of class {i}, {row}, are further apart than a float can say: divide all costs by 2"
-        )
+        raise ValueError(f"the costs of class {i}, {row}, differ by more than a float can hold: divide all costs by 2")
     return row
 
 

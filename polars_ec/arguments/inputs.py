@@ -56,10 +56,10 @@ def as_lazy(frame: FrameLike) -> pl.LazyFrame:
         return _of_relation(table)
     if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pl.Series):
         return _of_stream(table)
-    path = ": a file goes in as pl.scan_parquet(path) or pl.scan_csv(path)" if hasattr(table, "endswith") else ""
+    path = ": for a file pass pl.scan_parquet(path) or pl.scan_csv(path)" if hasattr(table, "endswith") else ""
     raise TypeError(
-        f"frame= is {type(table).__name__}, which is not a table: pass a Polars, pandas or narwhals frame, a pyarrow Table, "
-        f"RecordBatch, RecordBatchReader or Dataset, a DuckDB relation, or what has __arrow_c_stream__{path}"
+        f"frame= is {type(table).__name__}, which is not a table: pass a Polars, pandas or narwhals frame, a pyarrow "
+        f"Table, RecordBatch, RecordBatchReader or Dataset, a DuckDB relation, or an object with __arrow_c_stream__{path}"
     )
 
 
@@ -92,8 +92,8 @@ def _pandas_column(frame: Any, name: Any) -> pl.Series:
         return cast("pl.Series", pl.from_pandas(column)).alias(str(name))
     except (TypeError, ValueError) as error:
         raise TypeError(
-            f"column {name!r} of the pandas frame, which is {column.dtype}, is not one that Polars has ({error}): convert it, "
-            "or pass the columns that are needed"
+            f"column {name!r} of the pandas frame has the type {column.dtype}, which Polars does not have ({error}): "
+            "convert it, or pass only the columns that you need"
         ) from None
 
 
@@ -120,8 +120,8 @@ def _of_stream(source: Any) -> pl.LazyFrame:
     def check(*, unread: bool = True) -> None:
         if once and (not unread or source in _READ):
             raise ValueError(
-                f"a {type(source).__name__} can be read once, and its rows have been read, by this call or one before: pass a "
-                "table of them, such as reader.read_all(), or for more rows than fit in memory a Parquet file, as pl.scan_parquet(path)"
+                f"a {type(source).__name__} can be read only once, and its rows are already read: pass a table, such "
+                "as reader.read_all(). For data larger than memory pass a Parquet file, pl.scan_parquet(path)"
             )
 
     check()
@@ -173,8 +173,8 @@ def _scan(source: Any, arrow_schema: Any, read: Callable[[Sequence[str]], Any]) 
         counted.append(seen)
         if seen != counted[0]:
             raise ValueError(
-                f"a second pass over the {type(source).__name__} gave {seen} rows, and the first {counted[0]}: pass what can "
-                "be read twice, such as a table"
+                f"the second pass over the {type(source).__name__} gave {seen} rows and the first {counted[0]}: pass a "
+                "source that can be read twice, such as a table"
             )
 
     schema = _as_frame(pa.schema(known).empty_table()).schema

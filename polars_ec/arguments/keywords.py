@@ -40,8 +40,8 @@ def checked_at_call(
         if len(args) > len(by_position) and not any_number:
             taken = " and ".join(p for p in by_position if p in public)
             raise TypeError(
-                f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one more: options go by name, such "
-                f"as {' or '.join(f'{option}=' for option in by_name[:2])}"
+                f"{name}() takes {taken} by position, and {args[len(by_position)]!r} is one argument too many: pass "
+                f"options by name, such as {' or '.join(f'{option}=' for option in by_name[:2])}"
             )
         if kwargs.get("by", ()) is None:
             raise TypeError(f"{name}(): by=None names no groups: leave by= out for one group, or pass columns")
@@ -55,7 +55,7 @@ def checked_at_call(
                 and not hasattr(args[0], "columns")
             ):
                 raise TypeError(
-                    f"{name}() takes a table and the names of its columns: of arrays make one, such as "
+                    f"{name}() takes a table and the names of its columns: put arrays into a frame, such as "
                     'pl.DataFrame({"score": y_score, "label": y_true})'
                 ) from None
             raise TypeError(f"{name}(): {error}") from None
@@ -168,7 +168,7 @@ class Options:
         if n_classes == 2:
             return CostMatrix.binary(**constant)
         if constant != {"cost_fn": 1, "cost_fp": 1}:
-            raise ValueError(f"cost_fn and cost_fp are for two classes, and there are {n_classes}: pass costs=")
+            raise ValueError(f"cost_fn and cost_fp are for two classes, but there are {n_classes}: pass costs=")
         return CostMatrix.zero_one(n_classes)
 
 
@@ -215,13 +215,13 @@ def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
             else f"{type(value).__name__} of values"
         )
         raise ValueError(
-            f"{what}={shown} is a column, and here one number is needed: pass a number, or take a metric that decides row by "
-            f"row, such as ec.nec(score, label, {what}=...), or the report"
+            f"{what}={shown} is a column, but one number is needed here: pass a number, or use a metric that decides "
+            f"row by row, such as ec.nec(score, label, {what}=...), or the report"
         )
     if isinstance(value, str) and (what, value) == ("threshold", "best"):
         raise ValueError(
-            "threshold='best' would be a column: leave threshold= out for the decisions that cost least given the posteriors, or see "
-            "min_expected_cost for the best threshold in hindsight; for a column of this name pass pl.col('best')"
+            "threshold='best' is not a number: leave threshold= out for the Bayes decisions, or see min_expected_cost "
+            "for the best threshold in hindsight. For a column of this name pass pl.col('best')"
         )
     return as_expr(value, what)
 
@@ -235,7 +235,7 @@ def _is_number_as_text(text: str) -> bool:
 
 
 _OF_SEVERAL = {
-    "score": ": for one vector a row pass pl.concat_arr(...) of them",
+    "score": ": to give one vector per row pass pl.concat_arr(...) of them",
     "cluster": ": for a key of several columns pass pl.concat_str(..., separator='/') of them",
 }
 
@@ -249,8 +249,8 @@ def as_expr(column: IntoExpr, what: str) -> pl.Expr:
     several = isinstance(column, list | tuple)
     if hasattr(column, "__array__") or (several and not all(isinstance(c, str | pl.Expr) for c in column)):
         raise TypeError(
-            f"{what}= holds values ({type(column).__name__}), not a column's name: make them a column of a frame, and name it; "
-            "or give a metric values alone, as in ec.nec(y_score, y_true)"
+            f"{what}= holds values ({type(column).__name__}), not a column's name: put them into a frame and pass the "
+            "column's name, or pass only values to a metric, as in ec.nec(y_score, y_true)"
         )
     way_out = _OF_SEVERAL.get(what, "") if several else ""
     raise TypeError(f"{what}={column!r} is neither a column's name nor a Polars expression{way_out}")
@@ -267,7 +267,7 @@ def parse_beta(value: Any) -> float:
     """The beta of F_beta."""
     beta = parse_number(value, "beta")
     if not 0 < beta < math.inf:
-        raise ValueError(f"beta={value!r} must be above 0 and finite: take recall where only misses count")
+        raise ValueError(f"beta={value!r} must be above 0 and finite: for misses only use recall")
     return beta
 
 
@@ -276,7 +276,7 @@ def parse_min_rows(min_rows: Any) -> int | None:
     if min_rows is None:
         return None
     if isinstance(min_rows, bool) or not hasattr(min_rows, "__index__") or min_rows < 0:
-        raise ValueError(f"min_rows={min_rows!r} is not a whole number of rows from 0")
+        raise ValueError(f"min_rows={min_rows!r} is not a number of rows: pass a whole number, at least 0")
     return int(min_rows)
 
 
@@ -322,17 +322,15 @@ def parse_interval(options: Mapping[str, Any]) -> Request | None:
     fewest = _FEWEST_REPLICATES.get(method, 2)
     parse_whole(replicates, "replicates", fewest, way_out=' (method="bca" needs 100)' if fewest > 2 else "")
     if method == "influence" and replicates != DEFAULTS["replicates"]:
-        raise ValueError(f'replicates={replicates!r} are of method="bootstrap" or "bca": pass it, or leave them out')
+        raise ValueError(f'replicates={replicates!r} is for method="bootstrap" or "bca": pass it too, or leave it out')
     cluster, buckets = keywords["cluster"], parse_whole(keywords["buckets"], "buckets", FEWEST_BUCKETS, MOST_BUCKETS)
     if cluster is None and buckets != DEFAULTS["buckets"]:
-        raise ValueError(
-            f"buckets={buckets} is how many parts clusters are dealt out to: pass cluster=, or leave it out"
-        )
+        raise ValueError(f"buckets={buckets} is the number of hash buckets of clusters: pass cluster=, or leave it out")
     if keywords["interval"] is None:
         for name in INTERVAL_KEYWORDS:
             if _differs(keywords[name], DEFAULTS[name]):
                 shown = str(keywords[name]) if isinstance(keywords[name], pl.Expr) else repr(keywords[name])
-                raise ValueError(f"{name}={shown} says how intervals are made: pass interval=0.95 too, or leave it out")
+                raise ValueError(f"{name}={shown} is an option of intervals: pass interval=0.95 too, or leave it out")
         return None
     return Request(
         level=parse_level(keywords["interval"]),

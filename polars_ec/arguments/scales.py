@@ -178,7 +178,8 @@ SCALES = {
 }
 VECTOR_TYPES = tuple(name for name, scale in SCALES.items() if scale.is_vector)
 SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS = (
-    f"{', '.join(names[:-1])} or {names[-1]}." for names in (get_args(ScoreType), SKETCH_SCORE_TYPES)
+    f"Type of the scores: {', '.join(names[:-1])} or {names[-1]}."
+    for names in (get_args(ScoreType), SKETCH_SCORE_TYPES)
 )
 
 
@@ -200,8 +201,8 @@ def parse_score_type(score_type: Any, *, ranking: bool) -> ScoreScale:
         raise ValueError(f"score_type={score_type!r} is none of {', '.join(get_args(ScoreType))}")
     if scale.has_order_only and not ranking:
         raise ValueError(
-            "score_type='raw' is of ranking metrics (auc_roc, eer, ...): raw scores have an order and no more. Make posteriors "
-            "of them with ec.calibrate; to decide at a threshold= of their own, say score_type='log_odds'"
+            "score_type='raw' is for ranking metrics only (auc_roc, eer, ...), because raw scores have just an order. Make "
+            "posteriors with ec.calibrate. To decide at a threshold= on their own scale, pass score_type='log_odds'"
         )
     return scale
 

@@ -76,7 +76,7 @@ def _number_of(values: pl.Series) -> pl.Expr:
         ((column, dtype),) = inputs
         if not _are_comparable(dtype, values.dtype):
             raise TypeError(
-                f"the calibration is by {values.name!r}, which is {values.dtype} there and {dtype} here: cast it"
+                f"the calibration has groups by {values.name!r} with type {values.dtype}, but the column here is {dtype}: cast it"
             )
         text = _text(column, dtype)
         place = _position(text, known.to_frame().select(_text(pl.col(values.name), values.dtype)).to_series())
@@ -152,11 +152,11 @@ def _reading(calibration: Calibration) -> Options:
 def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix, RowArguments], pl.Expr]:
     def read(scores: Scores, _: CostMatrix, __: RowArguments) -> pl.Expr:
         if isinstance(scores, VectorScores | ManyScores) and not calibration.is_of_vectors:
-            raise TypeError(f"the calibration is of one number a row, and {name!r} is a vector")
+            raise TypeError(f"the calibration is for one score per row, but {name!r} is a vector")
         if isinstance(scores, VectorScores | ManyScores):
             if scores.n_classes != calibration.n_classes:
                 raise TypeError(
-                    f"the calibration is of {calibration.n_classes} classes, and {name!r} of {scores.n_classes}"
+                    f"the calibration is for {calibration.n_classes} classes, but {name!r} has {scores.n_classes}"
                 )
             return scores.of_log_posteriors(pl.concat_arr)
         assert isinstance(scores, BinaryScores)
@@ -279,8 +279,8 @@ def _equals(writer: Writer, key: str, value: Any) -> str:
         return f"{column} = CAST('{value.isoformat()}' AS DATE)"
     if not isinstance(value, str | int | float) or (isinstance(value, float) and not math.isfinite(value)):
         raise ValueError(
-            f"the group column {key!r} holds {value!r}, which to_sql() cannot write: join the table `frame` to the rows, and "
-            "use ec.affine or its formula"
+            f"the group column {key!r} holds {value!r}, which to_sql() cannot write: join the table `frame` to the "
+            "rows, and use ec.affine or its formula"
         )
     return f"{column} = {writer.literal(key, value)}"
 
@@ -464,7 +464,7 @@ class Calibration:
         END
         """
         if self.is_of_vectors:
-            raise SketchError("to_sql is of one score a row, and this calibration is of vectors: use apply")
+            raise SketchError("to_sql() is for one score per row, and this calibration is for vectors: use apply()")
         writer = Writer(dialect)
         s = f"CAST({writer.expression('score', score)} AS DOUBLE)"
         parameters, keys = self.fits(out_of_fold=False)
@@ -500,7 +500,7 @@ class Calibration:
         calibrator, score_type = about.get("calibrator"), about.get("score_type")
         if calibrator not in CALIBRATORS or not isinstance(score_type, str) or frame.columns != about.get("columns"):
             raise SketchError(
-                f"{path} is a damaged calibration: its columns are {frame.columns}, and its metadata say {about}"
+                f"{path} is a damaged calibration: its columns are {frame.columns}, but its metadata say {about}"
             )
         needed = (FOLD, *(STEPS if calibrator in STEPPED else AFFINE))
         lacking = [name for name in needed if name not in frame.columns]
@@ -509,18 +509,16 @@ class Calibration:
         version = about.get("hash_version")
         if frame[FOLD].is_not_null().any() and version != HASH_VERSION:
             raise SketchError(
-                f"{path} has folds by version {version} of the hash, and this is version {HASH_VERSION}: make it again from the log"
+                f"{path} has folds by version {version} of the hash, but this version of polars_ec uses {HASH_VERSION}: calibrate again"
             )
         try:
             names = None if about.get("classes") is None else ClassNames.of_metadata(about["classes"])
         except (KeyError, TypeError, ValueError) as error:
-            raise SketchError(
-                f"{path} is a damaged calibration: its metadata lack or garble {first_line(error)}"
-            ) from None
+            raise SketchError(f"{path} is a damaged calibration, with invalid metadata: {first_line(error)}") from None
         made = cls(frame, calibrator, score_type, names, about.get("prior"))
         fault = _fault(made)
         if fault is not None:
-            raise SketchError(f"{path} is a damaged calibration: it has {fault}")
+            raise SketchError(f"{path} is a damaged calibration: {fault}")
         return made
 
 
@@ -533,29 +531,29 @@ def _fault(calibration: Calibration) -> str | None:
     of_no_raw, of_no_vector = calibration.calibrator == "temperature", calibration.calibrator == "gaussian"
     wrong = (calibration.score_type == RAW.name and of_no_raw) or (calibration.is_of_vectors and of_no_vector)
     if calibration.score_type not in known or wrong:
-        return f"scores that are {calibration.score_type!r}, which it is not of"
+        return f"unknown score type {calibration.score_type!r}"
     prior = calibration.prior
     if prior is not None and not (isinstance(prior, int | float) and 0 <= prior <= 1):
-        return f"a prior of {prior!r}"
+        return f"invalid prior {prior!r}"
     if calibration.classes is not None and len(calibration.classes.values) != calibration.n_classes:
-        return f"parameters of {calibration.n_classes} classes and names of {len(calibration.classes.values)}"
+        return f"{calibration.n_classes} classes in its parameters, but {len(calibration.classes.values)} names"
     numbers = all(schema[name].is_float() for name in names if not schema[name].is_nested())
     if not numbers or not schema["n"].is_integer() or schema["reason"] not in (pl.String, pl.Null):
-        return "a parameter that is not a number"
+        return "a parameter is not a number"
     fit = [*calibration.keys, FOLD]
     if frame.select([*fit, "above"] if ordinal else fit).is_duplicated().any():
-        return "a fit that is there twice"
+        return "a fit is listed twice"
     given = pl.all_horizontal([pl.col(name).is_not_null() for name in names])
     has_parameters = (pl.col("reason").is_null() | (pl.col("reason") == REVERSED)).fill_null(False)
     faults = {
-        "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
-        "parameters with a reason why there are none, or neither": given != has_parameters,
-        "a parameter that is not a number": _is_wrong(names, frame.schema, ordinal),
+        "a number of rows is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
+        "a fit has both parameters and a reason for having none, or neither": given != has_parameters,
+        "a parameter is not a number": _is_wrong(names, frame.schema, ordinal),
     }
     if calibration.calibrator == "pav":
         falls = pl.col("log_odds") < pl.col("log_odds").shift(1)
         first = pl.struct(fit).ne_missing(pl.struct(fit).shift(1)).fill_null(value=True)
-        faults["steps that fall"] = falls & ~first
+        faults["the steps are not increasing"] = falls & ~first
     return first_fault(frame, faults)
 
 

@@ -92,7 +92,7 @@ def _folds_of(cells: pl.DataFrame) -> pl.Series:
         return pl.Series(FOLD, [], dtype=pl.Int16)
     if cells.filter(pl.col("class") >= 0)[FOLD].null_count():
         raise SketchError(
-            "the group column 'fold' holds null, and calibrate() takes it for the fold of cross-validation: leave out the "
+            "the group column 'fold' holds null, but calibrate() uses it as the fold of cross-validation: filter the "
             "rows without a key, or give them one"
         )
     return cells[FOLD].drop_nulls().unique().sort()

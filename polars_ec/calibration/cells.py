@@ -414,10 +414,10 @@ def fit(
     exact = table.grid.resolution is None
     check_calibrator(calibrator, table.grid.scale, exact=exact, equal_mass=equal_mass)
     if isinstance(bins, bool) or not hasattr(bins, "__index__") or bins < 1:
-        raise ValueError(f"bins={bins!r} is not a whole number from 1")
+        raise ValueError(f"bins={bins!r} is not a number of bins: pass a whole number, at least 1")
     clash = sorted(PARAMETERS.intersection(table.keys))
     if clash:
-        raise SketchError(f"the sketch has a group column {clash[0]!r}, which a calibration has too: rename it")
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, as calibrations have: rename it")
     training = training_of(table, prior)
     if calibrator == "pav":
         fitted = fit_pav(training)
@@ -441,15 +441,15 @@ def check_calibrator(calibrator: str, scale: ScoreScale, *, exact: bool, equal_m
         return
     if calibrator == "temperature":
         raise SketchError(
-            "raw scores are not log-odds, whose 0 temperature leaves where it is: calibrate them with 'affine', 'gaussian' or 'pav'"
+            "calibrator='temperature' cannot calibrate raw scores, because their 0 has no meaning: use 'affine', 'gaussian' or 'pav'"
         )
     if calibrator == "histogram" and not equal_mass:
         raise SketchError(
-            "raw scores are not posteriors, which bins of equal width are of: calibrate them with 'pav', or with equal_mass=True"
+            "calibrator='histogram' needs posteriors for bins of equal width, and these are raw scores: use 'pav', or pass equal_mass=True"
         )
     if calibrator not in STEPPED and not exact:
         raise SketchError(
-            f"bins of raw scores do not hold their sums, which {calibrator!r} needs: sketch with exact=True, or calibrate with 'pav'"
+            f"calibrator={calibrator!r} needs the sums of scores, which bins of raw scores do not hold: sketch with exact=True, or use 'pav'"
         )
 
 
@@ -495,7 +495,7 @@ def calibration_loss(
         return shown
     if request.method == "bca":
         raise ValueError(
-            'method="bca" would train calibrators without each of the rows, one after the other: pass "bootstrap" or "influence"'
+            'method="bca" would refit the calibrator once for each row: pass method="bootstrap" or "influence"'
         )
     check_keys(cells.keys, [f"{name}_ci_{end}" for name in shown.columns for end in ("low", "high")])
     if request.is_resampled:
@@ -516,13 +516,13 @@ def _losses(
     raw = evaluate(cells, [rule], keywords, keys=keys)
     if rule not in raw.columns:
         raise SketchError(
-            "the threshold of these costs cuts cells of the sketch, so that the risk is not known: declare it, with "
-            "sketch(..., thresholds=[costs]), or sketch with exact=True"
+            "the threshold for these costs lies inside bins of the sketch, so that the risk is not exact: declare it "
+            "with sketch(..., thresholds=[costs]), or sketch with exact=True"
         )
     out_of_fold = isinstance(training, str) and training == "cv"
     if out_of_fold and FOLD not in cells.keys:
         raise SketchError(
-            "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key); training='test' needs none"
+            "training='cv' needs a sketch with folds, sketch(..., folds=5, fold_by=key), and training='test' needs one without folds"
         )
     table = table_of(cells, by_fold=out_of_fold)
     if isinstance(training, Calibration):
@@ -542,9 +542,9 @@ def _losses(
 def _checked(training: Calibration, cells: Cells) -> Calibration:
     unknown = sorted(set(training.keys) - set(cells.keys_beside_fold))
     if unknown:
-        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column of the sketch")
+        raise SketchError(f"training= has groups by {unknown[0]!r}, which is not a group column of the sketch")
     if training.score_type != cells.grid.score_type:
-        raise SketchError(f"training= is of {training.score_type}, and the sketch is of {cells.grid.score_type}")
+        raise SketchError(f"training= is for {training.score_type}, but the sketch has {cells.grid.score_type} scores")
     return training
 
 
@@ -552,7 +552,7 @@ def _prior_log_odds(calibration: Calibration) -> float:
     prior = calibration.prior
     if prior is None:
         raise SketchError(
-            "training= is a calibration of no stated prior, which would have to be taken from its posteriors to get LLRs: make "
+            "training= is a calibration without a stated prior, which is needed to get LLRs from its posteriors: make "
             "it with calibrate(prior=0.5)"
         )
     return math.log(prior) - math.log1p(-prior) if 0 < prior < 1 else 0.0
@@ -657,21 +657,21 @@ def check_loss(rule: Rule, training: Any, score_type: Any, prior: Any) -> None:
     if rule not in get_args(Rule):
         raise ValueError(f"rule={rule!r} is none of {', '.join(get_args(Rule))}")
     if not isinstance(training, Calibration) and not (isinstance(training, str) and training in ("cv", "test")):
-        raise ValueError(f"training={training!r} is neither 'cv' nor 'test' nor a Calibration")
+        raise ValueError(f"training={training!r} is not 'cv', 'test' or a Calibration")
     scale = scale_of({"score_type": score_type})
     if scale is RAW:
         raise SketchError(
-            f"raw scores have no {rule} before calibration: make posteriors of them with calibrate(score_type='raw'), "
-            "and ask for the loss of these"
+            f"rule={rule!r} needs posteriors, and these are raw scores: make posteriors with "
+            "calibrate(score_type='raw'), then compute their loss"
         )
     if rule == "cllr" and scale is not LLR:
         raise SketchError(
-            f"rule='cllr' is about log-likelihood ratios, and score_type={score_type!r}: convert with llr(score, prior), prior "
-            "being the share that the posteriors were made for, and pass score_type='llr'"
+            f"rule='cllr' needs log-likelihood ratios, but score_type={score_type!r}: convert with llr(score, prior), "
+            "where prior is the one that the posteriors were made with, and pass score_type='llr'"
         )
     if scale is LLR and rule not in ("bayes_risk", "cllr"):
         raise SketchError(
-            f"{score_type} scores have no {rule} before calibration: sketch posteriors, such as ec.posterior(score, ...)"
+            f"rule={rule!r} needs posteriors, and these are {score_type} scores: sketch posteriors, such as ec.posterior(score, ...)"
         )
     if rule == "cllr" and prior is not None:
-        raise ValueError(f"prior={prior!r}: rule='cllr' is at even priors, whatever the shares are: leave prior= out")
+        raise ValueError(f"prior={prior!r}: rule='cllr' always uses even priors: leave prior= out")

@@ -67,18 +67,18 @@ def reliability(
     [(-3, 0.1, 0.0, 0.0), (-1, 0.4, 1.0, 0.5), (0, 0.7, 0.0, 0.5), (2, 0.9, 1.0, 1.0)]
     """
     if not cells.grid.scale.has_posteriors:
-        raise SketchError(f"reliability is of posteriors, and the sketch is of {cells.grid.score_type} scores")
+        raise SketchError(f"reliability needs posteriors, but the sketch has {cells.grid.score_type} scores")
     request = parse_interval({"interval": interval})
     bins = _coarse_bins(cells.grid, checked_resolution(resolution)).alias("bin")
     of_clusters = cells.grid.coarse.resolution if request is not None and cells.coarse is not None else None
     if of_clusters is not None and of_clusters % resolution:
         raise SketchError(
-            f"resolution={resolution} with interval=: the cells of clusters are {of_clusters} to a nat, so pass a divisor of that"
+            f"resolution={resolution} with interval= must divide the resolution of the clusters' cells, {of_clusters} bins per nat"
         )
     keys = cells.keys_beside_fold
     clash = sorted(set(keys) & {"bin", "positive_share", *_LIMITS, "calibrated"})
     if clash:
-        raise SketchError(f"the sketch has a group column {clash[0]!r}, which its reliability has too: rename it")
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, as the result has: rename it")
     table, (numbered, _) = table_of(cells, by_fold=False), number_groups(cells, keys)
     negative, positive = table.weight[0]
     group = pl.Series(GROUP, table.group, dtype=pl.get_index_type())
@@ -134,7 +134,7 @@ def _coarse_bins(grid: Grid, resolution: int) -> pl.Expr:
     if grid.resolution is None:
         return coarse.bin(pl.col(EXACT), coarse.scale.position(pl.col(EXACT)))
     if grid.resolution % resolution:
-        raise SketchError(f"resolution={resolution} does not divide the sketch's own, {grid.resolution}")
+        raise SketchError(f"resolution={resolution} does not divide the resolution of the sketch, {grid.resolution}")
     (lowest, highest), (below, above) = grid.infinite_bins, coarse.infinite_bins
     ends = {lowest: below, lowest + 1: below + 1, highest - 1: above - 1, highest: above}
     inner = pl.when(pl.col("bin").is_between(lowest + 2, highest - 2))

@@ -132,7 +132,7 @@ def _with_counted_prior(frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, o
     read = {**options, "score_type": LOG_ODDS.name} if scale_of(options) is RAW else options
     shares = frame.select(class_prior_of_log(score, label, read)).collect(engine="streaming").item()
     if shares is None:
-        raise ValueError('prior="overall": the log has wrong rows, or none with label and score: state the prior')
+        raise ValueError('prior="overall" cannot be counted: the log has invalid or no usable rows. Pass a number')
     return cast("OptionsT", {**options, "prior": shares})
 
 
@@ -160,7 +160,7 @@ def _of_classes(
 ) -> Calibration:
     if calibrator not in ("affine", "temperature"):
         raise ValueError(
-            f"calibrator={calibrator!r} is of one score a row, and these are vectors: pass 'affine' or 'temperature'"
+            f"calibrator={calibrator!r} is for one score per row, and these are vectors: pass 'affine' or 'temperature'"
         )
     check_names(keys, {FOLD, *PARAMETERS}, "calibration")
     assert isinstance(rows.scores, VectorScores | ManyScores)
@@ -266,8 +266,8 @@ def calibration_loss(
         return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs}, request)
     if request is not None:
         raise ValueError(
-            f"interval={request.level!r} is of one score a row, and these are vectors: ask for each class against the rest, "
-            "sketch(...).calibration_loss(interval=)"
+            f"interval={request.level!r} is for one score per row, and these are vectors: use "
+            "sketch(...).calibration_loss(interval=), which has each class against the rest"
         )
     keys = expand(lazy, by, "by")
     check_names(keys, {FOLD, *PARAMETERS, *NAMES}, "calibration")
@@ -297,15 +297,15 @@ def _losses(
 def _check_fits(calibration: Calibration, rows: Rows, names: Sequence[str]) -> None:
     unknown = sorted(set(calibration.keys) - set(names))
     if unknown:
-        raise SketchError(f"training= is a calibration by {unknown[0]!r}, which is not a group column in by=")
+        raise SketchError(f"training= has groups by {unknown[0]!r}, which is not a column in by=")
     n_classes = len(rows.labels.in_class)
     if not calibration.is_of_vectors or calibration.n_classes != n_classes:
-        made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score a row"
-        raise SketchError(f"training= is a calibration of {made_of}, and the scores are vectors of {n_classes}")
+        made_of = f"vectors of {calibration.n_classes}" if calibration.is_of_vectors else "one score per row"
+        raise SketchError(f"training= is a calibration for {made_of}, but the scores are vectors of {n_classes}")
     own, fitted = rows.class_names.known, calibration.classes
     if own and fitted is not None and fitted.known and fitted.places(own, "the log") != list(range(n_classes)):
         raise SketchError(
-            f"training= is a calibration of the classes {list(fitted.known)} in this order, and the scores are of {list(own)}"
+            f"training= is a calibration for the classes {list(fitted.known)} in this order, but the scores have {list(own)}"
         )
 
 

@@ -51,7 +51,7 @@ def answer_from_rows(paths: list[str], request: RowRequest, question: Question, 
     databases = [Database.of(path) for path in paths if path.startswith(PREFIX)]
     if databases and len(paths) > 1:
         there = redacted(", ".join(paths))
-        raise UsageError(f"{there}: {what} is of one DuckDB table at a time, and of nothing beside it")
+        raise UsageError(f"{there}: {what} takes one DuckDB table at a time: name only that table")
     if databases:
         return _from_database(databases[0], request, question)
     columns = request.columns()
@@ -188,7 +188,7 @@ def _rows_of(
         for name in names:
             if "INTERVAL" in kinds[name]:
                 raise UsageError(
-                    f"{option} {name}: groups of intervals have no type in the report: make a text column of them"
+                    f"{option} {name}: an interval type cannot be a group column. Convert it to text first"
                 )
     wide = {name: _WIDE[kinds[name]] for name in (*request.by, *request.mix) if kinds[name] in _WIDE}
     read = dict.fromkeys(name for names in request.columns().values() for name in names)
@@ -209,9 +209,9 @@ def _as_text(name: str) -> str:
 
 
 _ROWS_ONLY = {
-    "per_class": "sketches are of one class against the other",
-    "missing": "sketches count the rows with a null together",
-    "score_prior": "sketches hold the losses of the posteriors as they are",
+    "per_class": "sketches have two classes only",
+    "missing": "sketches count all rows with missing values together",
+    "score_prior": "sketches hold the losses of the original posteriors",
 }
 _CLUSTER_OPTIONS = ("--cluster", "--buckets")
 
@@ -242,7 +242,7 @@ def answer_from_sketches(
     """
     for name, why in _ROWS_ONLY.items():
         if name in question.layout:
-            raise UsageError(f"--{name.replace('_', '-')} on {folder}: {why}: report on the rows")
+            raise UsageError(f"--{name.replace('_', '-')} on {folder}: {why}. Run polars-ec report on the log instead")
     sketches = SketchFolder(folder)
     manifest = sketches.manifest()
     made_with = manifest.options
@@ -251,15 +251,13 @@ def answer_from_sketches(
     for option, value in stated.items():
         if option in _CLUSTER_OPTIONS and made_with.get("--cluster") is None:
             raise UsageError(
-                f"{option} {value}: {folder} was sketched without clusters: sketch the log again with {option}, or report on it"
+                f"{option} {value}: {folder} was sketched without clusters. Sketch the log again with {option}, or report on the log"
             )
         if option == "--score" and _picks(value, made_with[option]):
             made_with, picked = {**made_with, option: value}, partial(_picked, value)
         elif value != made_with[option]:
             recorded, requested = (", ".join(v) if isinstance(v, list) else v for v in (made_with[option], value))
-            raise UsageError(
-                f"{folder} was sketched with {option} {recorded}, and this asks for {requested}: leave it out"
-            )
+            raise UsageError(f"{folder} was sketched with {option} {recorded}, not {requested}: leave the option out")
     options = dict(options)
     with refusals_as_usage_errors():
         try:
@@ -304,7 +302,7 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
     segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(
-            f"{folder} was sketched with --time {time or 'left out'}, and this asks for --time {roll_up.time}"
+            f"{folder} was sketched with --time {time or 'left out'}, not --time {roll_up.time}: leave the option out"
         )
     if roll_up.every is not None and time is None:
         raise UsageError(f"--every {roll_up.every}: {folder} was sketched without --time, so it has no periods")
@@ -314,7 +312,7 @@ def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_
         if name not in segments and name != period_name:
             near = difflib.get_close_matches(name, segments, cutoff=0.5)
             hint = f"did you mean {near[0]!r}? " if near else ""
-            alone = "" if time is None else f"; periods of {time} come of --every alone"
+            alone = "" if time is None else f"; for periods of {time} pass only --every"
             groups = ", ".join(segments) or "none"
             option = "--mix" if name in roll_up.mix else "--by"
             raise UsageError(f"{folder} has no group column {name!r} ({option}): {hint}It has {groups}{alone}")
@@ -373,6 +371,6 @@ def _check_nested(starts: pl.Series, fine: str, periods: Periods) -> None:
     torn = period_starts.filter(first.ne_missing(last))
     if torn.height:
         raise UsageError(
-            f"--every {periods.every}: the sketches are of periods of {fine}, and the one from {torn.item(0, 0)} lies in two "
-            f"of {periods.every}: sketch with a finer --every"
+            f"--every {periods.every}: the sketches have periods of {fine}, and the one that begins at "
+            f"{torn.item(0, 0)} lies in two periods of {periods.every}. Sketch with a finer --every"
         )

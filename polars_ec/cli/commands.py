@@ -45,8 +45,8 @@ from polars_ec.version import __version__
 
 _ONE_NUMBER: dict[str, Any] = {"parser": options.one_number, "metavar": "<float>"}
 _LOGS = (
-    "Parquet, CSV, Arrow IPC or NDJSON files, globs, folders (hive-partitioned or not), each of them also as s3://, gs:// or az:// "
-    "addresses; Delta or Iceberg tables, by their folders, or as iceberg:CATALOG.NAMESPACE.TABLE"
+    "Parquet, CSV, Arrow IPC or NDJSON files; globs; folders (with or without hive partitions); the same at s3://, "
+    "gs:// or az:// addresses; Delta or Iceberg tables, by folder or as iceberg:CATALOG.NAMESPACE.TABLE"
 )
 
 
@@ -58,32 +58,31 @@ class LogOptions:
         list[str],
         typer.Argument(
             metavar="PATH...",
-            help=f"{_LOGS}; duckdb:FILE.duckdb::TABLE, or of what else DuckDB attaches, duckdb:ducklake:FILE::TABLE; "
-            "or a folder that polars-ec sketch made.",
+            help=f"{_LOGS}; a DuckDB table, duckdb:FILE.duckdb::TABLE, or a DuckLake table, duckdb:ducklake:FILE::TABLE; or a "
+            "folder made by polars-ec sketch.",
             show_default=False,
         ),
     ]
     score: Annotated[
-        list[str] | None, typer.Option(help="Column of scores; once more for each further model. Sketches know it.")
+        list[str] | None, typer.Option(help="Score column; repeat for more models. Not needed for sketches.")
     ] = None
-    label: Annotated[str | None, typer.Option(help="Column of true classes. Sketches know it.")] = None
+    label: Annotated[str | None, typer.Option(help="Label column (true classes). Not needed for sketches.")] = None
     by: options.By = None
     time: options.Time = None
     every: options.Every = None
     time_zone: Annotated[
         str | None,
         typer.Option(
-            help="Calendar of the periods of timestamps with a zone or offset, such as Europe/Berlin. Default: UTC, or what "
-            "the sketches were made with. Timestamps without a zone are taken as they are."
+            help="Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC, or that "
+            "of the sketches. Timestamps without a zone are used as they are."
         ),
     ] = None
     cost_fn: Annotated[
         float | None,
-        typer.Option(help="Cost of a missed positive. Default: 1, or what the sketches were made for.", **_ONE_NUMBER),
+        typer.Option(help="Cost of a missed positive. Default: 1, or that of the sketches.", **_ONE_NUMBER),
     ] = None
     cost_fp: Annotated[
-        float | None,
-        typer.Option(help="Cost of a false alarm. Default: 1, or what the sketches were made for.", **_ONE_NUMBER),
+        float | None, typer.Option(help="Cost of a false alarm. Default: 1, or that of the sketches.", **_ONE_NUMBER)
     ] = None
     costs: Annotated[
         str | None, typer.Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
@@ -91,31 +90,32 @@ class LogOptions:
     prior: Annotated[
         str | None,
         typer.Option(
-            help="Reference prior: the positive class's share, [shares of the classes], uniform, "
-            "or overall (the shares in the whole log)."
+            help="Reference prior: the prior of the positive class, a list with one prior per class, uniform, or overall (the "
+            "base rate of the whole log)."
         ),
     ] = None
     threshold: Annotated[
-        float | None, typer.Option(help="Positive where score > threshold. Default: Bayes.", **_ONE_NUMBER)
+        float | None, typer.Option(help="Positive where score > threshold. Default: Bayes decisions.", **_ONE_NUMBER)
     ] = None
     score_type: Annotated[
         str | None, typer.Option(help=SCORE_TYPES_IN_WORDS.replace("posterior", "posterior (default)", 1))
     ] = None
     weight: options.Weight = None
     pos_label: options.PosLabel = None
-    classes: Annotated[str | None, typer.Option(help="The label's values in class order: a,b,c or JSON.")] = None
+    classes: Annotated[str | None, typer.Option(help="Label values in class order: a,b,c or JSON.")] = None
     metrics: Annotated[
-        list[str] | None,
-        typer.Option(help="Metrics instead of the usual ones: nec,f1,auc_roc. Once more for further ones."),
+        list[str] | None, typer.Option(help="Metrics instead of the default ones: nec,f1,auc_roc. Can be repeated.")
     ] = None
-    min_rows: Annotated[int | None, typer.Option(help="Mark groups with fewer rows in a column `small`.")] = None
+    min_rows: Annotated[
+        int | None, typer.Option(help="Mark groups with fewer rows as small, in the column `small`.")
+    ] = None
     cluster: options.Cluster = None
     buckets: options.Buckets = None
 
     def __post_init__(self) -> None:
         options.check_duration(self.every)
         if self.min_rows is not None and self.min_rows < 0:
-            raise UsageError(f"--min-rows {self.min_rows}: pass 0 or more")
+            raise UsageError(f"--min-rows {self.min_rows} is negative: pass 0 or more")
 
     @cached_property
     def layout(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class LogOptions:
         if not self.score or self.label is None:
             lacks = [name for name, value in (("--score", self.score), ("--label", self.label)) if not value]
             raise UsageError(
-                f"{what} on rows needs {' and '.join(lacks)}: the names of columns, such as --score p --label y"
+                f"{what} on rows needs {' and '.join(lacks)}: pass column names, such as --score p --label y"
             )
         stated = {"score_type": "posterior", **self.options, **self.reading}
         by = self.by or []
@@ -171,21 +171,21 @@ class OutputOptions:
         list[str] | None,
         typer.Option(
             metavar="GATE",
-            help='Exit code 3 where a group has such a value: "nec_at_prior_ci_low > 1". Once more for further ones.',
+            help='Exit with code 3 if the condition holds in a group: "nec_at_prior_ci_low > 1". Can be repeated.',
         ),
     ] = None
     fail_on_null: Annotated[
-        bool, typer.Option("--fail-on-null", help="Nulls trip the gates of --fail-if, and small groups may.")
+        bool, typer.Option("--fail-on-null", help="Make --fail-if judge nulls (as failures) and small groups.")
     ] = False
     form: Annotated[
-        Format | None, typer.Option("--format", help="Default: by the name of --out, else table.", case_sensitive=False)
+        Format | None,
+        typer.Option("--format", help="Default: by the suffix of --out, else table.", case_sensitive=False),
     ] = None
     out: Annotated[
-        Path | None, typer.Option(help="File to write, instead of stdout: .txt, .csv, .parquet or .json; or a pipe.")
+        Path | None, typer.Option(help="File to write instead of stdout (.txt, .csv, .parquet or .json), or a pipe.")
     ] = None
     plot: Annotated[
-        Path | None,
-        typer.Option(help="File of a chart of the first metric, beside the table: .svg, .png, .pdf or .html."),
+        Path | None, typer.Option(help="File for a chart of the first metric: .svg, .png, .pdf or .html.")
     ] = None
     quiet: options.Quiet = False
 
@@ -196,7 +196,7 @@ class OutputOptions:
     def check_chart(self) -> None:
         """UsageError for a chart that cannot be made."""
         if self.plot is not None and self.plot == self.out:
-            raise UsageError(f"--plot {self.plot} is --out too: name two files")
+            raise UsageError(f"--plot {self.plot} is also the --out file: name two files")
         if self.plot is not None:
             check_chart(self.plot)
 
@@ -213,9 +213,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
         if question.window is not None:
-            raise UsageError(
-                f"--window {question.window} is of sketches, which add up: sketch the log first, polars-ec sketch"
-            )
+            raise UsageError(f"--window {question.window} needs sketches: run polars-ec sketch on the log first")
         answer = answer_from_rows(log.paths, log.request(gates, what, question.mix), question, what)
     else:
         answer = _of_sketches(folder, log, question, what)
@@ -224,7 +222,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     for warning in [*answer.warnings, *question.notes(table)]:
         terminal.tell(warning)
     if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
-        terminal.tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: --format csv has them all")
+        terminal.tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: for all rows use --format csv")
     names = question.names(table)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
@@ -260,7 +258,7 @@ def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> Non
 def _of_sketches(folder: Path, log: LogOptions, question: questions.Question, what: str) -> questions.Answer:
     if len(log.paths) > 1:
         raise UsageError(
-            f"{', '.join(log.paths)}: {what} is of one folder of sketches at a time, and of nothing beside it"
+            f"{', '.join(log.paths)}: {what} takes one folder of sketches at a time: name only that folder"
         )
     if log.time is not None:
         options.check_period(log.time, log.every, log.time_zone)
@@ -281,7 +279,7 @@ def _tell_undone(folder: Path) -> None:
         source, why = next(iter(undone.items()))
         first = why if source in why else f"{source} {why}"
         more = f", and {len(undone) - 1} more" if len(undone) > 1 else ""
-        terminal.tell(f"{folder}: the last polars-ec sketch left something undone: {first}{more}")
+        terminal.tell(f"{folder}: the last run of polars-ec sketch is incomplete: {first}{more}")
 
 
 @terminal.one_line_errors
@@ -290,18 +288,18 @@ def report(
     log: LogOptions,
     output: OutputOptions,
     total: Annotated[
-        bool, typer.Option("--total", help="A last row over all groups, marked in a column `total`.")
+        bool, typer.Option("--total", help="Add a last row over all groups, marked in the column `total`.")
     ] = False,
     per_class: Annotated[
         bool, typer.Option("--per-class", help="A row per group and class: the class against the rest.")
     ] = False,
     missing: Annotated[
-        options.Missing, typer.Option(help="Count the rows with a null together, or also by the part that is null.")
+        options.Missing, typer.Option(help="Count rows with missing values together, or by column.")
     ] = "together",
     score_prior: Annotated[
         str | None,
         typer.Option(
-            help="The prior that the posteriors were made with: columns _at_prior are of posteriors moved from it."
+            help="Prior that the posteriors were made with. The columns _at_prior then use posteriors moved from it to --prior."
         ),
     ] = None,
     window: options.Window = None,
@@ -312,24 +310,23 @@ def report(
     html: Annotated[
         Path | None,
         typer.Option(
-            help="Page to write beside the table, for the person who decides: a verdict in sentences, groups, trends, curves. "
-            "Its limits are of --interval, or 0.95; its reference prior --prior, or overall."
+            help="HTML report page to write beside the table: a summary in sentences, groups, trends and curves. Its intervals have "
+            "the level of --interval (default 0.95), its reference prior is --prior (default overall)."
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the page.")] = None,
+    title: Annotated[str | None, typer.Option(help="Title of the HTML page.")] = None,
 ) -> None:
-    """Report the usual battery of metrics on a prediction log, a row per group.
+    """Compute the metrics of a prediction log, one row per group.
 
-    Rows whose label, score or weight is missing are left out and counted; a group with wrong rows has no metrics.
-    Columns that end in _at_prior have the values at the reference prior, those in _error how far off the value may be, and those in
-    _ci_low and _ci_high its confidence limits, for which rows that are not independent need --cluster. Of a
-    folder of sketches, --by and --every roll up its groups, and NAME_low and NAME_high bound what depends on a threshold that
-    the sketches do not know.
+    Rows with a missing label, score or weight are left out and counted. A group with invalid rows has no metrics. Columns _at_prior
+    have the metrics at the reference prior, _ci_low and _ci_high the bounds of confidence intervals, _error the largest possible error.
+    If rows are correlated, the intervals need --cluster. For a folder of sketches, --by and --every combine its groups. Columns _low and
+    _high bound the metrics at a threshold for which the sketches are not exact.
     """
     questions.check_window(window, log.every)
     if window is not None and total:
         raise UsageError(
-            f"--window {window} with --total: windows share their rows, which the total has once: ask for one of them"
+            f"--window {window} with --total: windows overlap, so they have no total. Leave one of them out"
         )
     stated_layout = {
         "total": total or None,
@@ -347,17 +344,17 @@ def report(
         page = questions.PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
         page.check(
             {
-                **({f"--window {window}": "a page is of periods that share no rows"} if window is not None else {}),
-                **({"--per-class": "a page is of all classes together"} if per_class else {}),
-                **({"--score-prior": "a page is of the posteriors as they are"} if score_prior is not None else {}),
-                **({f"--method {method}": "the limits of a page are drawn from nothing"} if method is not None else {}),
+                **({f"--window {window}": "the periods of a page do not overlap"} if window is not None else {}),
+                **({"--per-class": "a page shows all classes together"} if per_class else {}),
+                **({"--score-prior": "a page uses the original posteriors"} if score_prior is not None else {}),
+                **({f"--method {method}": "the intervals of a page are not resampled"} if method is not None else {}),
             }
         )
         for option, other in (("--out", output.out), ("--plot", output.plot)):
             if html == other:
-                raise UsageError(f"--html {html} is {option} too: name two files")
+                raise UsageError(f"--html {html} is also the {option} file: name two files")
     elif title is not None:
-        raise UsageError(f"--title {title} is of a page: say where that goes with --html FILE")
+        raise UsageError(f"--title {title} is for a page: pass --html FILE too")
     several = len(log.score or ()) > 1
     question = questions.ReportQuestion(
         layout=layout, several=several, window=window, page=page, by=log.by or (), every=log.every
@@ -373,17 +370,17 @@ def compare(
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            help="What is compared with: a model (default: the first --score), rest, total, best, or a group, carrier=AA; "
-            "of several columns once more for each. Periods are ISO dates."
+            help="What to compare with: a model (default: the first --score), rest, total, best, or a group such as carrier=AA "
+            "(repeat for several columns). Periods are ISO dates."
         ),
     ] = None,
-    interval: Annotated[float, typer.Option(help="Level of the confidence limits of the differences.")] = 0.95,
+    interval: Annotated[float, typer.Option(help="Level of the confidence intervals of the differences.")] = 0.95,
 ) -> None:
-    """Compare models on the same rows, or groups of one, a row per group, model and metric.
+    """Compare models on the same rows, or groups of one model, one row per group, model and metric.
 
-    Each has the values and their difference, which is value - reference, with confidence limits and p-values;
-    rows that are not independent need --cluster. p_adjusted is for as many groups as there are. Groups are small where they, or what they
-    are compared with, have fewer than 10 rows of a class. Metrics that --prior moves are there once more at it, as NAME_at_prior.
+    Each row has the values, their difference (value - reference), its confidence interval and its p-value. p_adjusted is adjusted for the
+    number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
+    With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
     run(log, output, questions.CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
@@ -397,39 +394,37 @@ def drift(
     reference: Annotated[
         str | None,
         typer.Option(
-            help="What each period is compared with: one of them by the date it begins on, 2024-05-01, of months also 2024-05; or "
-            "previous, the one before it. Default: the earliest."
+            help="Period to compare with, by the date it begins on (2024-05-01, for months also 2024-05); or previous, the period "
+            "before each. Default: the earliest."
         ),
     ] = None,
     mix: Annotated[
         list[str] | None,
-        typer.Option(
-            help="Column of strata whose shares may move, as a part of its own; once more for each further one."
-        ),
+        typer.Option(help="Column of strata: the change of their mix is a separate part. Can be repeated."),
     ] = None,
     window: options.Window = None,
     interval: Annotated[
-        float, typer.Option(help="Level of the confidence limits of the differences and of their parts.")
+        float, typer.Option(help="Level of the confidence intervals of the differences and their parts.")
     ] = 0.95,
 ) -> None:
-    """Take the change of each metric from one period to another apart, a row per group, period, model and metric.
+    """Explain how each metric changed between periods, one row per group, period, model and metric.
 
-    Its parts are prior, what the shares of the classes add, likelihood, what the rows of a class are like, and with --mix the shares of the
-    strata. They add up to the difference; each has confidence limits, NAME_ci_low and NAME_ci_high, for which rows that are not
-    independent need --cluster, and NAME_least and NAME_most, its range over the orders in which parts may be taken. Metrics that
-    --prior moves are there once more at it, as NAME_at_prior.
+    The parts add up to the difference: prior (the base rate), likelihood (the scores within each class) and, with --mix, the mix of the
+    strata. NAME_ci_low and NAME_ci_high are the bounds of a part's confidence interval. If rows are correlated, pass --cluster. NAME_least
+    and NAME_most are its range over the orders in which parts can change. With --prior, metrics that depend on it have a second row at
+    it, NAME_at_prior.
     """
     if log.every is None:
-        raise UsageError("a drift is of periods: say which with --every, such as --every 1mo, and of rows with --time")
+        raise UsageError("a drift compares periods: pass --every, such as --every 1mo, and for rows also --time")
     questions.check_window(window, log.every)
     strata = mix or []
     for i, name in enumerate(strata):
         if name in strata[:i]:
-            raise UsageError(f"--mix {name} is there twice: name each column once")
+            raise UsageError(f"--mix {name} is named twice: name each column once")
         if name == log.time or name in (log.by or []):
             other = "--time" if name == log.time else "--by"
             raise UsageError(
-                f"--mix {name} is also {other} {name}, in which its shares never move: leave one of them out"
+                f"--mix {name} is also {other} {name}, so its mix never changes within a group: leave one of them out"
             )
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
     question = questions.PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
@@ -439,51 +434,51 @@ def drift(
 @terminal.one_line_errors
 def sketch(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help=f"{_LOGS}.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder of the sketches.")],
-    score: Annotated[list[str], typer.Option(help="Column of scores; once more for each further model.")],
-    label: Annotated[str, typer.Option(help="Column of true classes.")],
+    out: Annotated[Path, typer.Option(help="Folder for the sketches.")],
+    score: Annotated[list[str], typer.Option(help="Score column; repeat for more models.")],
+    label: Annotated[str, typer.Option(help="Label column (true classes).")],
     by: options.By = None,
     time: options.Time = None,
     every: options.Every = None,
     resolution: Annotated[int, typer.Option(help="Bins per nat of log-odds.")] = 64,
     exact: Annotated[bool, typer.Option("--exact", help="Keep every distinct score instead of bins.")] = False,
     threshold: Annotated[
-        list[float] | None, typer.Option(help="Threshold that must be exact; once more for each further one.")
+        list[float] | None, typer.Option(help="Threshold at which the metrics are exact. Can be repeated.")
     ] = None,
     cost_fn: Annotated[
-        float, typer.Option(help="Cost of a missed positive: its Bayes threshold is exact.", **_ONE_NUMBER)
+        float, typer.Option(help="Cost of a missed positive. Its Bayes threshold is exact.", **_ONE_NUMBER)
     ] = 1.0,
     cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.", **_ONE_NUMBER)] = 1.0,
-    prior: Annotated[str | None, typer.Option(help="For LLRs: the prior whose Bayes threshold must be exact.")] = None,
+    prior: Annotated[str | None, typer.Option(help="For LLRs: prior whose Bayes threshold is exact.")] = None,
     score_type: Annotated[str, typer.Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
     weight: options.Weight = None,
     cluster: options.Cluster = None,
     buckets: options.Buckets = BUCKETS,
     pos_label: options.PosLabel = None,
-    classes: Annotated[str | None, typer.Option(help="The label's two values in class order: a,b or JSON.")] = None,
+    classes: Annotated[str | None, typer.Option(help="The two label values in class order: a,b or JSON.")] = None,
     time_zone: Annotated[
         str | None,
         typer.Option(
-            help="Calendar of the periods of timestamps with a zone or offset, such as Europe/Berlin. Default: UTC. "
-            "Timestamps without a zone are taken as they are."
+            help="Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC. Timestamps "
+            "without a zone are used as they are."
         ),
     ] = None,
     vanished: Annotated[
         Vanished,
         typer.Option(
-            help="What becomes of the sketch of an input that is no longer there; stop: it stays, as an error."
+            help="What to do with the sketch of an input that has vanished: stop with an error, keep it, or drop it."
         ),
     ] = Vanished.stop,
     quiet: options.Quiet = False,
 ) -> None:
-    """Reduce a log, file by file, to a folder of small sketches, for `polars-ec report` DIR.
+    """Summarise a log, file by file, in a folder of small sketches, for `polars-ec report` FOLDER.
 
-    It can be killed and started again at any moment: the same command goes on, and reads only files, objects and tables that are
-    new or changed. A file that cannot be read is reported when the others are done, with exit code 1.
+    You can stop and restart the command at any time. It reads only files, objects and tables that are new or changed. If a file cannot be
+    read, the command finishes the others, reports the error and ends with exit code 1.
     """
     if any(path.startswith(PREFIX) for path in paths):  # which may go on with a password
         raise UsageError(
-            f"{PREFIX} a sketch job is of files, objects, Delta and Iceberg tables: export the table to Parquet"
+            f"{PREFIX} a sketch job takes files, objects, Delta and Iceberg tables only: export the table to Parquet"
         )
     check_local("--out", out, "sketches are")
     zone = options.check_period(time, every, time_zone)
@@ -496,7 +491,7 @@ def sketch(
     }
     stated |= _stated(parsed)
     if stated.get("prior") == "overall":
-        raise UsageError("--prior overall: a sketch is made before the whole log is read: state the prior")
+        raise UsageError("--prior overall is not known before the whole log is read: pass a number")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
     told = partial(terminal.progress, name=lambda task: task.file, label="sketch", done="inputs read")
@@ -515,7 +510,7 @@ app = typer.Typer(
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
-    epilog="A first page: polars-ec report log.csv --score p --label y --by segment --cost-fn 5 --html report.html",
+    epilog="Example, with an HTML page: polars-ec report log.csv --score p --label y --by segment --cost-fn 5 --html report.html",
 )
 
 
@@ -531,22 +526,22 @@ def _top(
         bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
-    """Expected cost, proper scoring rules and calibrated metrics of a prediction log, per segment and per period."""
+    """Compute expected costs, proper scoring rules and calibration from a prediction log, per group and period."""
 
 
 app.command(
-    short_help="Metrics, a row per group; as a page by --html, as a chart by --plot.",
-    epilog="Such as: polars-ec report log.csv --score p --label y --by segment --time day --every 1mo --cost-fn 5 --html report.html",
+    short_help="Metrics per group, as a table, an HTML page or a chart.",
+    epilog="Example: polars-ec report log.csv --score p --label y --by segment --time day --every 1mo --cost-fn 5 --html report.html",
 )(report)
-app.command(short_help="Differences of models, or of the groups of one, with limits.")(compare)
-app.command(short_help="What made metrics change from one period to another.")(drift)
-app.command(short_help="Reduce a log to small sketches, which the others read.")(sketch)
+app.command(short_help="Differences between models or groups, with confidence intervals.")(compare)
+app.command(short_help="Why metrics changed from one period to another.")(drift)
+app.command(short_help="Summarise a log in small sketches for the other commands.")(sketch)
 
 
 @app.command("sql")
 @terminal.one_line_errors
-def print_sql(out: Annotated[Path | None, typer.Option(help="File to write, instead of stdout.")] = None) -> None:
-    """Print the DuckDB macros, for any DuckDB client."""
+def print_sql(out: Annotated[Path | None, typer.Option(help="File to write instead of stdout.")] = None) -> None:
+    """Print the SQL macros, for any DuckDB client."""
     write(macros.text().encode(), out)
 
 

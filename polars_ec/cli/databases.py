@@ -45,7 +45,7 @@ class Database:
         path = path.removeprefix(PREFIX)
         plain = _PLAIN.fullmatch(path)
         if plain is None:
-            raise UsageError(f"{redacted(PREFIX + path)}: a DuckDB table is given as duckdb:FILE.duckdb::TABLE")
+            raise UsageError(f"{redacted(PREFIX + path)}: name a DuckDB table as duckdb:FILE.duckdb::TABLE")
         typed, kind = _TYPED.fullmatch(path), _TYPE.match(plain["database"])
         # A file may have a colon in its name.
         if typed is None or kind is None or os.path.lexists(plain["database"]):
@@ -115,12 +115,12 @@ class Database:
         if needed is not None:
             extension = needed[1] or needed[2]
             return UsageError(
-                f"{self.name}: DuckDB reads it by its extension {extension}, which is not installed here: install it once, "
+                f"{self.name}: DuckDB needs its extension {extension}, which is not installed. Install it once with "
                 f"python -c \"import duckdb; duckdb.sql('INSTALL {extension}')\""
             )
         if unknown is not None:
             return UsageError(
-                f"{self.name}: no such DuckDB file, and DuckDB has no extension {unknown[1]!r} that reads it"
+                f"{self.name}: there is no such DuckDB file, nor a DuckDB extension {unknown[1]!r} to read it"
             )
         what = "read as a DuckDB database" if self.type is None else "attached"
         return DataError(f"{self.name} cannot be {what}: {redacted(first_line(error))}")
@@ -141,7 +141,7 @@ class Database:
             if self.table in full or (schema == default_schema and self.table in (name, f'"{name}"')):
                 return f"{catalog}.{quoted(schema)}.{quoted(name)}"
         there = ", ".join(name if schema == default_schema else f"{schema}.{name}" for schema, name in rows)
-        raise UsageError(f"{self.name} has no table {self.table!r}: it has {there or 'none at all'}")
+        raise UsageError(f"{self.name} has no table {self.table!r}. The tables are {there or 'none at all'}")
 
     def _default_schema(self, connection: duckdb.DuckDBPyConnection) -> str:
         """`main` in most, `public` in PostgreSQL."""
@@ -161,8 +161,8 @@ def refusals_as_data_errors() -> Iterator[None]:
             yield
     except duckdb.PermissionException as error:
         raise DataError(
-            "this view, or table of a lake, reads files outside its database, which could be any on this machine, and may not: "
-            f"make it a table of the database ({redacted(first_line(error))})"
+            "this view or table reads files outside its database, which is not allowed: copy it into a table of the "
+            f"database ({redacted(first_line(error))})"
         ) from error
     except (duckdb.Error, PolarsError, PanicException) as error:
         raise DataError(f"DuckDB: {redacted(first_line(error))}") from error

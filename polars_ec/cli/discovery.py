@@ -60,7 +60,7 @@ def check_unchanged(states: Mapping[Place, State]) -> None:
     for place, state in states.items():
         there = next(now) if isinstance(place, StoredObject) else place
         if there is None or as_found(there) != state:
-            raise DataError(f"{place} changed while it was read: run again when it is whole")
+            raise DataError(f"{place} changed while it was read: run the command again when nothing writes to it")
 
 
 def as_found(place: Place) -> State:
@@ -145,7 +145,7 @@ class Inputs:
     def refuse_part_of(self, table: str) -> Inputs:
         """A file of a table was named: which of its files count, its log alone says."""
         self.problems[table] = (
-            f"{table} is a table, not all of whose files count: name the table, and none of its files"
+            f"{table} is a table, and some of its files may be deleted data: name the table instead of its files"
         )
         return self
 
@@ -192,7 +192,7 @@ def _find_stored(url: str) -> Inputs:
     if is_pattern:
         return walk.matches(url, top, names[n_fixed:])
     if not walk.is_folder(top):
-        raise NoMatchError(f"{url}: no such object, and none below it", top)
+        raise NoMatchError(f"{url}: no such object, and no objects below it", top)
     return walk.all_in(top, url)
 
 
@@ -239,7 +239,7 @@ class _Walk:
             return True
         if there is None:
             if is_link or is_named:
-                problems[str(file)] = f"{file}: a link to what is not there"
+                problems[str(file)] = f"{file}: the link points to a file that does not exist"
         elif stat.S_ISDIR(there.st_mode):
             return False
         elif is_named or file.name.endswith(formats.SUFFIXES):
@@ -334,7 +334,7 @@ class _Walk:
         known = {full_name(folder) for folder in seen} if links else set()
         for link in links:
             if full_name(link) not in known:
-                text = f"{link}: a link to a folder, which is not followed: name the folder as well"
+                text = f"{link}: links to folders are not followed. Name the folder itself too"
                 self.found.problems[str(link)] = text
 
 
@@ -383,7 +383,7 @@ class _StoreWalk(_Walk):
         if around is not None:
             self.found.refuse_part_of(around[0])
         elif not is_named and file.name.endswith(formats.SKETCH_SUFFIX):
-            raise DataError(f"{file}: sketches are read where they were made: copy the folder, and name the copy")
+            raise DataError(f"{file}: the sketches must stay where they were made. Copy the folder and name the copy")
         elif is_named or file.name.endswith(formats.SUFFIXES):
             self.found.files.append(file)
         return True
@@ -404,7 +404,7 @@ def distinct(files: Iterable[Place]) -> list[Place]:
     tables: dict[str, formats.LakeTable] = {}
     for table in once:
         if isinstance(table, formats.LakeTable) and (other := tables.setdefault(table.identity, table)) is not table:
-            raise UsageError(f"{other} and {table} are one table, whose rows would count twice: name it once")
+            raise UsageError(f"{other} and {table} are the same table, so its rows would count twice: name it once")
     return once
 
 
@@ -416,7 +416,7 @@ def kind_of(file: Place) -> formats.FileKind:
         if file.name.endswith(kind.suffixes):
             return kind
     raise UsageError(
-        f"{file}: not a kind of file this reads: {', '.join(formats.SUFFIXES)}, or duckdb:FILE.duckdb::TABLE"
+        f"{file}: unknown kind of file. Pass {', '.join(formats.SUFFIXES)} files, or duckdb:FILE.duckdb::TABLE"
     )
 
 
@@ -442,7 +442,7 @@ def _check_name(file: Place, kind: formats.FileKind) -> None:
     except UnicodeEncodeError:
         raise DataError(f"{file}: the name is not UTF-8: rename the file or its folder") from None
     if isinstance(file, StoredObject) and kind is formats.NDJSON and any(c in file.url for c in formats.PATTERN):
-        raise DataError(f"{file}: Polars takes this name of NDJSON for a pattern: rename it, without * ? [ and \\")
+        raise DataError(f"{file}: Polars reads this NDJSON name as a pattern. Rename it without * ? [ and \\\\")
 
 
 def _check_beginning(file: Place, kind: formats.FileKind, start: bytes) -> None:
@@ -454,7 +454,7 @@ def _check_beginning(file: Place, kind: formats.FileKind, start: bytes) -> None:
         looks = next((k.name for k in formats.KINDS if k.magic is not None and start.startswith(k.magic)), None)
         hint = f"it begins like {looks}" if looks else f"it does not begin like {kind.name}"
         an = "an" if kind.name.startswith(("A", "N")) else "a"  # Arrow and NDJSON
-        raise DataError(f"{file}: not {an} {kind.name} file, whatever its name says: {hint}")
+        raise DataError(f"{file}: not {an} {kind.name} file, despite its name: {hint}")
 
 
 def _beginning_of_file(file: Path) -> bytes:

@@ -90,7 +90,7 @@ LOG = "_delta_log"
 _FILE_PREFIX = "file://"
 _PATTERN = "*?["
 NO_PARTITION = "__HIVE_DEFAULT_PARTITION__"
-_MISREAD = "Polars does not find the files of a Delta table where its path has blanks, % or other special characters: rename the folder"
+_MISREAD = "Polars does not find the files of a Delta table if its path has blanks, % or other special characters: rename the folder"
 
 
 # A table object is of one version, or snapshot, whatever is written meanwhile.
@@ -139,7 +139,7 @@ def _check_paths(table: DeltaTable, path: str, shown: str) -> None:
     if "deletionVectors" in features:
         vectors = pl.DataFrame(table.deletion_vectors())["filepath"].to_list()
         if not {name.removeprefix(_FILE_PREFIX) for name in vectors} <= files:
-            raise DataError(f"{shown}: Polars would not see which rows of this Delta table are deleted: purge them")
+            raise DataError(f"{shown}: Polars cannot see the deleted rows of this Delta table. Purge them")
 
 
 def _check_partitions(table: DeltaTable, files: pl.DataFrame, path: str, shown: str) -> None:
@@ -150,7 +150,7 @@ def _check_partitions(table: DeltaTable, files: pl.DataFrame, path: str, shown: 
     named = next((part for part in path.split("/") if "=" in part), None)
     if named is not None:
         raise DataError(
-            f"{shown}: Polars takes the folder {named} above this Delta table for one of its partitions: rename it"
+            f"{shown}: Polars reads the folder {named} above this Delta table as one of its partitions. Rename it"
         )
     folders = [_in_folders(unquote(file)) for file in files["path"]]
     if any([name for name, _ in named] != columns for named in folders) or any(
@@ -158,8 +158,8 @@ def _check_partitions(table: DeltaTable, files: pl.DataFrame, path: str, shown: 
         for i, column in enumerate(columns if folders else [])
     ):
         raise DataError(
-            f"{shown}: Polars reads partition columns ({', '.join(columns)}) from the names of folders, and those of this "
-            f"Delta table do not have the values that its log has: write the table anew, in folders {columns[0]}=..."
+            f"{shown}: Polars reads the partition columns ({', '.join(columns)}) from folder names, and here these "
+            f"differ from the values in the Delta log. Write the table again, in folders {columns[0]}=..."
         )
 
 
@@ -247,13 +247,13 @@ def _table_in_catalog(path: str, shown: str) -> Table:
 
     catalog_name, _, identifier = path.removeprefix(CATALOG).partition(".")
     if not catalog_name or "." not in identifier:
-        raise UsageError(f"{shown}: a table of a catalog is given as iceberg:CATALOG.NAMESPACE.TABLE")
+        raise UsageError(f"{shown}: name a table in a catalog as iceberg:CATALOG.NAMESPACE.TABLE")
     try:
         catalog = load_catalog(catalog_name)
     except ValueError as error:
         raise UsageError(
-            f"{shown}: pyiceberg has no catalog {catalog_name!r}: state it in .pyiceberg.yaml, or by "
-            f"PYICEBERG_CATALOG__{catalog_name.upper()}__URI in the environment ({why(error)})"
+            f"{shown}: pyiceberg has no catalog {catalog_name!r}. Define it in .pyiceberg.yaml, or in the environment "
+            f"variable PYICEBERG_CATALOG__{catalog_name.upper()}__URI ({why(error)})"
         ) from None
     for name, value in _environment_properties().items():
         catalog.properties.setdefault(name, value)
@@ -272,22 +272,22 @@ def _newest(folder: str, shown: str) -> str:
     names, packed = ([name for name in listed if name.endswith(suffix)] for suffix in (METADATA_SUFFIX, _OLD_GZIP))
     if packed:
         raise DataError(
-            f"{shown}: pyiceberg does not read metadata by the name {packed[-1]}: rename it, ....gz{METADATA_SUFFIX}"
+            f"{shown}: pyiceberg cannot read metadata named {packed[-1]}. Rename it to ....gz{METADATA_SUFFIX}"
         )
     versions = {name: int(match[1]) for name in names if (match := _VERSION.match(name))}
     hint = _hint(f"{below}/{_HINT}")
     if hint is not None and hint not in {str(version) for version in versions.values()}:
         named = [name for name in names if name in (hint, f"{hint}{METADATA_SUFFIX}")]
         if not named:
-            raise DataError(f"{shown}: {_HINT} says {hint!r}, and there is no such metadata in the Iceberg table")
+            raise DataError(f"{shown}: {_HINT} says {hint!r}, but the Iceberg table has no such metadata")
         return f"{below}/{named[0]}"
     if not versions:
-        raise DataError(f"{shown}: no name of metadata begins with a version: name one of them, {below}/{names[0]}")
+        raise DataError(f"{shown}: no metadata file has a version in its name. Name one, {below}/{names[0]}")
     newest = [name for name in names if versions.get(name) == max(versions.values())]
     if len(newest) > 1:
         raise DataError(
-            f"{shown}: two commits claim to be the last of this Iceberg table, {newest[0]} and {newest[1]}: name the one, "
-            f"{below}/{newest[0]}, or ask its catalog, iceberg:CATALOG.NAMESPACE.TABLE"
+            f"{shown}: two commits claim to be the last one of this Iceberg table, {newest[0]} and {newest[1]}. Name "
+            f"the right one, {below}/{newest[0]}, or use its catalog, iceberg:CATALOG.NAMESPACE.TABLE"
         )
     return f"{below}/{newest[0]}"
 
@@ -353,7 +353,7 @@ def named_table(path: str) -> LakeTable:
     """The table that is named so; NoTableError if it is not there."""
     is_file = not path.startswith(CATALOG) and not is_in_store(path)
     if head(path) is None if is_in_store(path) else is_file and not os.path.isfile(path):
-        raise NoTableError(f"{path}: no such metadata of an Iceberg table")
+        raise NoTableError(f"{path}: this Iceberg metadata file does not exist")
     return opened(os.path.realpath(path) if is_file else path, ICEBERG, path)
 
 

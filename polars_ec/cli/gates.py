@@ -106,7 +106,7 @@ class Verdict:
         """One for each of the first groups that trip it, and one for all others."""
         yield from self.tripped[:_SHOWN]
         if len(self.tripped) > _SHOWN:
-            yield f"{len(self.tripped) - _SHOWN} more trip {self.gate}"
+            yield f"{len(self.tripped) - _SHOWN} more groups trip {self.gate}"
 
     @property
     def is_blind(self) -> bool:
@@ -116,14 +116,14 @@ class Verdict:
     def not_judged(self) -> str | None:
         """How many values it did not judge, if any, and why."""
         if not self.rows:
-            return f"{self.gate} judged nothing, which is no pass: the table is empty"
-        why = [f"{n} {what}" for n, what in ((self.small, "of small groups"), (self.null, "null")) if n]
+            return f"{self.gate} judged no value, which counts as a failure: the table is empty"
+        why = [f"{n} {what}" for n, what in ((self.small, "in small groups"), (self.null, "null")) if n]
         if not why:
             return None
         values = "1 value" if self.rows == 1 else f"{self.rows} values"
         if self.is_blind:
-            return f"{self.gate} judged nothing, which is no pass: of {values} {', '.join(why)}"
-        return f"{self.gate} did not judge {self.small + self.null} of {values}: {', '.join(why)}"
+            return f"{self.gate} judged no value, which counts as a failure: of {values} {', '.join(why)}"
+        return f"{self.gate} skipped {self.small + self.null} of {values}: {', '.join(why)}"
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ class Gates:
     def of(cls, texts: Sequence[str], on_null: bool) -> Gates:
         """The gates that the texts state; UsageError for a text that is none."""
         if on_null and not texts:
-            raise UsageError(f'--fail-on-null is of gates: pass {_OPTION} too, such as {_OPTION} "nec_ci_low > 1"')
+            raise UsageError(f'--fail-on-null needs a gate: pass {_OPTION} too, such as {_OPTION} "nec_ci_low > 1"')
         return cls(tuple(map(parse_gate, texts)), on_null)
 
     def check(self, schema: Mapping[str, pl.DataType]) -> None:
@@ -147,8 +147,8 @@ class Gates:
                 raise UsageError(f"{gate}: there is no column {gate.column!r}: {_way_out(gate.column, list(schema))}")
             dtype = schema[gate.column]
             if not (dtype.is_numeric() or dtype in (pl.Boolean, pl.Null)):
-                each = ": --per-class has a row for each class" if dtype.is_nested() else ""
-                raise UsageError(f"{gate}: {gate.column} is {dtype}, and a gate takes numbers{each}")
+                each = ". With --per-class there is a row for each class" if dtype.is_nested() else ""
+                raise UsageError(f"{gate}: {gate.column} is {dtype}, but a gate needs a column of numbers{each}")
 
     def verdicts(self, table: pl.DataFrame, names: Names) -> list[Verdict]:
         return [self._verdict(gate, table, names) for gate in self.gates]
@@ -183,11 +183,11 @@ def parse_gate(text: str) -> Gate:
     if match is None:
         said = f"{_OPTION} {text!r}: {_SHAPE}"
         if re.fullmatch(r"[^<>=!]+=[^<>=!]+", text):
-            said = f"{_OPTION} {text!r}: equal is ==: {_SHAPE}"
+            said = f"{_OPTION} {text!r}: for equality use ==. {_SHAPE}"
         elif re.search(r"=[<>]|<>|[≤≥≠＜＞＝]", text):
             said = f"{_OPTION} {text!r}: the operators are {' '.join(_OPERATORS)}"
         elif re.match(r'\s*[^\s"<>=!]+\s+[^\s"<>=!]', text):
-            said = f"{_OPTION} {text!r}: a column with spaces in its name goes in double quotes: {_SHAPE}"
+            said = f"{_OPTION} {text!r}: put a column name with spaces in double quotes. {_SHAPE}"
         raise UsageError(said)
     column = match["bare"] if match["quoted"] is None else match["quoted"].replace('""', '"')
     return Gate(text.strip(), column, match["operator"], _number(match["number"], text))
@@ -195,14 +195,14 @@ def parse_gate(text: str) -> Gate:
 
 def _number(stated: str, text: str) -> float:
     if stated.lower().lstrip("+-") == "nan":
-        raise UsageError(f"{_OPTION} {text!r}: nothing compares with NaN: nulls trip gates with --fail-on-null")
+        raise UsageError(f"{_OPTION} {text!r}: NaN compares with nothing. To fail on null values use --fail-on-null")
     if stated.lower() in ("true", "false"):
-        raise UsageError(f"{_OPTION} {text!r}: true is 1, and false is 0")
+        raise UsageError(f"{_OPTION} {text!r}: write 1 for true and 0 for false")
     if not _NUMBER.fullmatch(stated) and not _INFINITY.fullmatch(stated):
         raise UsageError(f"{_OPTION} {text!r}: {stated} is not a number: {_SHAPE}")
     number = float(stated)
     if math.isinf(number) and not _INFINITY.fullmatch(stated):
-        raise UsageError(f"{_OPTION} {text!r}: {stated} is more than numbers hold")
+        raise UsageError(f"{_OPTION} {text!r}: {stated} is too large for a number")
     return number
 
 
@@ -214,10 +214,10 @@ def _way_out(column: str, columns: Sequence[str]) -> str:
     metric = re.sub(r"(_at_prior)?(_ci_(low|high)|_low|_high|_error)?$", "", column)
     is_left_out = metric in METRICS and not any(name == metric or name.startswith(f"{metric}_") for name in columns)
     if is_left_out and {"metric", "value"} <= set(columns):
-        gates = 'gates are on value or difference, such as "difference_ci_low > 0"'
+        gates = 'use the columns value or difference, such as "difference_ci_low > 0"'
         return f"each metric has rows of its own here: pass --metrics {metric}, and {gates}"
     if re.match(r"mix(_|$)", column) and "likelihood" in columns and "mix" not in columns:
-        return "pass --mix, the columns of the strata"
+        return "pass --mix, the column whose mix may change"
     options = [
         option
         for option, pattern in _ASKED_FOR.items()

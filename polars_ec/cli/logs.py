@@ -172,7 +172,7 @@ def _twice_in_object(file: str, names: Sequence[str]) -> str | None:
                 there = json.loads(text, object_pairs_hook=lambda pairs: [key for key, _ in pairs])
                 twice = next((name for name in names if there.count(name) > 1), None)
                 if twice is not None:
-                    return f", line {number}: the object names {twice!r} twice"
+                    return f", line {number}: the object has the field {twice!r} twice"
     return None
 
 
@@ -313,7 +313,7 @@ class FileLog:
             dtype = pl.String()
         if dtype is None:
             (first, one), (second, other) = list({dtype: (file, dtype) for file, dtype in dtypes.items()}.values())[:2]
-            raise DataError(f"{second}: the column {name!r} is {other}, and {one} in {first}")
+            raise DataError(f"the column {name!r} is {other} in {second}, but {one} in {first}")
         return dtype
 
     def check_rows(self, columns_by_option: Mapping[str, Sequence[str]] | None = None) -> None:
@@ -329,13 +329,13 @@ class FileLog:
                 if self.kind is not CSV:
                     wrong = _twice_in_object(path, asked_for) if asked_for else None
                 elif twice := _twice_in_header(path):
-                    wrong = f": the header names {twice!r} twice"
+                    wrong = f": the header has the column {twice!r} twice"
                 else:
                     texts = pl.scan_csv(path, infer_schema=False, glob=False, credential_provider=None)
                     n_fields = len(texts.collect_schema())
                     if (ragged := first_ragged_row(path, n_fields)) is not None:
                         counted = f"{ragged[1]} field{'s' if ragged[1] > 1 else ''}"
-                        wrong = f", line {ragged[0]}: {counted}, and the header names {n_fields}"
+                        wrong = f", line {ragged[0]}: {counted}, but the header has {n_fields}"
             if wrong is not None:
                 raise DataError(f"{file}{wrong}")
 
@@ -346,7 +346,7 @@ class FileLog:
         if not times or len(self.files) == 1 or self.kind.is_text or self.is_unified:
             return
         if any(dict(columns).get(name) != schema[name] for columns in self._schemas.values() for name in times):
-            raise DifferingFilesError(f"{self.name}: timestamps of several types")
+            raise DifferingFilesError(f"{self.name}: timestamps of different types")
 
     def check_partitions(self) -> None:
         """Refuse folders such as `p=0.5` whose files have a column p of other values: it would be replaced."""
@@ -362,7 +362,7 @@ class FileLog:
             for key, is_other in self.collect(frame.select(differs)).row(0, named=True).items():
                 if is_other:
                     raise DataError(
-                        f"{file} has a column {key!r} of other values than its folder {key}={stated[key]} says: rename "
+                        f"{file} has a column {key!r} whose values differ from its folder {key}={stated[key]}: rename "
                         "the folder"
                     )
 
@@ -381,7 +381,7 @@ def open_log(paths: Sequence[str | discovery.Place]) -> FileLog:
     kinds = {kind.name: kind for kind in map(discovery.kind_of, files)}
     if len(kinds) > 1:
         raise UsageError(
-            f"{', '.join(map(str, paths))}: files of several kinds ({', '.join(kinds)}): report on one kind at a time"
+            f"{', '.join(map(str, paths))}: these files are of different kinds ({', '.join(kinds)}). Report on one kind at a time"
         )
     (kind,) = kinds.values()
     states = {file: discovery.as_found(file) for file in files}
@@ -418,9 +418,7 @@ def check_columns(columns_by_option: Mapping[str, Sequence[str]], schema: pl.Sch
             if set(column.split(",")) <= set(names):
                 hint = f"name one at a time, {' '.join(f'{option} {name}' for name in column.split(','))}. "
             if len(names) == 1 and (mark := next((mark for mark in ";\t|" if mark in names[0]), None)):
-                raise UsageError(
-                    f"{log} has one column, {names[0]!r}: have its fields separated by commas, and not by {mark!r}"
-                )
+                raise UsageError(f"{log} has one column, {names[0]!r}: separate its fields by commas, not by {mark!r}")
             raise UsageError(f"{log} has no column {column!r} ({option}): {hint}The columns are {', '.join(names)}")
 
 

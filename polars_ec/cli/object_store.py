@@ -74,15 +74,13 @@ def is_address(path: str) -> bool:
     if is_in_store(path):
         if _SIGNED.search(path):
             raise UsageError(
-                f"{without_queries(path)}: a signed query is not read: what it opens, the environment must"
+                f"{without_queries(path)}: signed URLs are not supported. Set the credentials in the environment instead"
             )
         if re.search("^/|//", split(path)[1]):
-            raise UsageError(
-                f"{path}: names between // are empty, and such keys cannot be read: is there a / too many?"
-            )
+            raise UsageError(f"{path}: keys with empty names between // cannot be read. Is there a / too many?")
         return True
     if _OTHER_ADDRESS.match(path):
-        raise UsageError(f"{without_queries(path)}: not an address this reads: s3://, gs:// or az://, then BUCKET/KEY")
+        raise UsageError(f"{without_queries(path)}: not a supported address: s3://, gs:// or az://, then BUCKET/KEY")
     return False
 
 
@@ -96,7 +94,7 @@ def check_local(option: str, path: Path | None, what: str) -> None:
     written = None if path is None else _COLLAPSED.match(str(path))
     if written is not None:
         raise UsageError(
-            f"{option} {written['scheme']}://{str(path)[written.end() :]}: {what} written to a local path: copy it from there"
+            f"{option} {written['scheme']}://{str(path)[written.end() :]}: {what} written to local paths only. Copy it from there"
         )
 
 
@@ -232,14 +230,16 @@ def _answered(url: str, ask: Callable[[], T]) -> T:
             raise UsageError(f"{url}: there is no bucket {bucket}") from None
         # Of a list obstore says so in words alone.
         if isinstance(error, denied) or _DENIED.search(text):
-            raise DeniedError(f"{url}: access is denied, with the {_CREDENTIALS[scheme]} of the environment") from None
+            raise DeniedError(
+                f"{url}: access denied with the environment's credentials ({_CREDENTIALS[scheme]})"
+            ) from None
         if isinstance(error, FileNotFoundError):
             raise
         if _NO_CREDENTIALS.search(text):
             raise DataError(f"{url}: no credentials in the environment: set {_CREDENTIALS[scheme]}") from None
         if _ENCRYPTED_ONLY in text:
             raise DataError(
-                f"{url}: an endpoint http://, which is not encrypted, needs {_PREFIXES[scheme]}_ALLOW_HTTP=true in the environment"
+                f"{url}: for an unencrypted endpoint, http://, set {_PREFIXES[scheme]}_ALLOW_HTTP=true in the environment"
             ) from None
         if _NO_ANSWER.search(text):
             raise DataError(f"{url}: the store does not answer: {why(error)}") from None

@@ -33,35 +33,31 @@ _SKETCHED_AT = re.compile(r"sketch\(thresholds=\[(.*?)\]\)")
 
 
 Missing = Literal["together", "by-part"]
-By = Annotated[list[str] | None, typer.Option(help="Column of a segment; once more for each further one.")]
-Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, cut to --every.")]
-Every = Annotated[str | None, typer.Option(help="Period: 1h, 1d, 1w, 1mo, 1q, 1y.")]
+By = Annotated[list[str] | None, typer.Option(help="Group column. Can be repeated.")]
+Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, truncated to periods by --every.")]
+Every = Annotated[str | None, typer.Option(help="Length of the periods: 1h, 1d, 1w, 1mo, 1q, 1y.")]
 Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
-PosLabel = Annotated[str | None, typer.Option(help="The label's value that is the positive class.")]
+PosLabel = Annotated[str | None, typer.Option(help="Label value of the positive class.")]
 Interval = Annotated[
     float | None,
-    typer.Option(help="Level of confidence limits, such as 0.95: adds NAME_ci_low and NAME_ci_high to each metric."),
-]
-Cluster = Annotated[
-    str | None, typer.Option(help="Column of what correlated rows share, such as the user or the day, for intervals.")
-]
-Buckets = Annotated[
-    int | None,
-    typer.Option(help="Parts that the clusters are dealt out to by a hash, from 5 to 1000; 100 if not stated."),
-]
-Window = Annotated[
-    int | None,
     typer.Option(
-        help="Of sketches: rows of so many periods up to and with their own, such as 7 with --every 1d, in place of one."
+        help="Level of confidence intervals, such as 0.95. Adds bounds, NAME_ci_low and NAME_ci_high, to each metric."
     ),
 ]
-Resampling = Annotated[
-    IntervalMethod | None, typer.Option(help="How limits are made. Default: influence, without drawing rows anew.")
+Cluster = Annotated[
+    str | None, typer.Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
 ]
-Replicates = Annotated[int | None, typer.Option(help="How often a bootstrap draws anew. Default: 1000.")]
-Seed = Annotated[int | None, typer.Option(help="Of what is drawn at random. Default: 0.")]
+Buckets = Annotated[int | None, typer.Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
+Window = Annotated[
+    int | None, typer.Option(help="For sketches: rolling windows of this many periods, such as 7 with --every 1d.")
+]
+Resampling = Annotated[
+    IntervalMethod | None, typer.Option(help="How intervals are computed. Default: influence, without resampling.")
+]
+Replicates = Annotated[int | None, typer.Option(help="Number of bootstrap resamples. Default: 1000.")]
+Seed = Annotated[int | None, typer.Option(help="Seed of the resampling. Default: 0.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Say nothing but results, errors and what makes numbers wrong.")
+    bool, typer.Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")
 ]
 
 
@@ -71,7 +67,7 @@ def one_number(text: str) -> float:
         return float(text)
     except ValueError:
         call = "ec.report(log, score, label, cost_fn=..., cost_fp=..., threshold=...)"
-        raise typer.BadParameter(f"{text!r} is not a number. Columns are taken in Python, by {call}") from None
+        raise typer.BadParameter(f"{text!r} is not a number. To use a column, call Python: {call}") from None
 
 
 def parse_json(text: str, option: str) -> Any:
@@ -82,7 +78,7 @@ def parse_json(text: str, option: str) -> Any:
         raise UsageError(f"{option} {_short(text)}: not JSON ({error.msg} at character {error.pos})") from None
     except (ValueError, RecursionError):
         raise UsageError(
-            f"{option} {_short(text)}: not JSON that can be read: numbers too long, or lists too deep"
+            f"{option} {_short(text)}: JSON with numbers that are too long, or lists that are too deep"
         ) from None
 
 
@@ -99,7 +95,7 @@ def parse_prior(text: str, option: str = "--prior", names: Sequence[str] = ("uni
     except ValueError:
         if text.startswith("["):
             return parse_json(text, option)
-    ways = ", ".join(["a share such as 0.1", "shares such as [0.2,0.3,0.5]", *names[:-1]])
+    ways = ", ".join(["a prior such as 0.1", "one prior per class such as [0.2,0.3,0.5]", *names[:-1]])
     raise UsageError(f"{option} {_short(text)}: pass {ways} or {names[-1]}")
 
 
@@ -123,7 +119,7 @@ def intervals(
 def counted_prior(shares: Any) -> Any:
     """The prior that `--prior overall` means: the shares of the classes in the whole log, if they could be counted."""
     if shares is None:
-        raise DataError("--prior overall: the log has wrong rows, or none with label and score: state the prior")
+        raise DataError("--prior overall cannot be counted: the log has invalid or no usable rows. Pass a number")
     return shares if isinstance(shares, float | str) else list(shares)
 
 
@@ -226,13 +222,13 @@ def checked_zone(zone: str | None) -> str | None:
 def check_zone_of_periods(zone: str | None, every: str | None) -> None:
     """Refuse a time zone where there are no periods for it."""
     if zone is not None and every is None:
-        raise UsageError(f"--time-zone {zone} is of periods: say which with --every")
+        raise UsageError(f"--time-zone {zone} is for periods: pass --every too")
 
 
 def check_period(time: str | None, every: str | None, zone: str | None) -> str | None:
     """Refuse a time without a period, a period without a time, and what is not a period or zone; the zone if not the default."""
     if (time is None) != (every is None):
-        raise UsageError("--time and --every go together: --time says which column, --every the period")
+        raise UsageError("pass both --time and --every: --time names the column, --every the period")
     check_duration(every)
     check_zone_of_periods(zone, every)
     return checked_zone(zone)
@@ -241,7 +237,7 @@ def check_period(time: str | None, every: str | None, zone: str | None) -> str |
 def check_duration(every: str | None) -> None:
     """Refuse what is not a period."""
     if every is not None and not _DURATION.fullmatch(every):
-        raise UsageError(f"--every {every}: not a period such as 1h, 1d, 1w, 1mo, 1q or 1y")
+        raise UsageError(f"--every {every} is not a period such as 1h, 1d, 1w, 1mo, 1q or 1y")
 
 
 def with_time(frame: pl.LazyFrame, time: str, collect: Callable[[pl.LazyFrame], pl.DataFrame]) -> pl.LazyFrame:
@@ -265,7 +261,7 @@ def with_time(frame: pl.LazyFrame, time: str, collect: Callable[[pl.LazyFrame], 
 def check_time(time: str, dtype: pl.DataType) -> None:
     """Refuse a column that holds neither dates nor timestamps."""
     if dtype != pl.Date and not isinstance(dtype, pl.Datetime):
-        raise UsageError(f"--time {time} is {dtype}, neither dates nor timestamps: convert it first")
+        raise UsageError(f"--time {time} is {dtype}, not dates or timestamps: convert it first")
 
 
 @dataclass(frozen=True)
@@ -302,8 +298,8 @@ class Periods:
         zoned = isinstance(self.dtype, pl.Datetime) and self.dtype.time_zone is not None
         if self.zone is not None and not zoned:
             raise UsageError(
-                f"--time-zone {self.zone}: {self.time} is {self.dtype}, without a time zone, and its periods are those of its "
-                "own clock: leave the option out, or give the timestamps a zone"
+                f"--time-zone {self.zone}: the timestamps in {self.time} ({self.dtype}) have no time zone. Leave the "
+                "option out, or add a zone to them"
             )
         return zoned
 

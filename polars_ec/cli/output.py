@@ -54,12 +54,12 @@ def format_for(stated: Format | None, out: Path | None) -> Format:
         suffix = "" if out is None or (_is_special(out) and out.suffix not in _BY_SUFFIX) else out.suffix.lower()
         if suffix not in _BY_SUFFIX:
             raise UsageError(
-                f"--out {out}: {suffix} is not one of {', '.join(filter(None, _BY_SUFFIX))}: say what it is to be with "
-                f"--format {', '.join(form.value for form in Format)}"
+                f"--out {out}: the suffix {suffix} is not one of {', '.join(filter(None, _BY_SUFFIX))}. Choose a "
+                f"format with --format {', '.join(form.value for form in Format)}"
             )
         chosen = _BY_SUFFIX[suffix]
     if chosen is Format.parquet and out is None:
-        raise UsageError("--format parquet is not for the terminal: say where it goes with --out FILE")
+        raise UsageError("--format parquet cannot be printed: name a file with --out FILE")
     return chosen
 
 

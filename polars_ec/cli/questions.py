@@ -81,9 +81,7 @@ class SketchInput:
     def period(self) -> str:
         """The one column of periods, where the question is of some."""
         if len(self.periods) > 1:
-            raise UsageError(
-                f"--by has the periods twice, as {' and '.join(self.periods)}: name them once, or not at all"
-            )
+            raise UsageError(f"--by has the periods twice, as {' and '.join(self.periods)}: name one of them, or none")
         (period,) = self.periods
         return period
 
@@ -164,7 +162,7 @@ def reference_of(texts: Sequence[str], models: Sequence[str], keys: Mapping[str,
     for text in texts:
         column = _column(text, keys)
         if column in reference:
-            raise UsageError(f"{_OPTION} {text}: {column} has a value already: name one group")
+            raise UsageError(f"{_OPTION} {text}: {column} already has a value. Name one group")
         reference[column] = value_of(text[len(column) + 1 :], keys[column], f"{_OPTION} {text}", column)
     return reference
 
@@ -177,10 +175,10 @@ def _column(text: str, keys: Mapping[str, pl.DataType]) -> str:
     if "=" in text:
         before = text.partition("=")[0]
         raise UsageError(
-            f"{_OPTION} {text}: {before} is no column of the groups: {did_you_mean(before, keys)}A group is named as {ways}"
+            f"{_OPTION} {text}: {before} is not a group column: {did_you_mean(before, keys)}Name a group as {ways}"
         )
     raise UsageError(
-        f"{_OPTION} {text}: no model, and not one of {', '.join(OTHERS)}; a group is named as {ways}, or by some of them"
+        f"{_OPTION} {text}: not a model, and not one of {', '.join(OTHERS)}. Name a group as {ways}, or by some of these columns"
     )
 
 
@@ -192,7 +190,7 @@ def period_of(text: str, column: str, dtype: pl.DataType, every: str) -> Any:
     if short is None:
         return value_of(text, dtype, said, column)
     if not (_OF_MONTHS if short["month"] else _OF_YEARS).fullmatch(every):
-        raise UsageError(f"{said}: periods are of {every}: pass the date that one begins on, such as 2024-05-01")
+        raise UsageError(f"{said}: the periods are {every} long. Pass the date that one begins on, such as 2024-05-01")
     return value_of(f"{text}-01" if short["month"] else f"{text}-01-01", dtype, said, column)
 
 
@@ -230,7 +228,7 @@ def check_window(window: int | None, every: str | None) -> None:
     if window < 2:
         raise UsageError(f"--window {window}: pass 2 or more periods, or leave it out")
     if every is None:
-        raise UsageError(f"--window {window} is of periods: say which with --every")
+        raise UsageError(f"--window {window} is for periods: pass --every too")
 
 
 def windows_of(sketched: SketchInput, window: int) -> Windows:
@@ -239,7 +237,7 @@ def windows_of(sketched: SketchInput, window: int) -> Windows:
     assert every is not None
     if sketch.frame[period].null_count():
         raise UsageError(
-            f"--window {window}: some rows have no {period}, and so are in no window: sketch the log without them"
+            f"--window {window}: some rows have no {period}, so they are in no window. Filter them out before you sketch the log"
         )
     return sketch.rolling(period, periods=window, every=every)
 
@@ -329,12 +327,12 @@ class DifferenceQuestion(Question):
 
     def notes(self, table: pl.DataFrame) -> list[str]:
         """Values that are missing need a reason: groups that are not small have rows of each class, so some must be wrong."""
-        wrong = "a wrong score, label or weight? polars-ec report counts them (n_invalid)"
+        wrong = "an invalid score, label or weight? See n_invalid in polars-ec report"
         lacks = pl.col("value").is_null() | (pl.col("value_reference").is_null() & pl.col("reference").is_not_null())
         if table.height and table.select(lacks.all()).item():
             if table["n"].sum():
-                few = "each, or what it is compared with, has too few rows of a class, or wrong ones"
-                return [f"no group has a difference: {few}; polars-ec report counts both (n, n_invalid)"]
+                few = "every group, or its reference, has too few rows of a class, or invalid rows"
+                return [f"no group has a difference: {few}. See n and n_invalid in polars-ec report"]
             return [f"no group has a difference: do rows have {wrong}. Are --score-type and --classes right?"]
         groups = table.columns[: table.columns.index("reference")]
         notes = []
@@ -342,7 +340,7 @@ class DifferenceQuestion(Question):
         all_wrong = table.filter(n=0, n_missing=0).select(groups).n_unique() if table.height else 0
         if all_wrong:
             some = "1 group has" if all_wrong == 1 else f"{all_wrong} groups have"
-            notes.append(f"{some} nothing but wrong rows: polars-ec report counts them (n_invalid)")
+            notes.append(f"{some} only invalid rows. See n_invalid in polars-ec report")
         number = int(table.filter(~pl.col("small")).group_by(groups).agg(lacks=lacks.all())["lacks"].sum())
         if not number:
             return notes
@@ -394,7 +392,9 @@ def _metrics(sketch: Sketch, point: Point, named: Sequence[str] | None, further:
         return [*(name for name in point.usual if name not in losses), *further]
     lost = next((name for name in names if name in losses), None)
     if lost is not None:
-        raise UsageError(f"--metrics {lost} of LLRs is known within bounds only: ask the rows, or sketch posteriors")
+        raise UsageError(
+            f"--metrics {lost} from LLRs is not exact in sketches: report on the log, or sketch posteriors"
+        )
     return list(names)
 
 
@@ -423,7 +423,7 @@ class CompareQuestion(DifferenceQuestion):
         return sketched_differences(sketched, self.layout, partial(sketch.compare, reference=against), _RANKING)
 
 
-_NOTHING = "no group has a period beside the reference: there is nothing to take apart"
+_NOTHING = "no group has another period beside the reference, so there is no change to explain"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -527,7 +527,7 @@ class ReportQuestion(Question):
         models = model_keys(sketched.made_with)
         if sketched.sketch.keys == models:
             raise UsageError(
-                "--total adds a row over all groups, and without --by and --every there is one: leave it out"
+                "--total adds a row over all groups, but without --by and --every there is only one group: leave it out"
             )
         # An empty folder has no groups, and nothing over all of them.
         over_all = replace(sketched, sketch=sketched.sketch.group_by(*models))
@@ -556,7 +556,7 @@ class ReportQuestion(Question):
             # A row counts in several.
             rows = "some rows have"
         return [
-            f"{rows} a wrong score, label or weight (n_invalid), and their groups no metrics: are --score-type and --classes right?"
+            f"{rows} an invalid score, label or weight (n_invalid), so their groups have no metrics: are --score-type and --classes right?"
         ]
 
     def verdict(self, table: pl.DataFrame) -> list[str]:
@@ -574,7 +574,7 @@ class ReportQuestion(Question):
         """Over time if there are periods, beside the value at the reference prior; else a row per group."""
         metric = _first_metric(table)
         if metric is None:
-            raise ValueError("the report has no metric that is one number: ask for one, such as --metrics nec")
+            raise ValueError("the report has no metric to draw: pass one with a single value, such as --metrics nec")
         period = self._period(table)
         if period is None:
             return plot.forest(table, metric)

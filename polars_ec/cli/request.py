@@ -33,7 +33,7 @@ class RowRequest:
     def __post_init__(self) -> None:
         twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
         if twice is not None:
-            raise UsageError(f"--score {twice} is there twice: name each model once")
+            raise UsageError(f"--score {twice} is named twice: name each model once")
 
     def columns(self) -> dict[str, list[str]]:
         """The columns that the log must have, by option."""
@@ -92,7 +92,7 @@ def label_value(text: str, dtype: pl.DataType) -> Any:
     try:
         return int(text) if dtype.is_integer() else float(text) if dtype.is_numeric() else text
     except ValueError:
-        raise UsageError(f"{text!r} is not a value of the label, which is {dtype}") from None
+        raise UsageError(f"{text!r} is not a valid label value: the label is {dtype}") from None
 
 
 def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
@@ -120,7 +120,7 @@ def without_positives(stated: str, label: str, values: Sequence[Any], log: str) 
     meant = meant_values(stated, there)
     what = f"{log}: no row has the label {stated!r} (--pos-label)"
     if meant:
-        raise DataError(f"{what}, but {label!r} is {_listed(meant)} in some: is that the one?")
+        raise DataError(f"{what}, but some rows have {label!r} {_listed(meant)}. Is that the one?")
     return [f"{what}: {label!r} is {_listed(by_likeness(stated, there))}"]
 
 

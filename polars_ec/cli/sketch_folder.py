@@ -70,13 +70,13 @@ def locked(folder: Path) -> Iterator[Note]:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if os.path.islink(file):
-            raise DataError(f"{file} is a link, not a lock of polars-ec: remove it")
+            raise DataError(f"{file} is a link, not a lock file of polars-ec: remove it")
         if os.path.lexists(file) and not os.path.isfile(file):
-            raise DataError(f"{file} is not a regular file, so not a lock of polars-ec: remove it")
+            raise DataError(f"{file} is not a regular file, so it is not a lock file of polars-ec: remove it")
         lock.acquire()
     except filelock.Timeout:
         raise DataError(
-            f"{folder}: another job is at work here (process {_noted(note).get('process', 'unknown')}): wait until it "
+            f"{folder}: another job is running here (process {_noted(note).get('process', 'unknown')}). Wait until it "
             "ends, or choose another --out"
         ) from None
     except OSError as error:
@@ -158,14 +158,14 @@ class Record:
         if type(version) is not int or version < 1:
             raise ValueError("no version")
         if version > _VERSION:
-            raise DataError("of a newer version of polars_ec: update polars_ec")
+            raise DataError("from a newer version of polars_ec: update polars_ec")
         known = {own.name: entry[own.name] for own in fields(cls) if own.name in entry}
         try:
             record = cls(**known)
         except TypeError as error:
             raise ValueError(str(error)) from None
         if not _is_sound(record):
-            raise ValueError("an entry that cannot be")
+            raise ValueError("an impossible entry")
         return record
 
 
@@ -278,13 +278,13 @@ class CommonTypes:
             # The same day of two calendars is not the same day.
             zones = {getattr(one, "time_zone", None) for one in (other, dtype)}
             if together is None or (key == time and len(zones) > 1):
-                raise DataError(f"the group column {key!r} is {dtype}, and {other} in the other inputs")
+                raise DataError(f"the group column {key!r} is {dtype}, but {other} in the other inputs: cast it")
             keys[key] = together, other_is_csv and is_csv
         cluster = entry.record.cluster_type
         if cluster is not None and self.cluster is not None and cluster != self.cluster:
             raise DataError(
-                f"the cluster key {entry.record.options['--cluster']!r} is {cluster}, and {self.cluster} in the other inputs: a "
-                "key would have two buckets"
+                f"the cluster key {entry.record.options['--cluster']!r} is {cluster}, but {self.cluster} in the other "
+                "inputs, so a key would get two buckets: make the types the same"
             )
         return CommonTypes(keys, self.cluster if cluster is None else cluster)
 
@@ -364,7 +364,7 @@ class SketchFolder:
         try:
             there = status(file)
             if there is None or not stat.S_ISREG(there.st_mode):
-                return Bad(f"{file} is not a regular file, so not a sketch: remove it")
+                return Bad(f"{file} is not a regular file, so it is not a sketch: remove it")
             with panics_unseen():
                 metadata, schema = described_schema(file)
         except DataError as error:
@@ -374,7 +374,7 @@ class SketchFolder:
         except DAMAGE:
             return damaged
         if METADATA_KEY not in metadata:
-            return Bad(f"{file} is not a sketch of a polars-ec sketch job: put it elsewhere", may_be_replaced=True)
+            return Bad(f"{file} is not a sketch made by polars-ec sketch: move it elsewhere", may_be_replaced=True)
         try:
             record = Record.decode(metadata[METADATA_KEY])
         except ValueError:
@@ -382,7 +382,7 @@ class SketchFolder:
         except DataError as error:
             raise DataError(f"{file} is {error}") from None
         if name != self.name_for(record.input):
-            return Bad(f"{file} is a copy of the sketch of {record.input}, which would count twice: remove it")
+            return Bad(f"{file} is a copy of the sketch of {record.input}, whose rows would count twice: remove it")
         if any(key not in schema for key in record.key_types):
             return damaged
         return Entry.of(record, schema)
@@ -398,7 +398,7 @@ class SketchFolder:
         record = entry.record
         if (count_rows(sketch, record.options), key_types(sketch)) != (record.rows, record.key_types):
             raise DataError(
-                f"{file} is damaged: it is not what its entry says: remove it and run polars-ec sketch again"
+                f"{file} is damaged, because it differs from its entry: remove it and run polars-ec sketch again"
             )
         return sketch
 
@@ -468,7 +468,7 @@ class SketchFolder:
             more = f" ({len(bad) - 1} more of {len(entries) + len(bad)} files are bad too)" if len(bad) > 1 else ""
             raise DataError(f"{next(iter(bad.values())).why}{more}")
         if not entries:
-            raise DataError(f"{self.path} holds no sketches yet: run polars-ec sketch to the end")
+            raise DataError(f"{self.path} holds no sketches yet: run polars-ec sketch until it ends")
         options = next(iter(entries.values())).record.options
         common = CommonTypes()
         for name, entry in entries.items():

@@ -101,7 +101,7 @@ class Outcome:
 
     def notes(self) -> list[str]:
         """What became of the sketches of inputs that have vanished, as was asked."""
-        kept = [f"{source} has vanished; its sketch still counts (--vanished keep)" for source in self.kept]
+        kept = [f"{source} has vanished, but its sketch still counts (--vanished keep)" for source in self.kept]
         return kept + [f"{source} has vanished; its sketch was removed (--vanished drop)" for source in self.dropped]
 
     def problems(self) -> list[str]:
@@ -110,7 +110,7 @@ class Outcome:
         if self.waiting:
             more = f" and {len(self.waiting) - 1} more" if len(self.waiting) > 1 else ""
             lines.append(
-                f"{self.waiting[0]}{more}, which is new, waits until it is settled what became of the inputs that have "
+                f"{self.waiting[0]}{more} is new, and waits until you settle what happened to the inputs that have "
                 "vanished"
             )
         return lines
@@ -119,7 +119,7 @@ class Outcome:
         counts = {
             "sketched": self.sketched,
             "unchanged": self.unchanged,
-            "of other inputs": self.elsewhere + len(self.kept),
+            "from other inputs": self.elsewhere + len(self.kept),
             "waiting": len(self.waiting),
             "failed": len(self.failures),
         }
@@ -183,7 +183,7 @@ class _Run:
             different = sketch_folder.difference(entry.record.options, recorded)
             if different:
                 raise UsageError(
-                    f"--out {folder.path} was made with other options than these: {different}: use the same, or another "
+                    f"--out {folder.path} was made with other options: {different}. Use the same options, or another "
                     "folder"
                 )
 
@@ -199,7 +199,7 @@ class _Run:
         known = {*inputs, *(str(folder.path / name) for name in [*self.entries, *self.bad])}
         earlier = {s: why for s, why in folder.undone(known).items() if discovery.is_there(s)}
         waiting = {task.source: "has not been read yet" for task in todo}
-        held = dict.fromkeys(outcome.waiting, "waits until it is settled what became of the inputs that have vanished")
+        held = dict.fromkeys(outcome.waiting, "waits until you settle what happened to the inputs that have vanished")
         # Before anything changes: a report at any moment from here on says that the folder is not up to date.
         folder.leave_undone({**earlier, **outcome.failures, **held, **waiting})
         for name in dropped:
@@ -210,8 +210,8 @@ class _Run:
         self._look_for_positives(inputs)
         if outcome.invalid:
             outcome.warnings.append(
-                f"{outcome.invalid} of the rows that were sketched have a wrong score, label or weight, and their groups no "
-                "metrics: is --score-type right?"
+                f"{outcome.invalid} of the sketched rows have an invalid score, label or weight, so their groups have "
+                "no metrics: is --score-type right?"
             )
         folder.leave_undone({**earlier, **outcome.failures, **held})
         folder.leave_verified(self.entries)
@@ -237,7 +237,7 @@ class _Run:
             if not os.path.isabs(full) or os.path.commonpath([out, full]) != out:
                 inputs.setdefault(full, file)
         if not inputs and not named.problems and not self.entries:
-            raise UsageError(f"{', '.join(paths)}: no files but those in --out {self.folder.path}")
+            raise UsageError(f"{', '.join(paths)}: there are no files except those in --out {self.folder.path}")
         return inputs
 
     def _has_been_in(self, folder: str) -> bool:
@@ -285,9 +285,9 @@ class _Run:
                 continue
             table = next((table for table in tables if record.input.startswith(f"{table}/")), None)
             try:
-                what = discovery.gone(record.input) if table is None else f"has become a file of the table {table}"
+                what = discovery.gone(record.input) if table is None else f"is now a file of the table {table}"
             except DataError as error:
-                outcome.failures[record.input] = f"{error}: one cannot tell whether it is there, and its sketch counts"
+                outcome.failures[record.input] = f"{error}: whether it still exists is unknown, so its sketch counts"
                 continue
             if what is None:
                 outcome.elsewhere += 1
@@ -299,8 +299,8 @@ class _Run:
                     outcome.kept.append(record.input)
                 else:
                     outcome.failures[record.input] = (
-                        f"{record.input} {what} since it was sketched, and still counts: --vanished keep if it was "
-                        "deleted, --vanished drop if it was renamed or must not count"
+                        f"{record.input} {what} since it was sketched, but its sketch still counts: pass --vanished "
+                        "keep if it was deleted, --vanished drop if it was renamed or must not count"
                     )
         return dropped
 
@@ -323,7 +323,7 @@ class _Run:
                     joined = common.joined(entry)
                     self._refuse_renamed(task, sketched)
                 except (UsageError, DataError) as error:
-                    note = "" if former is None else " (the sketch of its former content still counts)"
+                    note = "" if former is None else " (the sketch of its earlier content still counts)"
                     message = str(error) if str(task.file) in str(error) else f"{task.file}: {error}"
                     outcome.failures[task.source] = f"{message}{note}"
                     continue
@@ -339,7 +339,7 @@ class _Run:
             own = self.folder.name_for(task.source)
             for name, entry in self.entries.items():
                 if name != own and (entry.record.tag or "").startswith(f"{task.file.identity}/"):
-                    raise DataError(f"{task.file} is the table that counts as {entry.record.input}: name it in one way")
+                    raise DataError(f"{task.file} is the same table as {entry.record.input}: use one name")
 
     def _refuse_renamed(self, task: Task, sketched: Sketch) -> None:
         """--vanished keep is for what was deleted: what was renamed has its size, its time and its cells."""
@@ -353,7 +353,7 @@ class _Run:
             former = self.folder.read(name, self.entries[name]).frame
             if former.select(columns).equals(sketched.frame.select(columns)):
                 raise DataError(
-                    f"the rows of {source}, which has vanished and still counts: renamed? Then --vanished drop"
+                    f"it has the rows of {source}, which has vanished but still counts. If it was renamed, pass --vanished drop"
                 )
 
     def _look_for_positives(self, inputs: Mapping[str, discovery.Place]) -> None:
@@ -389,7 +389,9 @@ def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None
         check_columns(request.columns(), schema, log.name)
         for score in request.scores:
             if schema[score].is_nested():
-                raise DataError(f"{log.name}: --score {score} is {schema[score]}, and the job sketches one score a row")
+                raise DataError(
+                    f"{log.name}: --score {score} is {schema[score]}, but a sketch needs one number per row"
+                )
         log.check_partitions()
         log.check_rows(request.columns())
         try:

@@ -27,10 +27,8 @@ from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inference.estimator import Differences
 from polars_ec.numerics import np
 
-_UNEQUAL_LABELS = "the labels of the models differ in {} rows, so these are not the same rows: a shuffled pair. Join the models' rows by their key"
-_UNEQUAL_KEYS = (
-    "the cluster keys of the models differ in {} rows: unequal cluster keys. Join the models' rows by their key"
-)
+_UNEQUAL_LABELS = "the labels of the models differ in {} rows: the rows are not the same. Join the models by a key"
+_UNEQUAL_KEYS = "the cluster keys of the models differ in {} rows: the rows are not the same. Join the models by a key"
 
 
 def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:

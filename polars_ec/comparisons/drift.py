@@ -220,6 +220,6 @@ def _check_priors(model: Model, groups: pl.DataFrame, against: Integers, keys: S
             assert at is not None
             period, reference = (", ".join(str(value) for value in of.select(keys).row(at)) for of in (pairs, others))
             raise ValueError(
-                f"prior= differs between {period} and {reference}, and the parts of a change are at one prior: state one, or one for each "
-                "group of by="
+                f"prior= differs between {period} and {reference}, and a change is explained at one prior: pass one "
+                "prior, or one for each group in by="
             )

@@ -89,7 +89,7 @@ def against_of(reference: Reference, groups: pl.DataFrame, keys: Sequence[str]) 
     if reference.key is not None:
         return reference_groups(reference.key, groups, keys).to_numpy()
     if groups.height == 1:
-        raise ValueError(f"reference={reference.others!r} compares groups, and there is one")
+        raise ValueError(f"reference={reference.others!r} compares groups, but there is only one")
     others: Literal["rest", "total", "best"] = reference.others  # type: ignore[assignment]
     return others
 

@@ -91,7 +91,7 @@ def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, 
     """SketchError for a metric that the sketch does not have, or within bounds only; and for too few buckets."""
     if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
         raise SketchError(
-            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch its log with buckets={FEWEST_BUCKETS} or more"
+            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch the log with buckets={FEWEST_BUCKETS} or more"
         )
     check_metrics(names, cells.grid, keywords.get("prior"))
     check_comparable(names)
@@ -102,7 +102,7 @@ def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, 
         for name in names:
             if name in SCORING_RULES:
                 raise SketchError(
-                    f"{name} of LLRs at a prior is known within bounds only: compare cllr, or sketch ec.posterior(score, prior=...)"
+                    f"{name} from LLRs at a prior is not exact in a sketch: compare cllr, or sketch ec.posterior(score, prior=...)"
                 )
 
 
@@ -126,7 +126,7 @@ class SketchTables:
         for name, threshold in arguments.thresholds.items():
             if not is_exact(cells.grid, threshold):
                 raise SketchError(
-                    f"{name} at {number(threshold)} is known within bounds only: declare it, sketch(thresholds=[{number(threshold)}])"
+                    f"{name} at threshold {number(threshold)} is not exact in this sketch: declare it with sketch(thresholds=[{number(threshold)}])"
                 )
         numbered, table = tabulate(cells, cells.keys, arguments)
         if any(name in LOSS_OF for name in self.names):
@@ -236,12 +236,12 @@ def _models(tables: SketchTables, models: Sequence[str], reference: Reference, m
     cells, table = tables.cells, tables.table
     if cells.coarse is None:
         raise SketchError(
-            "the cells of several models do not say which rows are the same: sketch the log with cluster=, the key of what correlated "
-            "rows share, or of the row; or compare the rows, lf.ec.compare"
+            "the sketch does not know which rows of the models are the same: sketch the log with cluster=, the cluster "
+            "column or a row number, or compare the rows with lf.ec.compare"
         )
     if cells.coarse["bucket"].null_count():
         raise SketchError(
-            "rows without a cluster key are not known to be the same for all models: compare the rows, lf.ec.compare"
+            "some rows have no cluster key, so the sketch does not know whether the models have the same rows: compare the rows with lf.ec.compare"
         )
     keys = [key for key in cells.keys if key != SCORE]
     of_model = {name: table.filter(pl.col(SCORE) == name) for name in models}
@@ -255,7 +255,7 @@ def _models(tables: SketchTables, models: Sequence[str], reference: Reference, m
         placed = join_groups(groups, own, keys) if keys else groups.hstack(own)
         if own.height != other.height or not _same_rows(placed, other):
             raise SketchError(
-                f"{name!r} has not the same rows as {reference.model!r}: sketch the rows that have the scores of all models"
+                f"{name!r} does not have the same rows as {reference.model!r}: sketch only the rows that have scores from all models"
             )
         places = placed["__ec_row"].to_numpy(), other[GROUP].to_numpy()
         sizes = Sizes(other["n"], other["n_missing"], *(of[places[1]] for of in tables.intervals.amounts))

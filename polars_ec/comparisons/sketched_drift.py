@@ -81,12 +81,12 @@ def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | N
 def _checked(cells: Cells, question: SketchDriftRequest) -> SketchDriftRequest:
     keys = [key for key in cells.keys if key not in (SCORE, TARGET)]
     if question.period not in keys:
-        raise SketchError(f"period={question.period!r} is not a group column of the sketch, which has {keys}")
+        raise SketchError(f"period={question.period!r} is not a group column of the sketch. It has {keys}")
     for name in question.mix:
         if name == question.period:
-            raise SketchError(f"mix= names {name!r}, which is the period: its shares are what the periods are made of")
+            raise SketchError(f"mix= names {name!r}, which is the period: leave it out")
         if name not in keys:
-            raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch, which has {keys}")
+            raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch. It has {keys}")
     check_reference(question.reference)
     metrics = list(question.metrics)
     if not metrics:
@@ -94,8 +94,8 @@ def _checked(cells: Cells, question: SketchDriftRequest) -> SketchDriftRequest:
         metrics = [name for name in usual if name not in (*COUNTS, *RANKING_METRICS)]
         if not metrics:
             raise SketchError(
-                f"the sketch is of {cells.grid.score_type} scores, whose usual metrics are made of the order of scores and not of sums: pass "
-                "names of metrics, or threshold="
+                f"the default metrics for {cells.grid.score_type} scores are ranking metrics, whose change cannot be "
+                "explained: pass names of metrics, or threshold="
             )
     check_difference(cells, metrics, question.keywords)
     check_movable(metrics)
@@ -205,6 +205,6 @@ def _check_prior(tables: SketchTables, against: Integers) -> None:
     own, other = shares[has_both], shares[against[has_both]]
     if (np.abs(own - other) > 1e-12 * np.abs(other)).any():
         raise ValueError(
-            "prior= is an expression that differs from one period to another, and a change is told at one prior: state it as a number, or as "
-            "an expression of the groups alone"
+            "prior= is an expression that differs between periods, and a change is explained at one prior: pass a "
+            "number, or an expression that depends only on the groups"
         )

@@ -41,7 +41,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
 """Columns of a comparison besides the group columns."""
 
 _SHOWN = 10
-_MODELS = "several models, the first of which is the reference or the one that reference= names"
+_MODELS = "at least two models (the first is the reference unless reference= names another)"
 _GROUPS = "reference='rest', 'total', 'best' or the key of a group"
 
 
@@ -66,19 +66,17 @@ def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) 
     """Parse the reference of a call; errors list the options."""
     if reference is None:
         if len(models) < 2:
-            raise ValueError(
-                f"score= names one model, {models[0]!r}, and nothing to compare it with: pass {_MODELS}; or {_GROUPS}"
-            )
+            raise ValueError(f"score= names only one model, {models[0]!r}: pass {_MODELS}; for groups pass {_GROUPS}")
         return Reference(model=models[0])
     if isinstance(reference, str) and reference in models:
         if len(models) < 2:
-            raise ValueError(f"reference={reference!r} is the one model of score=: pass {_MODELS}; or {_GROUPS}")
+            raise ValueError(f"reference={reference!r} is the only model: pass {_MODELS}; for groups pass {_GROUPS}")
         return Reference(model=reference)
     if not keys:
         if isinstance(reference, str) and reference in OTHERS:
-            raise ValueError(f"reference={reference!r} compares groups, and without by= there is one: pass by=")
+            raise ValueError(f"reference={reference!r} compares groups, but there is no by=: pass by=")
         raise ValueError(
-            f"reference={reference!r} is no model: {did_you_mean(str(reference), models)}there are {', '.join(models)}; to compare groups pass by="
+            f"reference={reference!r} is not a model: {did_you_mean(str(reference), models)}The models are {', '.join(models)}. To compare groups pass by="
         )
     if isinstance(reference, str) and reference in OTHERS:
         return Reference(others=reference)
@@ -88,14 +86,14 @@ def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) 
         for name in reference:
             if name not in keys:
                 raise ValueError(
-                    f"reference={reference!r} names {name!r}, which is no column of by=: it has {', '.join(keys)}"
+                    f"reference={reference!r} names {name!r}, which is not a column in by=. It has {', '.join(keys)}"
                 )
         return Reference(key=dict(reference))
     if isinstance(reference, tuple) and len(keys) > 1 and len(reference) == len(keys):
         return Reference(key=dict(zip(keys, reference, strict=True)))
     if len(keys) > 1:
         raise ValueError(
-            f"reference={reference!r} is one value, and by= has the columns {', '.join(keys)}: pass a mapping, such as "
+            f"reference={reference!r} is one value, but by= has the columns {', '.join(keys)}: pass a mapping, such as "
             f"reference={{{keys[-1]!r}: ...}}"
         )
     return Reference(key={keys[0]: reference})
@@ -113,22 +111,22 @@ def check_comparable(names: Sequence[str]) -> None:
     for name in names:
         if name == "ece":
             raise ValueError(
-                "metrics= holds 'ece', which has no interval near calibration: compare 'nce' or 'nbs', or calibration_loss"
+                "metrics= holds 'ece', which has no confidence interval near perfect calibration: compare 'nce' or 'nbs', or use calibration_loss"
             )
         if name == CONFUSION or name in CELLS:
             raise ValueError(f"metrics= holds {name!r}, which is a count: compare rates, such as 'recall' and 'fpr'")
         if name.startswith("class_"):
             mean = f"macro_{name.removeprefix('class_')}"
             way_out = f"compare their mean, {mean}" if mean in OF_CLASSES else "compare nec"
-            raise ValueError(f"metrics= holds {name!r}, which has a value for each class: {way_out}")
+            raise ValueError(f"metrics= holds {name!r}, which has one value per class: {way_out}")
 
 
 def check_prior(prior: CheckedPrior, reference: Reference) -> None:
     """ValueError for a prior of each row where groups are taken together."""
     if reference.others in ("rest", "total") and prior.expression is not None:
         raise ValueError(
-            f"prior= is an expression, and reference={reference.others!r} has groups together, which have no one prior: state it as a "
-            "number, or pass prior='overall'"
+            f"prior= is an expression, but reference={reference.others!r} combines groups that may have different "
+            "priors: pass a number, or prior='overall'"
         )
 
 
@@ -144,7 +142,7 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
     rows = [", ".join(map(_said, row)) for row in there_are.head(_SHOWN).rows()]
     more = f" and {there_are.height - _SHOWN} more" if there_are.height > _SHOWN else ""
     raise ValueError(
-        f"reference={shown} is no group of {', '.join(reference)}: there are {'; '.join(rows)}{more}{_if_text(reference, groups)}"
+        f"reference={shown} is not a group of {', '.join(reference)}. There are {'; '.join(rows)}{more}{_if_text(reference, groups)}"
     )
 
 
@@ -152,7 +150,7 @@ def _if_text(reference: Mapping[str, Any], groups: pl.DataFrame) -> str:
     """A hint on how to name a time for a text that did not match."""
     for name, value in reference.items():
         if isinstance(value, str) and groups[name].dtype.is_temporal():
-            return f". A time is no text: pass its value, such as {groups[name].drop_nulls().max()!r}"
+            return f". Text is not a time: pass its value, such as {groups[name].drop_nulls().max()!r}"
     return ""
 
 
@@ -183,7 +181,7 @@ def check_kinds(models: Sequence[Model]) -> None:
     """ValueError for models of different numbers of classes."""
     if len({(is_multiclass(model), model.rows.costs.n_classes) for model in models}) > 1:
         sizes = ", ".join(f"{model.name!r} of {model.rows.costs.n_classes}" for model in models)
-        raise ValueError(f"score= holds models of different numbers of classes, {sizes}: compare those of each kind")
+        raise ValueError(f"score= has models with different numbers of classes, {sizes}: compare them separately")
 
 
 def metrics_of_all(named: Sequence[str] | None, models: Sequence[Model]) -> tuple[str, ...]:
@@ -193,7 +191,7 @@ def metrics_of_all(named: Sequence[str] | None, models: Sequence[Model]) -> tupl
     for name, of_model in of_models.items():
         if of_model != metrics:
             raise ValueError(
-                f"score= holds {first!r}, which has the metrics {', '.join(metrics)}, and {name!r}, which has "
+                f"score= holds {first!r} with the metrics {', '.join(metrics)}, and {name!r} with "
                 f"{', '.join(of_model)}: pass metrics= that both have"
             )
     return metrics
@@ -203,8 +201,8 @@ def check_number(costs: CostMatrix) -> None:
     """Sums of decisions are changed one by one."""
     if costs.n_classes * costs.n_decisions > _MOST_CELLS:
         raise ValueError(
-            f"{costs.n_classes} classes and {costs.n_decisions} decisions are more than the {_MOST_CELLS} cells whose differences have "
-            "intervals: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
+            f"{costs.n_classes} classes and {costs.n_decisions} decisions exceed {_MOST_CELLS} cells, the most for "
+            "intervals of differences: compare losses, metrics=['nce', 'nbs'], or one class against the rest"
         )
 
 
@@ -216,7 +214,7 @@ def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Seque
     each = [as_expr(column, what) for column in columns]
     if len(each) != len(models):
         raise ValueError(
-            f"{what}= lists {len(each)} columns, and there are {len(models)} models: pass one, or one for each"
+            f"{what}= lists {len(each)} columns, but there are {len(models)} models: pass one column, or one for each model"
         )
     return each
 
@@ -232,12 +230,12 @@ def level_and_clusters(intervals: Mapping[str, Any], models: Sequence[str]) -> t
     keys = None if intervals["cluster"] is None else one_or_each(intervals["cluster"], "cluster", models)
     request = parse_interval({**intervals, "cluster": None if keys is None else keys[0]})
     if request is None:
-        raise ValueError("interval=None: a difference has intervals, pass their level, such as interval=0.95")
+        raise ValueError("interval=None: a difference always has an interval. Pass a level such as interval=0.95")
     if keys is None:
         return request.level, None
     if request.buckets < FEWEST_BUCKETS:
         raise ValueError(
-            f"buckets={request.buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
+            f"buckets={request.buckets} is too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
         )
     return request.level, ClusterKeys(keys, request.buckets)
 
@@ -285,7 +283,7 @@ def check_movable(names: Sequence[str]) -> None:
     for name in names:
         if name in RANKING_METRICS:
             raise ValueError(
-                f"metrics= holds {name!r}, which is made of the order of scores and not of sums: compare(reference=...) has its change"
+                f"metrics= holds {name!r}, a ranking metric, whose change cannot be explained: compare(reference=...) has its change"
             )
 
 
@@ -294,12 +292,12 @@ def check_period(frame: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.Expr:
     if len(columns) != 1:
         names = [column.meta.output_name() for column in columns]
         raise ValueError(
-            f"period= names {names}, and it is one column: name one, such as pl.col('time').dt.truncate('1mo'); others are of by="
+            f"period= names {names}, but it takes one column: pass one, such as pl.col('time').dt.truncate('1mo'), and put the others into by="
         )
     dtype = frame.select(columns).collect_schema().dtypes()[0]
     if dtype.is_nested() or dtype.is_object():
         raise TypeError(
-            f"period={columns[0].meta.output_name()!r} is {dtype}, whose values have no order: pass a date, a number or text"
+            f"period={columns[0].meta.output_name()!r} is {dtype}, whose values have no order: pass dates, numbers or text"
         )
     return columns[0]
 
@@ -310,14 +308,14 @@ def check_names_of_drift(by: Sequence[str], period: str, mix: Sequence[str]) -> 
     for what, names in (("by", by), ("period", [period]), ("mix", mix)):
         for name in names:
             if name.startswith(_OWN) or (what != "mix" and name in taken):
-                raise ValueError(f"{what}= has a column {name!r}, which the drift has too: rename it with .alias()")
+                raise ValueError(f"{what}= has a column {name!r}, as the result has: rename it with .alias()")
     if period in by:
-        raise ValueError(f"period={period!r} is a column of by= too: leave it out there")
+        raise ValueError(f"period={period!r} is also a column in by=: leave it out there")
     for name in mix:
         if name == period or name in by:
             other = "the column of period=" if name == period else "a column of by="
             raise ValueError(
-                f"mix= has {name!r}, which is {other}, so that its shares in a group never move: leave it out of one of them"
+                f"mix= has {name!r}, which is also {other}, so its shares never change within a group: leave it out of one of them"
             )
 
 
@@ -332,7 +330,7 @@ def references(reference: Any, groups: pl.DataFrame, by: Sequence[str], period: 
     if isinstance(reference, str) and reference == PREVIOUS:
         if groups[period].cast(pl.String, strict=False).eq(PREVIOUS).any():
             raise ValueError(
-                f"reference={PREVIOUS!r} is a period of {period}, and the word for the one before each: give this period another name"
+                f"reference={PREVIOUS!r} is ambiguous, because {period} has a period of this name: rename that period"
             )
         before = groups.select(
             pl.when(pl.col(period).shift().is_not_null())

@@ -38,7 +38,7 @@ class BetaLoss:
         for name, value in (("a", a), ("b", b)):
             if not _MIN_PARAMETER <= parse_number(value, name) <= _MAX_PARAMETER:
                 raise ValueError(
-                    f"{name}={value!r}: the Beta weight takes a and b from {_MIN_PARAMETER:g} to {_MAX_PARAMETER:g}"
+                    f"{name}={value!r}: the Beta weight needs a and b from {_MIN_PARAMETER:g} to {_MAX_PARAMETER:g}"
                 )
         return cls(float(a), float(b))
 

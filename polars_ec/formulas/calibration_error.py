@@ -31,9 +31,9 @@ class EceBins:
     def of(cls, bins: int, norm: int, equal_mass: bool = False) -> EceBins:
         """Checked; errors name the value."""
         if isinstance(bins, bool) or not isinstance(bins, int) or bins < 1:
-            raise ValueError(f"bins={bins!r} is not a whole number above 0")
+            raise ValueError(f"bins={bins!r} is not a number of bins: pass a whole number above 0")
         if isinstance(norm, bool) or norm not in (1, 2):
-            raise ValueError(f"norm={norm!r} is neither 1 (absolute) nor 2 (root mean square)")
+            raise ValueError(f"norm={norm!r} is not 1 (absolute) or 2 (root mean square)")
         return cls(bins, 2 if norm == 2 else 1, equal_mass)
 
 

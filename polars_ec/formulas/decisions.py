@@ -186,16 +186,16 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
     formula = DECISIONS[name] if name in DECISIONS else OF_CLASSES[name]
     if formula.binary and (sums.n_classes, sums.n_decisions) != (2, 2):
         averaged = (
-            f"; class_{name} has that of each class, macro_{name} their mean" if f"macro_{name}" in OF_CLASSES else ""
+            f"; class_{name} has the values per class, macro_{name} their mean" if f"macro_{name}" in OF_CLASSES else ""
         )
         raise ValueError(
-            f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: "
-            f"expected_cost, nec, error_rate and balanced_error_rate take any number{averaged}"
+            f"{name} is for 2 classes and 2 decisions, not {sums.n_classes} x {sums.n_decisions}: expected_cost, nec, "
+            f"error_rate and balanced_error_rate take any number{averaged}"
         )
     if formula.square and sums.n_classes != sums.n_decisions:
         raise ValueError(
-            f"{name} is for as many decisions as classes, not {sums.n_classes} x {sums.n_decisions}: filter the rows that are "
-            "decided for a class, or take expected_cost or nec, which take any number"
+            f"{name} needs as many decisions as classes, not {sums.n_classes} x {sums.n_decisions}: filter the rows "
+            "that are decided for a class, or use expected_cost or nec"
         )
     if formula.by_naive_cost:
         _check_normalisable(arguments.costs)
@@ -209,8 +209,8 @@ def _check_normalisable(costs: CostMatrix) -> None:
         for j, cost in enumerate(row):
             if cost < 0:
                 raise ValueError(
-                    f"cost of class {costs.classes[i]}, decision {costs.decisions[j]} is {cost}: a cost below 0 cannot be "
-                    "normalised. Pass CostMatrix(costs).normalized(), which makes the same decisions"
+                    f"cost of class {costs.classes[i]}, decision {costs.decisions[j]} is {cost}: a negative cost "
+                    "cannot be normalised. Pass CostMatrix(costs).normalized(), which gives the same decisions"
                 )
 
 

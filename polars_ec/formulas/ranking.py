@@ -353,12 +353,12 @@ def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> 
 def checked_share(share: float, name: str) -> float:
     """A sensitivity, or specificity, that some threshold can have."""
     if not 0 < parse_number(share, name) <= 1:
-        raise ValueError(f"{name}={share!r} is not in (0, 1]")
+        raise ValueError(f"{name}={share!r} is not above 0 and at most 1")
     return float(share)
 
 
 def checked_method(method: str) -> EerMethod:
     """Check the method for the EER."""
     if method not in ("hull", "linear"):
-        raise ValueError(f"method={method!r} is neither 'hull' nor 'linear'")
+        raise ValueError(f"method={method!r} is not 'hull' or 'linear'")
     return "hull" if method == "hull" else "linear"

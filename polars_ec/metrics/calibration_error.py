@@ -47,7 +47,7 @@ _SUMMED_BINS = 32
 
 
 def _not_binary(rows: Rows) -> ValueError:
-    return ValueError(f"ece is for two classes, and there are {len(rows.labels.in_class)}: take ece_mc")
+    return ValueError(f"ece is for two classes, but there are {len(rows.labels.in_class)}: use ece_mc")
 
 
 def _of_class_1(rows: Rows) -> _Confidences:

@@ -153,7 +153,7 @@ def decision_share(
     (0.4, 0.4)
     """
     if isinstance(decision, bool) or not (isinstance(decision, str) or hasattr(decision, "__index__")):
-        raise TypeError(f"decision={decision!r} is neither the index of a decision nor the name of one")
+        raise TypeError(f"decision={decision!r} is not the index or the name of a decision")
 
     def build(rows: Rows) -> pl.Expr:
         sums = rows.sums()
@@ -167,10 +167,10 @@ def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:
     if isinstance(decision, str):
         names = decision_names(classes, costs) or list(costs.decisions)
         if decision not in names:
-            raise ValueError(f"decision={decision!r} is not the name of a decision: they are {names}")
+            raise ValueError(f"decision={decision!r} is not the name of a decision. They are {names}")
         return names.index(decision)
     if not 0 <= index(decision) < costs.n_decisions:
         raise ValueError(
-            f"decision={decision!r} is not the index of a decision: there are {costs.n_decisions}, 0 to {costs.n_decisions - 1}"
+            f"decision={decision!r} is not the index of a decision. There are {costs.n_decisions}: 0 to {costs.n_decisions - 1}"
         )
     return index(decision)

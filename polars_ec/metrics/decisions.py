@@ -230,9 +230,9 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
 def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:
     if scale_of(options) not in (LLR, DECISION):
         raise ValueError(
-            f"dcf is about log-likelihood ratios, and score_type={score_type_of(options)!r}: convert with llr(score, prior) and pass "
-            "score_type='llr', or take nec(), whose decisions are made from posteriors"
+            f"dcf needs log-likelihood ratios, but score_type={score_type_of(options)!r}: convert with llr(score, "
+            "prior) and pass score_type='llr', or use nec() for posteriors"
         )
     if options.get("prior") is None:
-        raise ValueError("dcf needs prior=, the positive class's prior in the application: nec() takes the group's own")
+        raise ValueError("dcf needs prior=, the prior of the positive class. For the group's own base rate use nec()")
     return options

@@ -73,7 +73,7 @@ def _mean(
         raise ValueError(f"rule={rule!r} is none of {', '.join(losses)}")
     checked = parse_options(options)
     if not checked.scale.has_posteriors:
-        raise ValueError(f"score_type={checked.scale.name!r} holds no posteriors: {name} compares posteriors")
+        raise ValueError(f"score_type={checked.scale.name!r} has no posteriors, and {name} compares posteriors")
     columns = [as_expr(score, "score"), as_expr(reference, "reference")]
     columns += [] if checked.weight is None else [checked.weight]
 
@@ -81,7 +81,7 @@ def _mean(
         names = [column.meta.output_name() for column, _ in inputs]
         sizes = [n_score_classes(dtype, checked) for _, dtype in inputs[:2]]
         if sizes[0] != sizes[1]:
-            raise ValueError(f"{names[0]!r} is of {sizes[0]} classes, and the reference {names[1]!r} of {sizes[1]}")
+            raise ValueError(f"{names[0]!r} has {sizes[0]} classes, but the reference {names[1]!r} has {sizes[1]}")
         classes = class_names(inputs[0][1], ClassNames(tuple(range(sizes[0])), stated=False), names[0])
         scores, references = (
             read_scores(column_name, column, dtype, classes, checked, None)

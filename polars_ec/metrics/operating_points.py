@@ -59,7 +59,7 @@ def effective_prior(prior: float, cost_fn: float = 1.0, cost_fp: float = 1.0) ->
     of_misses, of_alarms = positive * (miss / unit), negative * (alarm / unit)
     if of_misses + of_alarms == 0:
         raise ValueError(
-            f"no error costs anything at prior={prior!r}, cost_fn={cost_fn!r}, cost_fp={cost_fp!r}: all decisions are the same"
+            f"no error costs anything at prior={prior!r}, cost_fn={cost_fn!r}, cost_fp={cost_fp!r}, so all decisions cost the same"
         )
     return of_misses / (of_misses + of_alarms)
 
@@ -108,8 +108,8 @@ def c_primary(
     """
     if scale_of(options) is not LLR:
         raise ValueError(
-            f"c_primary is about log-likelihood ratios, and score_type={score_type_of(options)!r}: decisions differ from one operating "
-            "point to the next. Convert with llr(score, prior) and pass score_type='llr'"
+            "c_primary needs log-likelihood ratios, because the decisions differ between operating points, but "
+            f"score_type={score_type_of(options)!r}. Convert with llr(score, prior) and pass score_type='llr'"
         )
     costs = [_detection_cost(score, label, point, options) for point in _points(operating_points)]
     return reduce(add, costs) / len(costs)

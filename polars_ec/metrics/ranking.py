@@ -35,7 +35,7 @@ def _ranked(
 ) -> pl.Expr:
     def build(rows: Rows) -> pl.Expr:
         if not isinstance(rows.scores, BinaryScores):
-            raise TypeError(f"{name} is of one number a row: take the posterior of a class against the rest")
+            raise TypeError(f"{name} is for one number per row: use the posterior of one class against the rest")
         if name.startswith("min_"):
             rows.costs.margins()
         columns = {

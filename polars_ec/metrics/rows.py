@@ -256,7 +256,7 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     checked = parse_options({**options, "prior": prior})
     _needs_posterior(checked, "llr")
     if not checked.prior.stated:
-        raise ValueError("llr needs prior, the one that the scores were made with")
+        raise ValueError("llr needs prior=, the one that the scores were made with")
 
     def build(scores: Scores, _: CostMatrix, stated: RowArguments) -> pl.Expr:
         negative, positive = cast("list[pl.Expr]", stated.priors[0])
@@ -302,9 +302,9 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     _needs_posterior(checked, "shift_prior")
     for name, prior in (("from_", checked.prior), ("to", target)):
         if not prior.stated:
-            raise ValueError(f"shift_prior needs {name}, a stated prior")
+            raise ValueError(f"shift_prior needs {name}: pass a prior")
     if checked.prior.shares is not None and 0.0 in checked.prior.shares:
-        raise ValueError(f"from_={from_!r} has a class of prior 0, which no posterior can come from")
+        raise ValueError(f"from_={from_!r} has a class of prior 0, which posteriors cannot have")
 
     return per_row(
         "shift_prior", score, checked, lambda scores, _, stated: moved_scores(scores, *stated.priors), target
@@ -368,11 +368,11 @@ def _number(column: pl.Expr, dtype: pl.DataType, what: str) -> pl.Expr:
 def _binary(scores: Scores, name: str) -> BinaryScores:
     if not isinstance(scores, BinaryScores):
         raise ValueError(
-            f"{name} is for one posterior, log-odds or LLR a row: take the ratio of two vector elements first"
+            f"{name} is for one posterior, log-odds or LLR per row: take the ratio of two vector elements first"
         )
     return scores
 
 
 def _needs_posterior(checked: Options, name: str) -> None:
     if not checked.scale.has_posteriors:
-        raise ValueError(f"score_type={checked.scale.name!r} holds no prior, and {name} moves the prior of posteriors")
+        raise ValueError(f"{name} needs posteriors, and score_type={checked.scale.name!r} has no prior to move")

@@ -166,7 +166,7 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RowRiskOption
     0.25
     """
     if scale_of(options) is DECISION:
-        raise ValueError("score_type='decision' holds no posteriors: bayes_risk decides by itself, take expected_cost")
+        raise ValueError("bayes_risk needs posteriors, and score_type='decision' has none: use expected_cost")
     return decision_metric("bayes_risk", score, label, options)
 
 
@@ -207,8 +207,8 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     """
     if scale_of(options) is not LLR:
         raise ValueError(
-            f"cllr is about log-likelihood ratios, and score_type={score_type_of(options)!r}: convert with llr(score, prior), prior "
-            "being the one that the posteriors were made with, and pass score_type='llr'"
+            f"cllr needs log-likelihood ratios, but score_type={score_type_of(options)!r}: convert with llr(score, "
+            "prior), where prior is the one that the posteriors were made with, and pass score_type='llr'"
         )
     return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.loss("log_loss") / math.log(2))
 
@@ -255,7 +255,7 @@ def epsr(
 
     def loss(rows: Rows) -> pl.Expr:
         if len(rows.labels.in_class) != 2:
-            raise ValueError(f"epsr is for two classes, and there are {len(rows.labels.in_class)}")
+            raise ValueError(f"epsr is for two classes, but there are {len(rows.labels.in_class)}")
         if (a, b) == (1, 1):
             return rows.loss("log_loss")
         positives = rows.labels.in_class[1]

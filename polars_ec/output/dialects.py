@@ -29,7 +29,7 @@ class Writer:
         try:
             import sqlglot
         except ModuleNotFoundError:
-            raise ImportError("SQL for warehouses needs sqlglot: pip install 'polars_ec[warehouse]'") from None
+            raise ImportError("SQL for other warehouses needs sqlglot: pip install 'polars_ec[warehouse]'") from None
         self._sqlglot = sqlglot
         self._name = dialect
         self._dialect = "duckdb" if dialect == "datafusion" else dialect  # DataFusion reads what DuckDB reads
@@ -50,7 +50,7 @@ class Writer:
     def table(self, sql: Any) -> str:
         """The table that the caller put after FROM."""
         if _clauses(self._parse("table", sql, "SELECT * FROM ")) - {"from", "from_", "joins", "laterals"}:
-            raise ValueError(f"table={sql!r} is more than a table: put a query into parentheses")
+            raise ValueError(f"table={sql!r} is not just a table: put a query into parentheses")
         return self._keep(sql + _end_of_comment(sql))
 
     def literal(self, what: str, value: Any) -> str:
@@ -120,15 +120,15 @@ class Writer:
 
     def _parse(self, what: str, sql: Any, before: str) -> exp.Select:
         if not isinstance(sql, str) or not sql.strip():
-            raise ValueError(f"{what}={sql!r} is neither a name nor an expression in SQL")
+            raise ValueError(f"{what}={sql!r} is not a name or an expression in SQL")
         try:
             statements = self._sqlglot.parse(before + sql, dialect=self._dialect)
         except self._sqlglot.errors.SqlglotError as error:
             reason = re.sub(r"\x1b\[\d+m", "", str(error)).split("\n")[0]
-            raise ValueError(f"{what}={sql!r} is not SQL of {self._name}: {reason}") from None
+            raise ValueError(f"{what}={sql!r} is not valid SQL for {self._name}: {reason}") from None
         if len(statements) != 1 or not isinstance(statements[0], self._sqlglot.exp.Select):
             raise ValueError(
-                f"{what}={sql!r} is not part of a query: pass a name or an expression, a query in parentheses"
+                f"{what}={sql!r} cannot be part of a query: pass a name, an expression, or a query in parentheses"
             )
         return statements[0]
 

@@ -124,7 +124,7 @@ def read_models(
         models.append(Model(score.meta.output_name(), rows, f"__ec_{m}_", moved, decides_at_it))
     orders = {model.rows.class_names.fields for model in models if model.rows.class_names.fields}
     if len(orders) > 1:
-        raise ValueError(f"score= holds structs that name the classes in different ways, {orders}: pass classes=")
+        raise ValueError(f"score= holds structs that order the classes differently, {orders}: pass classes=")
     return frame, models
 
 
@@ -143,15 +143,15 @@ def _checked_score_prior(score_prior: Prior, options: Options) -> CheckedPrior:
     with _errors_of_score_prior():
         checked = parse_prior(score_prior)
     if checked.overall:
-        raise ValueError('score_prior="overall" is not a prior that scores were made with: state it')
+        raise ValueError('score_prior="overall" is not known: pass the prior that the scores were made with')
     if not options.scale.has_posteriors:
         raise ValueError(
-            f"score_prior={score_prior!r} is what posteriors were made with, and score_type={options.scale.name!r}: leave it out"
+            f"score_prior={score_prior!r} is for posteriors, but score_type={options.scale.name!r}: leave it out"
         )
     if not options.prior.stated:
-        raise ValueError(f"score_prior={score_prior!r} says what to move the posteriors from: pass prior=, where to")
+        raise ValueError(f"score_prior={score_prior!r} is the prior to move from: pass prior= too, the one to move to")
     if checked.shares is not None and 0.0 in checked.shares:
-        raise ValueError(f"score_prior={score_prior!r} has a class of prior 0, which no posterior can come from")
+        raise ValueError(f"score_prior={score_prior!r} has a class of prior 0, which posteriors cannot have")
     return checked
 
 
@@ -220,15 +220,15 @@ FORMULAS = {**DECISIONS, **OF_CLASSES}
 """The metrics of decisions that a report has."""
 
 
-_BESIDE = "beside the report by group_by(...).agg(ec.{}(...))"
+_BESIDE = "compute it with group_by(...).agg(ec.{}(...))"
 ELSEWHERE = {
-    "fbeta": f"needs beta=: have it {_BESIDE.format('fbeta')}",
-    "decision_share": f"needs decision=: have it {_BESIDE.format('decision_share')}",
-    "net_benefit": f"needs p_t=: have it {_BESIDE.format('net_benefit')}",
-    "dcf": "is what nec_at_prior is of LLRs with prior=: ask for nec",
-    "cllr": f"is of LLRs at even priors: have it {_BESIDE.format('cllr')}",
-    "epsr": f"needs a= and b=: have it {_BESIDE.format('epsr')}",
-    "ece_mc": f"is not among what the sums of a report give: have it {_BESIDE.format('ece_mc')}",
+    "fbeta": f"needs beta=: {_BESIDE.format('fbeta')}",
+    "decision_share": f"needs decision=: {_BESIDE.format('decision_share')}",
+    "net_benefit": f"needs p_t=: {_BESIDE.format('net_benefit')}",
+    "dcf": "equals nec_at_prior for LLRs with prior=: pass 'nec'",
+    "cllr": f"uses LLRs at even priors: {_BESIDE.format('cllr')}",
+    "epsr": f"needs a= and b=: {_BESIDE.format('epsr')}",
+    "ece_mc": f"is not available in a report: {_BESIDE.format('ece_mc')}",
 }
 METRICS = tuple(
     name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in ELSEWHERE
@@ -250,18 +250,18 @@ def named_metrics(metrics: Any) -> tuple[str, ...] | None:
     names = tuple(metrics)
     for place, name in enumerate(names):
         if name in _ALWAYS:
-            raise ValueError(f"metrics= holds {name!r}, which every report has: leave it out")
+            raise ValueError(f"metrics= holds {name!r}, which every report has already: leave it out")
         if name in ELSEWHERE:
             raise ValueError(f"metrics= holds {name!r}, which {ELSEWHERE[name]}")
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
             raise ValueError(
-                f"metrics= holds {name!r}, which is not a metric of a report: {hint}It has {', '.join(METRICS)}"
+                f"metrics= holds {name!r}, which is not a metric of a report: {hint}The metrics are {', '.join(METRICS)}"
             )
         if name in names[:place]:
             raise ValueError(f"metrics= has {name!r} twice")
     if not names:
-        raise ValueError("metrics=[] names none: leave it out for the usual ones")
+        raise ValueError("metrics=[] is empty: leave it out for the default metrics")
     return names
 
 
@@ -280,14 +280,14 @@ def metrics_of_one_class(named: Sequence[str] | None, rows: Rows) -> tuple[str, 
     """The metrics of a class against the rest, which are functions of two by two counts."""
     if rows.costs.n_decisions < rows.costs.n_classes:
         raise ValueError(
-            f"per_class=True: {rows.costs.n_classes} classes are decided by {rows.costs.n_decisions} decisions, which are then "
-            "not those for one class each"
+            f"per_class=True needs one decision per class, but there are {rows.costs.n_classes} classes and "
+            f"{rows.costs.n_decisions} decisions: leave it out"
         )
     if named is None:
         return BATTERY_OF_ONE_CLASS
     for name in named:
         if name != CONFUSION and (name not in FORMULAS or not _is_of_one_class(name)):
-            raise ValueError(f"metrics= holds {name!r}, and per_class=True has metrics of decisions for one class only")
+            raise ValueError(f"metrics= holds {name!r}, but per_class=True has only metrics of decisions for one class")
     return tuple(named)
 
 
@@ -313,9 +313,9 @@ def check_decided_by(name: str, *, decided: bool, by_threshold: bool) -> None:
     """ValueError where rows that are decided so do not have the metric."""
     shown = f"metrics= holds {name!r}, which"
     if (name in SCORING_RULES or name in ("ece", "bayes_risk")) and decided:
-        raise ValueError(f"{shown} is of posteriors, and score_type='decision' holds none")
+        raise ValueError(f"{shown} needs posteriors, and score_type='decision' has none")
     if name == "bayes_risk" and by_threshold:
-        raise ValueError(f"{shown} is of Bayes decisions: leave out threshold=, or take expected_cost")
+        raise ValueError(f"{shown} uses Bayes decisions: leave threshold= out, or use expected_cost")
 
 
 def _check(name: str, rows: Rows) -> None:
@@ -323,15 +323,15 @@ def _check(name: str, rows: Rows) -> None:
     shown, scores, n_classes = f"metrics= holds {name!r}, which", rows.scores, rows.costs.n_classes
     check_decided_by(name, decided=isinstance(scores, DecidedScores), by_threshold=rows.options.threshold is not None)
     if name == "ece" and n_classes != 2:
-        raise ValueError(f"{shown} is for two classes, and there are {n_classes}")
+        raise ValueError(f"{shown} is for two classes, but there are {n_classes}")
     if name in CELLS and not is_binary(rows):
-        raise ValueError(f"{shown} is of two classes and two decisions: take confusion")
+        raise ValueError(f"{shown} is for two classes and two decisions: use confusion")
     if name in RANKING_METRICS:
         if not isinstance(scores, BinaryScores):
-            raise ValueError(f"{shown} is of one number a row: take the posterior of a class against the rest")
+            raise ValueError(f"{shown} is for one number per row: use the posterior of one class against the rest")
         if name.startswith("min_") and name != "min_cllr":
             if rows.row_costs is not None:
-                raise ValueError(f"{shown} is of one threshold for all rows: pass cost_fn= and cost_fp= as numbers")
+                raise ValueError(f"{shown} needs one threshold for all rows: pass cost_fn= and cost_fp= as numbers")
             rows.costs.margins()
 
 

@@ -44,7 +44,7 @@ class Point:
         stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
         llr_prior = prior if grid.scale.needs_prior else None
         if isinstance(llr_prior, str) and llr_prior == "overall":
-            raise ValueError('prior="overall": the models have rows of different shares, and LLRs one prior: state it')
+            raise ValueError('prior="overall" differs between the models, because their rows differ: pass a number')
         if llr_prior is not None and "threshold" not in stated and threshold is None:
             # The decisions are those at the prior that turns LLRs into posteriors, whatever weighs the classes after.
             costs = parse_options(stated).costs(2)

@@ -217,7 +217,7 @@ def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
     """The number of buckets of the clusters, at least five because variances need as many; None without clusters."""
     number = _checked("buckets", buckets, _FEWEST_OF_CLUSTERS)
     if cluster is None and number != BUCKETS:
-        raise TypeError(f"buckets={number} is how many cluster= is dealt out to, and there is no cluster=")
+        raise TypeError(f"buckets={number} is the number of hash buckets of clusters: pass cluster=, or leave it out")
     return None if cluster is None else number
 
 
@@ -271,10 +271,10 @@ def _hash(key: pl.Expr, dtype: pl.DataType) -> pl.Expr:
         return _murmur3(key.cast(pl.Datetime("us", dtype.time_zone), strict=False).to_physical())
     if dtype == pl.Duration:
         return _murmur3(key.cast(pl.Duration("us"), strict=False).to_physical())
-    reason = ", whose last digits depend on what computed it" if dtype.is_float() else ""
+    reason = ", whose last digits depend on the engine" if dtype.is_float() else ""
     way_out = "make one of its fields by pl.concat_str(..., separator='/')" if dtype.is_nested() else "so cast it"
     raise TypeError(
-        f"key {key.meta.output_name()!r} is {dtype}{reason}: buckets are of integers, strings, dates and times, {way_out}"
+        f"key {key.meta.output_name()!r} is {dtype}{reason}: buckets need integers, strings, dates or times, {way_out}"
     )
 
 

@@ -70,8 +70,8 @@ def index_of_names(
     names = decision_names(classes, costs)
     if not names:
         raise TypeError(
-            f"decisions {column!r} are {dtype}, and no class has a name: pass classes= or pos_label=, or integers "
-            f"0..{costs.n_decisions - 1}"
+            f"decisions {column!r} are {dtype}, but the classes have no names: pass classes= or pos_label=, or "
+            f"integers 0..{costs.n_decisions - 1}"
         )
     # A cast to these categories, of which each row's number is taken: `replace` does not stream.
     known = decision.cast(pl.String).cast(pl.Enum([name_as_text(name, dtype) for name in names]), strict=False)
@@ -91,8 +91,8 @@ def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
         names.append(costs.decisions[j] if costs.names_decision(j) else values[j])
         if names[j] in values and values.index(names[j]) != j:
             raise ValueError(
-                f"costs= names decision {j} {names[j]!r}, which is class {values.index(names[j])}: put its columns in the order of "
-                f"the classes {list(values)}, or name its rows with classes= as well"
+                f"costs= names decision {j} {names[j]!r}, which is class {values.index(names[j])}: put its columns in "
+                f"the order of the classes {list(values)}, or name its rows with classes= too"
             )
     return names
 
@@ -119,8 +119,8 @@ def n_score_classes(dtype: pl.DataType, options: Options, label_dtype: pl.DataTy
     )
     if isinstance(dtype, pl.List) and not any(stated):
         raise TypeError(
-            f"a {dtype} column does not say how many classes there are: cast it to pl.Array(pl.Float64, K), or pass "
-            "classes=, costs= or a prior per class"
+            f"the {dtype} column does not say how many classes there are: cast it to pl.Array(pl.Float64, K), or pass "
+            "classes=, costs= or one prior per class"
         )
     if options.scale is scales.DECISION or isinstance(dtype, pl.List):
         return next((n for n in stated if n), 2)
@@ -152,7 +152,7 @@ def read_scores(
         scale = scales.POSTERIORS if scale is scales.POSTERIOR else scale
         if not scale.is_vector:
             raise ValueError(
-                f"score_type={scale.name!r} is one number a row, and {name!r} is {dtype}: pass one of "
+                f"score_type={scale.name!r} is for one number per row, but {name!r} is {dtype}: pass one of "
                 f"{', '.join(VECTOR_TYPES)}"
             )
         n_decisions = 0 if options.stated_costs is None else options.stated_costs.n_decisions
@@ -161,7 +161,7 @@ def read_scores(
         return _read_vector(name, score, dtype, classes, scale, prior)
     if scale.is_vector:
         raise ValueError(
-            f"score_type={scale.name!r} is a vector a row, and {name!r} is {dtype}: pack with pl.concat_arr"
+            f"score_type={scale.name!r} is for one vector per row, but {name!r} is {dtype}: combine the columns with pl.concat_arr"
         )
     if scale is scales.DECISION:
         return _read_decision(name, score, dtype, classes, options.costs(len(classes.values)).for_classes(classes))
@@ -187,7 +187,7 @@ def _hint_of_decisions(dtype: pl.DataType) -> str:
 
 def _read_number(name: str, score: pl.Expr, dtype: pl.DataType, hint: str = "") -> pl.Expr:
     if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"scores must be numbers, and {name!r} is {dtype}{hint}")
+        raise TypeError(f"scores must be numbers, but {name!r} is {dtype}{hint}")
     return score if dtype == pl.Float64 else score.cast(pl.Float64)
 
 
@@ -221,13 +221,13 @@ def _numbers(name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames)
     """A vector of Float64 in class order, or, of a struct, one column for each class."""
     if isinstance(dtype, pl.Struct):
         if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
-            raise TypeError(f"scores must be numbers, and {name!r} is {dtype}")
+            raise TypeError(f"scores must be numbers, but {name!r} is {dtype}")
         fields = [field.name for field in dtype.fields]
         places = classes.places(fields, f"the struct {name!r}", or_in_order=True)
         return [score.struct.field(fields[place]).cast(pl.Float64) for place in places]
     assert isinstance(dtype, pl.Array | pl.List)
     if not (dtype.inner == pl.Null or dtype.inner.is_numeric()):
-        raise TypeError(f"scores must be numbers in a flat vector, and {name!r} is {dtype}")
+        raise TypeError(f"scores must be numbers in a flat vector, but {name!r} is {dtype}")
     if dtype.inner == pl.Float64:
         return score
     return score.cast(pl.Array(pl.Float64, dtype.size) if isinstance(dtype, pl.Array) else pl.List(pl.Float64))
@@ -264,7 +264,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
     classes, pos_label = options.classes, options.pos_label
     if pos_label is not None:
         if n_classes != 2:
-            raise ValueError(f"pos_label= is for two classes, and there are {n_classes}: pass classes=")
+            raise ValueError(f"pos_label= is for two classes, but there are {n_classes}: pass classes=")
         _check_value(name, dtype, pos_label, "pos_label")
         positive = label == _literal(pos_label, dtype)
         names = ClassNames((f"not {pos_label}", pos_label), rest=True)
@@ -272,12 +272,12 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
     if classes is not None:
         if len(classes) != n_classes:
             vector = (
-                f": scores of {len(classes)} classes are one column, a vector a row, such as pl.concat_arr(...)"
+                f": scores for {len(classes)} classes are one column with a vector per row, such as pl.concat_arr(...)"
                 if n_classes == 2 < len(classes)
                 else ""
             )
             raise ValueError(
-                f"classes={reprlib.repr(list(classes))} lists {len(classes)} classes, and there are {n_classes}{vector}"
+                f"classes={reprlib.repr(list(classes))} lists {len(classes)} classes, but there are {n_classes}{vector}"
             )
         for value in classes:
             _check_value(name, dtype, value, "classes")
@@ -288,7 +288,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
     if dtype in (pl.Boolean, pl.Null):
         if n_classes != 2 and dtype == pl.Boolean:
             raise TypeError(
-                f"label {name!r} is Boolean, and there are {n_classes} classes: pass integers 0..{n_classes - 1}"
+                f"label {name!r} is Boolean, but there are {n_classes} classes: pass integers 0..{n_classes - 1}"
             )
         if n_classes > MANY:
             index = label.cast(pl.Int32)
@@ -310,12 +310,12 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
         n_categories = len(dtype.categories)
         which = "in class order" if n_categories == 2 else f"for decisions of all {n_categories}"
         raise TypeError(
-            f"label {name!r} is {dtype}, whose order does not say which of two classes is the positive one: pass pos_label=, "
-            f"or classes=[...] {which}"
+            f"label {name!r} is {dtype}, which does not say which of the two classes is the positive one: pass "
+            f"pos_label=, or classes=[...] {which}"
         )
     swapped = ", or are score and label swapped?" if dtype.is_float() else ""
     raise TypeError(
-        f"label {name!r} is {dtype}, neither Boolean nor integers 0..{n_classes - 1}: pass {argument} to say which class is "
+        f"label {name!r} is {dtype}, not Boolean or integers 0..{n_classes - 1}: pass {argument} to say which class is "
         f"which{swapped}"
     )
 
@@ -353,8 +353,8 @@ def with_categories(options: Options, name: str, dtype: pl.DataType, n_classes: 
     categories = tuple(dtype.categories)
     if len(categories) != n_classes:
         raise ValueError(
-            f"label {name!r} is an Enum of {len(categories)} categories, {list(categories)}, and there are {n_classes} classes: pass "
-            "classes=, the categories in class order"
+            f"label {name!r} is an Enum with {len(categories)} categories, {list(categories)}, but there are "
+            f"{n_classes} classes: pass classes=, the categories in class order"
         )
     return replace(options, classes=categories)
 
@@ -370,9 +370,9 @@ def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> No
         else dtype == pl.Null or not isinstance(value, str | bool | int | float)
     )
     if not fits:
-        raise TypeError(f"{argument} holds {value!r} ({type(value).__name__}), and label {name!r} is {dtype}")
+        raise TypeError(f"{argument} holds {value!r} ({type(value).__name__}), but label {name!r} is {dtype}")
     if dtype.is_integer() and isinstance(value, int) and not _INTEGERS.start <= value < _INTEGERS.stop:
-        raise ValueError(f"{argument} holds {value!r}, which is beyond the integers of label {name!r}: {dtype}")
+        raise ValueError(f"{argument} holds {value!r}, which is too large for label {name!r}: {dtype}")
     if isinstance(dtype, pl.Enum) and value not in dtype.categories:
         raise ValueError(f"{argument} holds {value!r}, which is not a category of label {name!r}: {dtype}")
 
@@ -402,7 +402,7 @@ def checked_costs(options: Options, classes: ClassNames, column: str) -> CostMat
     n_classes = len(classes.values)
     costs = options.costs(n_classes)
     if costs.n_classes != n_classes:
-        raise ValueError(f"costs= has {costs.n_classes} rows, and {column!r} is of {n_classes} classes")
+        raise ValueError(f"costs= has {costs.n_classes} rows, but {column!r} has {n_classes} classes")
     return costs.for_classes(classes)
 
 
@@ -422,14 +422,14 @@ def read_by_row(
 
 def _read_option(what: str, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"{what}= must be numbers, and {column.meta.output_name()!r} is {dtype}")
+        raise TypeError(f"{what}= must be numbers, but {column.meta.output_name()!r} is {dtype}")
     return column.cast(pl.Float64)
 
 
 def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
     """Weights as Float64."""
     if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"weights must be numbers, and {weight.meta.output_name()!r} is {dtype}")
+        raise TypeError(f"weights must be numbers, but {weight.meta.output_name()!r} is {dtype}")
     return weight.cast(pl.Float64)
 
 
@@ -744,7 +744,7 @@ def warn_of_nulls(nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows]) -
             texts = [f"score, label or weight is missing in {n} of {n} rows" if n else "there are no rows"]
         elif not texts and absent:
             texts = [f"no row has the class {' or '.join(absent)}, of {n} rows"]
-        for text in texts or [f"undefined for these {n} rows, none of which is invalid"]:
+        for text in texts or [f"undefined for these {n} rows, although none is invalid"]:
             reasons.setdefault(text, []).append(repr(name))
     shown = [f"{', '.join(names)}: {text}" if len(models) > 1 else text for text, names in reasons.items()]
     warn(f"{nulls}: {'; '.join(shown)}")
@@ -759,14 +759,14 @@ def _remedy(kind: str, rows: Rows, models: Sequence[str]) -> str:
         return " (pass pos_label=, the positive label, or classes=)"
     if not isinstance(rows.scores, BinaryScores) or kind not in rows.scores.defects:
         return ""
-    scales = ', other scales need score_type="percent", "log_odds", "llr" or, for ranking metrics, "raw"'
-    return f" (.fill_nan(None) makes NaN missing{scales if rows.scores.scale.is_share else ''})"
+    scales = '; for other scales pass score_type="percent", "log_odds", "llr" or, for ranking metrics, "raw"'
+    return f" (.fill_nan(None) turns NaN into missing values{scales if rows.scores.scale.is_share else ''})"
 
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
     """One expression per column; selectors are expanded."""
     if not isinstance(columns, str | pl.Expr) and not hasattr(columns, "__iter__"):
-        raise TypeError(f"{what}={columns!r} is neither a column's name nor an expression nor a sequence of them")
+        raise TypeError(f"{what}={columns!r} is not a column's name, an expression or a sequence of them")
     given: Any = [columns] if isinstance(columns, str | pl.Expr) or hasattr(columns, "__array__") else columns
     expressions = [as_expr(c, what) for c in given]
     expanded: list[pl.Expr] = []
@@ -776,11 +776,11 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
         elif expression.meta.is_column_selection():
             expanded += [pl.col(name) for name in frame.select(expression).collect_schema().names()]
         else:
-            raise ValueError(f"{what}= holds an expression of several columns, {expression}: pass them one by one")
+            raise ValueError(f"{what}= holds {expression}, an expression with several columns: pass them one by one")
     names = [expression.meta.output_name() for expression in expanded]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:
-        raise ValueError(f"{what}= has the name {twice[0]!r} twice: give one of them another with .alias()")
+        raise ValueError(f"{what}= has the name {twice[0]!r} twice: rename one with .alias()")
     return expanded
 
 
@@ -799,7 +799,7 @@ def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> Non
     """ValueError if a group column has a name that is taken in a result."""
     clash = sorted({key.meta.output_name() for key in keys}.intersection(taken))
     if clash:
-        raise ValueError(f"by= has a column {clash[0]!r}, which {of} has too: rename it with .alias()")
+        raise ValueError(f"by= has a column {clash[0]!r}, which is also a column of {of}: rename it with .alias()")
 
 
 def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:

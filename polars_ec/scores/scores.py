@@ -351,7 +351,7 @@ def shifted(score: pl.Expr, scale: ScoreScale, n_classes: int, from_: VectorPrio
 
 # Scores of every type as row expressions: missing and invalid values, posteriors, and losses of the true class.
 
-NEEDS_PRIOR = "score_type={!r} needs prior=: the prior of a group is not known while its rows are read. Pass {}, or a column that holds {}"
+NEEDS_PRIOR = "score_type={!r} needs prior=, because the base rate of a group is not known while its rows are read. Pass {}, or a column that holds {}"
 
 
 class Scores:
@@ -554,10 +554,10 @@ class DecidedScores(Scores):
 
     @property
     def posteriors(self) -> list[pl.Expr]:
-        raise ValueError("score_type='decision' holds no posteriors: this metric needs them")
+        raise ValueError("score_type='decision' has no posteriors, and this metric needs them")
 
     def log_loss(self, in_class: Sequence[pl.Expr]) -> pl.Expr:  # noqa: ARG002
-        raise ValueError("score_type='decision' holds no posteriors: a scoring rule needs them")
+        raise ValueError("score_type='decision' has no posteriors, and a scoring rule needs them")
 
     brier = log_loss
 
@@ -831,13 +831,13 @@ def decide(
     """
     if isinstance(scores, DecidedScores):
         if threshold is not None:
-            raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
+            raise ValueError("threshold= is for scores, but score_type='decision' has decisions already: leave it out")
         return Decisions(costs.n_decisions, number=scores.index)
     if threshold is not None:
         if not isinstance(scores, BinaryScores):
-            raise ValueError("threshold= is for one score a row: vectors are decided by costs=")
+            raise ValueError("threshold= is for one score per row: pass costs= to decide on vectors")
         if (costs.n_classes, costs.n_decisions) != (2, 2):
-            raise ValueError(f"threshold= makes 2 decisions, and costs= has {costs.n_decisions}")
+            raise ValueError(f"threshold= makes 2 decisions, but costs= has {costs.n_decisions}")
         return Decisions(2, positive=scores.score > threshold)
     if row_costs is not None:
         return Decisions(2, positive=row_costs.favour_positive(scores))

@@ -83,16 +83,16 @@ class OperatingPoint:
 def bayes_threshold(costs: CostMatrix, scale: ScoreScale, prior: Any, classes: ClassNames) -> float:
     """Above which score deciding 1 is cheaper, on the scale of the score."""
     if scale.has_order_only:
-        raise ValueError("raw scores have no Bayes threshold: pass threshold=, on their own scale")
+        raise ValueError("raw scores have no Bayes threshold: pass threshold= on their own scale")
     if not scale.needs_prior:
         return scale.bayes_threshold(costs)
     options = parse_options({"prior": prior})
     if not options.prior.stated or options.prior.overall or options.prior.expression is not None:
-        raise ValueError("the Bayes threshold of LLRs moves with the prior: pass prior= a number, or threshold=")
+        raise ValueError("the Bayes threshold of LLRs depends on the prior: pass prior= as a number, or threshold=")
     shares = options.prior.per_row(classes, None)
     p0, p1 = pl.select(a=shares[0], b=shares[1]).row(0)
     if not 0 < p1 < 1:
-        raise ValueError(f"prior={prior!r} leaves one class, and so no threshold for LLRs")
+        raise ValueError(f"prior={prior!r} leaves only one class, so LLRs have no threshold")
     return scale.bayes_threshold(costs) - (math.log(p1) - math.log(p0))
 
 
@@ -100,7 +100,7 @@ def check_prior(prior: Any, scale: ScoreScale) -> None:
     """ValueError for a prior where no decision needs one."""
     if prior is not None and not scale.needs_prior:
         raise ValueError(
-            f"prior={prior!r} says where LLRs and log-likelihoods decide, and score_type={scale.name!r} needs none: "
+            f"prior={prior!r} sets the decisions for LLRs and log-likelihoods only, but score_type={scale.name!r}: "
             "pass prior= to evaluate()"
         )
 
@@ -124,7 +124,7 @@ def two_by_two(options: Options) -> CostMatrix:
     costs = options.costs(2)
     if (costs.n_classes, costs.n_decisions) != (2, 2):
         raise ValueError(
-            f"costs= is {costs.n_classes} x {costs.n_decisions}, and a sketch decides between two: evaluate it on the rows"
+            f"costs= is {costs.n_classes} x {costs.n_decisions}, but a sketch has two classes and two decisions: use report() on the rows"
         )
     return costs
 
@@ -174,7 +174,7 @@ def parse_method(method: Any) -> tuple[EerMethod, IntervalMethod]:
     if isinstance(method, str) and method in get_args(EerMethod):
         return checked_method(method), "influence"
     known = ", ".join((*get_args(EerMethod), *get_args(IntervalMethod)))
-    raise ValueError(f"method={method!r} is none of {known}: the first two are of eer, the others of interval=")
+    raise ValueError(f"method={method!r} is not one of {known}: the first two are for eer, the others for interval=")
 
 
 def battery(grid: Grid, keywords: Mapping[str, Any]) -> Sequence[str]:
@@ -189,24 +189,24 @@ def check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
     """SketchError for a metric that there is not, or that such scores do not have."""
     for name in names:
         if name == "epsr":
-            raise SketchError("epsr is a method of its own, for it takes a weight: sketch.epsr(weight)")
+            raise SketchError("epsr needs a weight: call sketch.epsr(weight)")
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
-            raise SketchError(f"{name!r} is not a metric of a sketch: {hint}It has {', '.join(METRICS)}")
+            raise SketchError(f"{name!r} is not a metric of a sketch: {hint}The metrics are {', '.join(METRICS)}")
         if (name in SCORING_RULES or name == "ece") and grid.scale.has_order_only:
-            raise SketchError(f"{name} is of posteriors, and the sketch is of raw scores: min_cllr judges their order")
-        if name == "ece" and grid.scale.needs_prior:
             raise SketchError(
-                "ece is of posteriors, and the sketch is of llr scores: sketch ec.posterior(score, prior=...)"
+                f"{name} needs posteriors, but the sketch has raw scores: use min_cllr, which needs only their order"
             )
+        if name == "ece" and grid.scale.needs_prior:
+            raise SketchError("ece needs posteriors, but the sketch has LLRs: sketch ec.posterior(score, prior=...)")
         if name in SCORING_RULES and grid.scale.needs_prior and llr_prior is None:
             raise SketchError(
-                f"{name} is of posteriors, and the sketch is of llr scores: pass prior=, which makes posteriors of them, or "
-                "take cllr, which needs no prior"
+                f"{name} needs posteriors, but the sketch has LLRs: pass prior= to make posteriors, or use cllr, which "
+                "needs no prior"
             )
         if name in ("cllr", "dcf") and not grid.scale.needs_prior:
             raise SketchError(
-                f"{name} is of LLRs, and the sketch is of {grid.score_type} scores: sketch ec.llr(score, prior)"
+                f"{name} needs LLRs, but the sketch has {grid.score_type} scores: sketch ec.llr(score, prior)"
             )
 
 

@@ -48,9 +48,7 @@ class Cells:
 
     def __post_init__(self) -> None:
         if (self.sums is not None) != self.grid.has_sums:
-            raise SketchError(
-                "a sketch has sums= beside its cells where scores are binned and are no raw scores, and only there"
-            )
+            raise SketchError("a sketch has sums= if its scores are binned and not raw, and only then")
         if len({getattr(self, name) is None for name in ("coarse", *OF_CLUSTERS)}) > 1:
             raise SketchError("coarse=, buckets=, cluster= and hash= of a sketch go together")
         check_rows(self.frame)
@@ -118,8 +116,8 @@ class Cells:
         used = {name for predicate in predicates for name in predicate.meta.root_names()}
         if not used <= set(keys):
             raise SketchError(
-                f"filter(): {sorted(used - set(keys))[0]!r} is not a group column of the sketch, which has {keys}: a filter "
-                "on anything else would change what the cells mean"
+                f"filter(): {sorted(used - set(keys))[0]!r} is not a group column of the sketch, which has {keys}. You "
+                "can filter on group columns only"
             )
         return self.on_tables(lambda table: table.filter(*predicates))
 
@@ -169,7 +167,7 @@ def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
     """SketchError if a group column has the name of a column of the result."""
     clash = [name for name in keys if name in columns or name.startswith(_OWN)]
     if clash:
-        raise SketchError(f"the sketch has a group column {clash[0]!r}, which results from it have too: rename it")
+        raise SketchError(f"the sketch has a group column {clash[0]!r}, as the result has: rename it")
 
 
 def add_up(table: pl.DataFrame) -> pl.DataFrame:
@@ -186,7 +184,7 @@ def check_rows(frame: pl.DataFrame) -> None:
     """Sums of integers wrap silently: no result may count more rows than an integer of 64 bits holds."""
     rows = frame["n"].cast(pl.Int128).sum()
     if rows > _MOST_ROWS:
-        raise SketchError(f"the cells count {rows} rows, more than the {_MOST_ROWS} that a 64-bit integer holds")
+        raise SketchError(f"the cells count {rows} rows, more than a 64-bit integer holds ({_MOST_ROWS})")
 
 
 def add_cells(sketches: Sequence[Cells]) -> Cells:
@@ -227,7 +225,7 @@ def _check_same_buckets(one: Cells, other: Cells) -> None:
     for cells in (one, other):
         if cells.coarse is None and (one.coarse is not None or other.coarse is not None):
             raise SketchError(
-                "one of the sketches has cells of clusters, and another one has none: make both with cluster=, or both without"
+                "one of the sketches has clusters and another has none: make both with cluster=, or both without"
             )
     check_same("cluster", one.cluster, other.cluster)
     check_same("buckets", one.buckets, other.buckets)

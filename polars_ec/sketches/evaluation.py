@@ -606,8 +606,8 @@ def _join_ece(
     exact = all(is_exact(grid, edge) for edge in edges)
     if bins.norm == 2 and not exact:
         raise SketchError(
-            f"ece with norm=2 has no bound where an edge of a bin may be inside a cell: sketch with thresholds=[k / "
-            f"{bins.number} for k in range(1, {bins.number})], as log-odds for log-odds, or exact=True"
+            "ece with norm=2 has no error bound unless the edges of its bins are thresholds: sketch with thresholds=[k "
+            f"/ {bins.number} for k in range(1, {bins.number})], as log-odds for log-odds, or exact=True"
         )
     group = GroupSums(prior_columns(arguments))
     stated = arguments.prior.stated

@@ -172,7 +172,7 @@ def _apart(
     of_lists = isinstance(stated, dict) and all(isinstance(columns, list) for columns in stated.values())
     texts = pl.String, pl.Categorical, pl.Enum
     if not of_lists or stacked.columns[:1] != [TABLE] or not isinstance(stacked.schema[TABLE], texts):
-        raise SketchError(f"{path} is a damaged {kind}: neither its columns nor its metadata say which tables it has")
+        raise SketchError(f"{path} is a damaged {kind}: its columns and metadata do not say which tables it has")
     assert isinstance(stated, dict)
     runs = stacked[TABLE].rle().struct.unnest().cast({"value": pl.String})
     unknown = [name for name in (*stated, *runs["value"].drop_nulls()) if name not in known]
@@ -182,7 +182,7 @@ def _apart(
         )
     lengths = dict(zip(runs["value"], runs["len"], strict=True))
     if len(lengths) < runs.height or not lengths.keys() <= stated.keys():
-        raise SketchError(f"{path} is a damaged {kind}: its tables are not one below the other")
+        raise SketchError(f"{path} is a damaged {kind}: its tables do not follow each other")
     tables, start = {}, 0
     for name in [*lengths, *(name for name in stated if name not in lengths)]:
         length = lengths.get(name, 0)
@@ -220,7 +220,7 @@ def _read_described(path: str | Path, kind: Kind) -> tuple[pl.DataFrame, dict[st
         )
     if version < _OLDEST_READ[kind]:
         raise SketchError(
-            f"{path} is a {kind} of schema version {version}, by an earlier version of polars_ec, and this one reads "
+            f"{path} is a {kind} of schema version {version}, from an earlier version of polars_ec, but this one reads "
             f"{_OLDEST_READ[kind]}: make the {kind} again from its log"
         )
     return frame, about, metadata
@@ -268,7 +268,7 @@ def _check(
     stated, covered = about.pop(_CHECKSUM, None), about.get(_COVERED)
     names = covered if isinstance(covered, list) and all(isinstance(name, str) for name in covered) else []
     if stated != checksum(tables, about, {name: metadata.get(name, "") for name in names}):
-        raise SketchError(f"{path} is a damaged {kind}: it is not what was written (its checksum differs)")
+        raise SketchError(f"{path} is a damaged {kind}: its checksum differs")
     about.pop(_COVERED, None)
 
 
@@ -314,7 +314,7 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
         costs = CostMatrix(about["costs"])
         sizes = {len(grid.classes.values), costs.n_classes, costs.n_decisions}
         if sizes != {2}:
-            raise ValueError(f"what decides between two: its classes and costs are of {sorted(sizes)}")
+            raise ValueError(f"two classes and two decisions, but its classes and costs have {sorted(sizes)}")
         stated = about["threshold"]
         threshold = None if stated is None else parse_number(_float(stated), "threshold")
         keys, weighted = _listed(about, "keys"), about["weighted"]
@@ -324,11 +324,11 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
         if not isinstance(weighted, bool):
             raise TypeError(f"weighted: {weighted!r}")
     except (KeyError, TypeError, ValueError, OverflowError) as error:
-        raise SketchError(f"{path} is a damaged sketch: its metadata lack or garble {first_line(error)}") from None
+        raise SketchError(f"{path} is a damaged sketch, with invalid metadata: {first_line(error)}") from None
     if hashed_by != HASH_VERSION:
         raise SketchError(
-            f"{path} has folds or buckets by version {hashed_by!r} of the hash of their keys, and this version of polars_ec makes them by "
-            f"{HASH_VERSION}: make the sketch again from its log"
+            f"{path} has folds or buckets by version {hashed_by!r} of the hash of their keys, but this version of "
+            f"polars_ec uses {HASH_VERSION}: make the sketch again from its log"
         )
     # Files of schema version 3 have no squares of weights.
     squared = [WEIGHTS[1]] if WEIGHTS[1] in tables["cells"].columns else []
@@ -368,18 +368,18 @@ def cells_of_table(
     expected = [*cell, *(SUMS if grid.has_sums else ())]
     if "log_odds" in fine.columns:
         raise SketchError(
-            "the table is of an ec.sketch or a sketch_query of an earlier version of polars_ec: make it with this one"
+            "the table is from ec.sketch or sketch_query of an earlier version of polars_ec: make it again with this version"
         )
     lacking = [name for name in expected if name not in fine.columns]
     if lacking:
         raise SketchError(
-            f"the table lacks {', '.join(lacking)}: it is not a result of a sketch of {score_type} scores"
+            f"the table lacks {', '.join(lacking)}, so it is not the result of a sketch of {score_type} scores"
         )
     above = fine["above"].max()
     if isinstance(above, int) and above > len(grid.thresholds):
         raise SketchError(
-            f"the table has scores above {above} thresholds, and thresholds= lists {len(grid.thresholds)}: pass "
-            "those that the query was made with"
+            f"the table has scores above {above} thresholds, but thresholds= lists {len(grid.thresholds)}: pass the "
+            "thresholds of the query"
         )
     keys = [name for name in fine.columns if name not in expected]
     whole = _with_infinite_sums(_typed(fine, keys, expected), grid)
@@ -408,10 +408,10 @@ def _apart_of_files(table: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFr
     if cluster is None:
         raise SketchError("the table has cells by bucket: pass cluster= and buckets= as the query was made with them")
     if not isinstance(cluster, str):
-        raise TypeError(f"cluster={cluster!r} is not the name of a key: pass what the sketch is to call it")
+        raise TypeError(f"cluster={cluster!r} is not the name of a key: pass the name that the sketch should use")
     lacking = [name for name in of_clusters if name not in table.columns]
     if lacking:
-        raise SketchError(f"the table lacks {', '.join(lacking)}: the query that made it was written without cluster=")
+        raise SketchError(f"the table lacks {', '.join(lacking)}: write the query with cluster=")
     of_table, hashes = table[TABLE].cast(pl.String), table[HASH].cast(pl.String).unique().to_list()
     unknown = [name for name in of_table.unique() if name not in ("cells", "coarse")]
     if unknown or len(hashes) > 1 or None in hashes:
@@ -426,10 +426,10 @@ def _typed(table: pl.DataFrame, keys: Sequence[str], names: Sequence[str]) -> pl
     try:
         typed = table.select(*keys, *(pl.col(name).cast(_dtype_of(name)) for name in names))
     except pl.exceptions.PolarsError as error:
-        raise SketchError(f"the table has no numbers where a sketch has some: {first_line(error)}") from None
+        raise SketchError(f"the table has values that are not numbers: {first_line(error)}") from None
     for name in names:
         if typed.schema[name].is_integer() and table.select((pl.col(name).cast(pl.Float64) % 1 != 0).any()).item():
-            raise SketchError(f"the table has values of {name!r} that are no whole numbers: no log leads to them")
+            raise SketchError(f"the table has values of {name!r} that are not whole numbers")
     return typed
 
 
@@ -500,7 +500,7 @@ def _fault_in_file(cells: Cells) -> str | None:
                 return f"{name!r} is {dtype}, not {_dtype_of(name)}"
     fault = _fault_in_cells(frame, grid, weighted)
     if fault is None and _has_doubles(frame, [*keys, "class", *grid.cell_columns]):
-        return "a cell that is there twice"
+        return "a duplicate cell"
     if fault is None and coarse is not None:
         fault = _fault_in_coarse(cells, coarse)
     if fault is not None or sums is None:
@@ -518,7 +518,7 @@ def _fault_in_coarse(cells: Cells, coarse: pl.DataFrame) -> str | None:
     }
     fault = first_fault(coarse, of_coarse) or _fault_in_cells(coarse, grid, cells.weighted)
     if fault is None and _has_doubles(coarse, [*cells.keys, BUCKET, "class", *grid.cell_columns]):
-        fault = "a coarse cell that is there twice"
+        fault = "a duplicate coarse cell"
     return fault or _fault_in_margins(cells, coarse)
 
 
@@ -542,9 +542,7 @@ def _fault_in_table(table: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     fault = _fault_in_cells(table, grid, weighted) or (None if weighted else _fault_in_weights(table))
     if fault is not None or not grid.has_sums:
         return fault
-    fault = first_fault(
-        table, {f"a sum of {x!r} that cannot be": ~_USABLE & (pl.col(x).fill_null(0) != 0) for x in SUMS}
-    )
+    fault = first_fault(table, {f"an impossible sum of {x!r}": ~_USABLE & (pl.col(x).fill_null(0) != 0) for x in SUMS})
     # A cell may be there in several rows: so each row is a cell here.
     used = table.filter(_USABLE).with_row_index(_ROW)
     return fault or _fault_in_sums(used, used, [_ROW, "class", *grid.cell_columns], grid)
@@ -554,16 +552,16 @@ def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     weight = pl.col("weight")
     right = (weight >= 0) & weight.is_not_nan()
     faults = {
-        "a class that is not 0, 1, -1 (wrong rows) or null (missing ones)": ~pl.col("class").is_between(-1, 1),
+        "a class that is not 0, 1, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(-1, 1),
         "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
         **_faults_of_cells(grid),
     }
     if weighted:
-        words = "a sum of 'weight' that cannot be"
+        words = "an impossible sum of 'weight'"
         faults[words] = pl.when(_USABLE).then(~right.fill_null(value=False)).otherwise(weight.fill_null(0) != 0)
     if weighted and WEIGHTS[1] in frame.columns:
         squares = pl.col(WEIGHTS[1])
-        words = "a sum of 'weight2' that cannot be that of the squares of the weights"
+        words = "a sum of 'weight2' that is impossible for the squares of the weights"
         faults[words] = pl.when(_USABLE).then(~_are_squares(squares)).otherwise(squares.fill_null(0) != 0)
     return first_fault(frame, faults)
 
@@ -615,7 +613,7 @@ def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
         for name, in_range in ranges.items()
     }
     if grid.resolution is not None:
-        faults["scores that lie on another side of the thresholds: it was made with others"] = (
+        faults["scores on the wrong side of the thresholds: it was made with other thresholds"] = (
             _USABLE & _is_cut_elsewhere(grid)
         )
     return faults
@@ -640,7 +638,7 @@ def _fault_in_weights(table: pl.DataFrame) -> str | None:
     rows = pl.col("n")
     wanted = pl.when(_USABLE).then(rows).otherwise(0)
     faults = {
-        f"a sum of {name!r} that cannot be: without weights it is the number of rows": ~(
+        f"an impossible sum of {name!r}: without weights it is the number of rows": ~(
             (pl.col(name) - wanted).abs() <= rows * _ROUNDING
         ).fill_null(value=False)
         for name in WEIGHTS
@@ -651,7 +649,7 @@ def _fault_in_weights(table: pl.DataFrame) -> str | None:
 
 def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], grid: Grid) -> str | None:
     """The first of the sums by these columns that cannot be that of the cells, which have `weight`."""
-    lost = {f"a sum of {name!r} that cannot be: it is null or NaN": ~pl.col(name).is_not_nan() for name in SUMS}
+    lost = {f"an impossible sum of {name!r}: it is null or NaN": ~pl.col(name).is_not_nan() for name in SUMS}
     null = {words: fault.fill_null(value=True) for words, fault in lost.items()}
     weight = pl.col("weight")
     of_row = {
@@ -674,13 +672,13 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
     faults = {
         "sums of no cells": pl.col("cells") == 0,
         "cells without sums": pl.col("sums") == 0,
-        "a sum that is there twice": pl.col("sums") > 1,
+        "a duplicate sum": pl.col("sums") > 1,
     }
     for name in SUMS:
         least, most = pl.col(f"{name}_least"), pl.col(f"{name}_most")
         above = pl.col(name) > most * (1 + _ROUNDING) + pl.col("n") * _LEAST_NUMBERS
         words = "it was made with another resolution or of another score_type"
-        faults[f"a sum of {name!r} that its bins do not allow: {words}"] = above | (
+        faults[f"an impossible sum of {name!r} for its bins: {words}"] = above | (
             pl.col(name) < least * (1 - _ROUNDING)
         )
     return first_fault(sums, null) or first_fault(compared, faults)

@@ -46,14 +46,14 @@ _TINY = 5e-324
 def checked_resolution(resolution: Any) -> int:
     """The number of bins per nat, if it is one."""
     if isinstance(resolution, bool) or not hasattr(resolution, "__index__") or not 1 <= resolution <= _FINEST:
-        raise ValueError(f"resolution={resolution!r} is not a whole number of bins per nat from 1 to {_FINEST}")
+        raise ValueError(f"resolution={resolution!r} is not valid: pass a whole number of bins per nat, 1 to {_FINEST}")
     return int(resolution)
 
 
 def check_same(what: str, one: object, other: object) -> None:
     """SketchError if sketches of such a difference are to be added up."""
     if one != other:
-        raise SketchError(f"sketches of different {what} cannot be added up: {one} and {other}")
+        raise SketchError(f"sketches with different {what} cannot be added: {one} and {other}")
 
 
 def sorted_thresholds(thresholds: Iterable[Any]) -> tuple[float, ...]:

@@ -81,7 +81,7 @@ class ClusterKey:
             return None
         key, *others = expand(log, self.key, "cluster")
         if others:
-            raise ValueError(f"cluster={self.key!r} is of several columns: pass one, such as pl.concat_str(...)")
+            raise ValueError(f"cluster={self.key!r} has several columns: pass one, such as pl.concat_str(...)")
         assigned = bucket(key, number).alias(key.meta.output_name())
         log.select(assigned).collect_schema()
         return assigned
@@ -138,7 +138,7 @@ def _rows_by_model(
 ) -> dict[str, Rows]:
     scores = expand(lazy, score, "score")
     if not scores:
-        raise ValueError("score= names no column")
+        raise ValueError("score= names no column: pass at least one")
     models = {model.meta.output_name(): resolve_columns(lazy, model, label, reading) for model in scores}
     (first, one), *others = models.items()
     for name, other in others:
@@ -146,8 +146,8 @@ def _rows_by_model(
         same = of_as_many and one.class_names.goes_with(other.class_names)
         if not same or type(one.scores) is not type(other.scores):
             raise TypeError(
-                f"score= holds {first!r} and {name!r}, which are not both one number a row, nor vectors of the same classes: "
-                "sketch them one by one"
+                f"score= holds {first!r} and {name!r}, which are not both one number per row or vectors of the same "
+                "classes: sketch them one by one"
             )
     return models
 
@@ -358,7 +358,7 @@ def _one_score(rows: Rows, reduction: Reduction, m: int) -> list[pl.Expr]:
         score = scores.top_posterior.clip(upper_bound=1)
         if isinstance(scores, BinaryScores):
             if not scores.scale.is_share:
-                raise ValueError("reduction='top_label' is of posteriors: sketch ec.posterior(score)")
+                raise ValueError("reduction='top_label' needs posteriors: sketch ec.posterior(score)")
             score = scores.scale.of_share(score)
         top = decide(scores, CostMatrix.zero_one(len(rows.labels.in_class)), None).index
         index = (top == index).cast(pl.Int16)

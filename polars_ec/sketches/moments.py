@@ -193,7 +193,7 @@ def check_squares(frame: pl.DataFrame, weighted: bool) -> None:
     """SketchError for cells of a file of an earlier version, whose rows have weights."""
     if weighted and "weight2" not in frame.columns:
         raise SketchError(
-            "interval= needs the sums of squared weights, which this sketch does not have: sketch its log again"
+            "interval= needs the sums of squared weights, which this sketch does not have: sketch the log again"
         )
 
 

@@ -177,7 +177,7 @@ def tippett(cells: Cells) -> pl.DataFrame:
     [(1.5, 0.5, 0.0), (-1.0, 0.5, 0.5), (-2.0, 1.0, 0.5)]
     """
     if cells.grid.scale.has_order_only:
-        raise SketchError("Tippett curves are of LLRs or log-odds, and the sketch is of raw scores: roc() takes them")
+        raise SketchError("Tippett curves need LLRs or log-odds, but the sketch has raw scores: use roc()")
     check_keys(cells.keys, ["positives_above", "negatives_above"])
     above = {"recall": "positives_above", "fpr": "negatives_above"}
     curve = cost_curve(cells, [*above]).rename(above)
@@ -211,7 +211,7 @@ def bayes_error(cells: Cells, prior_log_odds: Sequence[float]) -> pl.DataFrame:
         raise ValueError(f"prior_log_odds={prior_log_odds!r} is not a sequence of numbers: pass [0.0], for example")
     points = [parse_number(x, "prior_log_odds") for x in prior_log_odds]
     if any(math.isinf(x) for x in points):
-        raise ValueError(f"prior_log_odds={list(prior_log_odds)}: at an infinite one there is one class only")
+        raise ValueError(f"prior_log_odds={list(prior_log_odds)} is not finite, which leaves only one class")
     check_keys(cells.keys, ["prior_log_odds", "dcf", "dcf_low", "dcf_high"])
     thresholds = [cells.grid.declared(-x) for x in points]
     exact = all(is_exact(cells.grid, threshold) for threshold in thresholds)
@@ -257,7 +257,7 @@ def risk_at(t: str) -> pl.Expr:
 def joint_errors(cells: Cells) -> pl.DataFrame:
     """The points `t` of `bayes_risk`, and the shares of all rows that are `missed` positives and false alarms, `alarmed`."""
     if not cells.grid.scale.has_posteriors:
-        raise SketchError(f"bayes_risk is of posteriors, and the sketch is of {cells.grid.score_type} scores")
+        raise SketchError(f"bayes_risk needs posteriors, but the sketch has {cells.grid.score_type} scores")
     check_keys(cells.keys, ["t", "bayes_risk", "missed", "alarmed"])
     missed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 0], [1, 0]]})
     alarmed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 1], [0, 0]]})
@@ -306,7 +306,7 @@ def cost_of_threshold(grid: Grid) -> pl.Expr:
     if scale.has_posteriors:
         return (-t).exp()
     raise SketchError(
-        f"a threshold on {grid.score_type} scores is the Bayes threshold of no costs: sketch posteriors or log-odds"
+        f"a threshold on {grid.score_type} scores does not correspond to costs: sketch posteriors or log-odds"
     )
 
 
@@ -319,19 +319,19 @@ def _check_targets(cells: Cells, metrics: Sequence[str], keywords: Collection[st
     """SketchError for a sketch that is not of one class against the rest, and for what has no mean."""
     if TARGET not in cells.keys:
         raise SketchError(
-            f"mean_over_targets() is of sketches of each class against the rest, which have a group column {TARGET!r}: sketch "
-            "vectors of K scores; this one has evaluate()"
+            f"mean_over_targets() needs a sketch of each class against the rest, with a group column {TARGET!r}: "
+            "sketch vectors of K scores. For this sketch use evaluate()"
         )
     if not metrics:
-        raise SketchError("mean_over_targets() takes names of metrics, such as 'f1' or 'auc_roc', and there is none")
+        raise SketchError("mean_over_targets() needs the name of at least one metric, such as 'f1' or 'auc_roc'")
     if "interval" in keywords:
         raise SketchError(
-            "mean_over_targets() has no intervals, for every row is one of each target, and their errors are correlated: "
-            "evaluate(interval=) has those of each"
+            "mean_over_targets() has no intervals, because the targets share their rows: use evaluate(interval=) for "
+            "the interval of each target"
         )
     for name in metrics:
         if name in (*CELLS, "confusion"):
-            raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has it of each")
+            raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has the count of each")
 
 
 # Cells that know where they decide: metrics at one operating point, and at all of them.

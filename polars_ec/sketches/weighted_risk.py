@@ -83,7 +83,7 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     """
     if not cells.grid.scale.has_posteriors:
         raise SketchError(
-            f"epsr is of posteriors, and the sketch is of {cells.grid.score_type} scores: sketch ec.posterior(score, ...)"
+            f"epsr needs posteriors, but the sketch has {cells.grid.score_type} scores: sketch ec.posterior(score, ...)"
         )
     request = parse_interval({"interval": interval})
     arguments = parse_formula_arguments((), {"prior": prior})
@@ -134,14 +134,14 @@ def _of_points(used: pl.DataFrame, grid: Grid, weight: Any) -> pl.DataFrame:
     table = pl.DataFrame(weight) if isinstance(weight, Mapping) else as_lazy(weight).collect()
     if not {"t", "weight"} <= set(table.columns) or table.height == 0:
         raise ValueError(
-            f"weight= is a table of {table.columns}: pass the columns 't' and 'weight', and a row per point"
+            f"weight= is a table with the columns {table.columns}: pass the columns 't' and 'weight', one row per point"
         )
     misses, alarms = [pl.lit(0.0), pl.lit(0.0)], [pl.lit(0.0), pl.lit(0.0)]
     for t, w in table.select("t", "weight").rows():
         if not 0 < parse_number(t, "t") < 1:
-            raise ValueError(f"weight= has a point t={t!r}: operating points are above 0 and below 1")
+            raise ValueError(f"weight= has a point t={t!r}: operating points must be above 0 and below 1")
         if not 0 <= parse_number(w, "weight") < math.inf:
-            raise ValueError(f"weight= has the weight {w!r} at t={t!r}: it must be finite and not negative")
+            raise ValueError(f"weight= has the weight {w!r} at t={t!r}: weights must be finite and at least 0")
         threshold = grid.declared(grid.scale.threshold_at(t))
         certain, possible = placed(grid, threshold)
         for end, (above, not_above) in enumerate(((certain, ~certain & ~possible), (certain | possible, ~certain))):
@@ -264,14 +264,14 @@ def _checked(weight: Callable[[Floats], Any], t: Floats) -> Floats:
         values = np.asarray(weight(t), dtype=np.float64)
     if values.shape not in ((), t.shape):
         raise ValueError(
-            f"weight= gave {values.shape} values for {t.shape} operating points: it takes an array, and gives one"
+            f"weight= returned {values.shape} values for {t.shape} operating points: it takes an array, and must return one of the same length"
         )
     weights = np.broadcast_to(values, t.shape)
     wrong = ~(np.isfinite(weights) & (weights >= 0))
     if wrong.any():
         raise ValueError(
-            f"weight= is {weights[wrong][0]} at t={t[wrong][0]}, and a weight is finite and not negative from 0 to 1: the expression "
-            "epsr(a=, b=) has the Beta weights that have no end there"
+            f"weight= is {weights[wrong][0]} at t={t[wrong][0]}, but weights must be finite and at least 0 from 0 to "
+            "1: for Beta weights use the expression epsr(a=, b=)"
         )
     return weights
 
@@ -335,7 +335,7 @@ def _integrals(weight: Callable[[Floats], Any], edges: Floats) -> tuple[Floats, 
             break
     t = 1 / (1 + np.exp(-below[0]))
     raise ValueError(
-        f"weight= varies too fast to be integrated, for example near t={t:.6g}: smooth it, or pass a table of points"
+        f"weight= varies too fast to integrate, for example near t={t:.6g}: smooth it, or pass a table of points"
     )
 
 

@@ -37,32 +37,30 @@ class Rolling:
         """Windows over the periods in this group column; errors name the obstacle."""
         number = parse_whole(number, "periods", 2)
         if column not in cells.keys:
-            raise SketchError(
-                f"rolling(): period={column!r} is not a group column of the sketch, which has {cells.keys}"
-            )
+            raise SketchError(f"rolling(): period={column!r} is not a group column of the sketch. It has {cells.keys}")
         present = cells.frame[column].unique().sort()
         dtype = present.dtype
         if dtype != pl.Date and not isinstance(dtype, pl.Datetime):
             raise SketchError(
-                f"rolling(): the group column {column!r} is {dtype}, and windows are of dates or datetimes, whose order and gaps are "
-                'known: sketch by=pl.col("ts").dt.truncate("1d")'
+                f"rolling(): the group column {column!r} is {dtype}, but windows need dates or datetimes: sketch with "
+                'by=pl.col("ts").dt.truncate("1d")'
             )
         if present.null_count():
             raise SketchError(
-                f"rolling(): some rows have no {column!r}: leave them out, sketch.filter(pl.col({column!r}).is_not_null())"
+                f"rolling(): some rows have no {column!r}: remove them with sketch.filter(pl.col({column!r}).is_not_null())"
             )
         periods = _all_periods(present, every).cast(dtype)
         wrong = present.filter(~present.is_in(periods.implode()))
         if len(wrong):
             raise SketchError(
-                f"rolling(): {column!r} has {wrong[0]}, which is not a whole number of times every={every!r} after {present[0]}, the first "
-                f"one: sketch by the {column} truncated to {every!r}, or pass the every= that it has"
+                f"rolling(): {column!r} has {wrong[0]}, which is not a whole number of steps of every={every!r} after "
+                f"the first, {present[0]}: sketch by the {column} truncated to {every!r}, or pass the right every="
             )
         if len(periods) < number:
             span = f", from {present[0]} to {present[-1]}" if len(present) else ""
             raise SketchError(
-                f"rolling(): the sketch has {len(periods)} period{'s' * (len(periods) != 1)} of {every!r}{span}, fewer than the "
-                f"{number} of a window: pass a smaller periods="
+                f"rolling(): the sketch has {len(periods)} period{'s' * (len(periods) != 1)} of {every!r}{span}, fewer "
+                f"than the {number} of a window: pass a smaller periods="
             )
         return cls(column, number, periods)
 
@@ -157,7 +155,7 @@ def _all_periods(present: pl.Series, every: str) -> pl.Series:
         return begin.fill_null(later)
     except (pl.exceptions.PolarsError, TypeError) as error:
         raise SketchError(
-            f"rolling(): every={every!r} is not a step from one {present.dtype} to the next: pass '1d', '7d', '1mo' or the like ({error})"
+            f"rolling(): every={every!r} is not a step between values of {present.dtype}: pass '1d', '7d', '1mo' or the like ({error})"
         ) from None
 
 

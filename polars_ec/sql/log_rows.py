@@ -25,10 +25,10 @@ def parse_keys(
     for given, sql in pairs:
         name = writer.column_name("by", sql) if given is None else given
         if not isinstance(name, str) or not name.strip():
-            raise ValueError(f"by= calls a group column {name!r}: pass names, or a mapping from name to SQL expression")
+            raise ValueError(f"by= has {name!r} for a name: pass names, or a mapping from name to SQL expression")
         if name.lower() in reserved:
             raise ValueError(
-                f"by= has a group column {name!r}, and so has {what}: give it another name, by={{'{name}_': {sql!r}}}"
+                f"by= has a group column {name!r}, which is also a column of {what}: rename it, by={{'{name}_': {sql!r}}}"
             )
         if name.lower() in {key.lower() for key in keys}:
             raise ValueError(f"by= has the group column {name!r} twice")
@@ -40,7 +40,7 @@ def class_of_label(writer: Writer, pos_label: object, classes: tuple[object, ...
     """0, 1, or -1 for a label that is not a class."""
     if classes is not None:
         if len(classes) != 2:
-            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, and one score a row is of two")
+            raise ValueError(f"classes={list(classes)} lists {len(classes)} classes, but one score per row is for two")
         negative, positive = (writer.literal("classes", value) for value in classes)
         return f"CASE WHEN ec_label = {positive} THEN 1 WHEN ec_label = {negative} THEN 0 ELSE -1 END"
     if pos_label is None:

@@ -103,7 +103,7 @@ def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: b
     elif _version(connection) != __version__:
         raise ValueError(
             "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
-            "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register once while it can be written"
+            "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register the macros while it is writable"
         )
 
 

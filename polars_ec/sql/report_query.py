@@ -157,8 +157,8 @@ def report_query(
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
     if interval is not None and dialect in _WITHOUT_LIMITS:
         raise ValueError(
-            f"interval={interval!r}: a report_query has no limits in dialect={dialect!r}, which plans their query for minutes: leave it out, "
-            "or make a sketch by sketch_query() and evaluate() it with interval="
+            f"interval={interval!r}: report_query() has no intervals in dialect={dialect!r}, which would take minutes "
+            "to plan the query. Leave it out, or make a sketch with sketch_query() and evaluate() it with interval="
         )
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
@@ -188,24 +188,24 @@ def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[s
     if options.scale.is_vector:
         numbers = [name for name in get_args(ScoreType) if not SCALES[name].is_vector]
         raise ValueError(
-            f"score_type={options.scale.name!r} is of vectors, and a report_query of one score a row: take the posterior of a class "
-            f"against the rest, or one of {', '.join(numbers)}"
+            f"score_type={options.scale.name!r} is for vectors, but report_query() takes one score per row: pass the "
+            f"posterior of one class against the rest, or one of {', '.join(numbers)}"
         )
     decided = options.scale is DECISION
     if decided and options.threshold is not None:
-        raise ValueError("threshold= is for scores; score_type='decision' says that decisions are taken already")
+        raise ValueError("threshold= is for scores, but score_type='decision' has decisions already: leave it out")
     named = named_metrics(metrics)
     if named is None:
         return tuple(name for name in BATTERY if not (decided and name in SCORING_RULES))
     for name in named:
         if name == CONFUSION:
             raise ValueError(
-                f"metrics= holds {name!r}, which is four columns of a report_query: ask for {', '.join(CELLS)}"
+                f"metrics= holds {name!r}, which is four columns in report_query(): pass {', '.join(CELLS)}"
             )
         if name not in _METRICS:
             raise ValueError(
-                f"metrics= holds {name!r}, which a report_query cannot make of sums: make a sketch by sketch_query() and evaluate() it, "
-                f"or read the log by report(). Here are {', '.join(_METRICS)}"
+                f"metrics= holds {name!r}, which report_query() cannot compute: use sketch_query() and evaluate() its "
+                f"sketch, or report() on the log. The metrics here are {', '.join(_METRICS)}"
             )
         check_decided_by(name, decided=decided, by_threshold=options.threshold is not None)
     return named
@@ -214,8 +214,8 @@ def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[s
 def _stated_prior(options: Options) -> tuple[float, float] | None:
     if options.prior.overall or options.prior.expression is not None:
         raise ValueError(
-            "prior= of a report_query is stated in numbers: count an overall prior by a query of its own, and pass the share of the "
-            "positive class"
+            "prior= of report_query() takes numbers only: count the overall prior with a query of its own, and pass "
+            "the share of the positive class"
         )
     if options.pos_label is not None:
         names = ClassNames((f"not {options.pos_label}", options.pos_label), rest=True)
@@ -231,15 +231,15 @@ def _check_range(costs: Mapping[str, float], shares: tuple[float, float] | None)
     for name, value in stated.items():
         if value != 0 and not _LEAST_OF_POSTGRES <= value <= _MOST_OF_POSTGRES:
             raise ValueError(
-                f"{name}={value!r}: products with it overflow or underflow, which PostgreSQL makes an error: pass 0, or a number from "
-                f"{_LEAST_OF_POSTGRES:g} to {_MOST_OF_POSTGRES:g}"
+                f"{name}={value!r}: products with it overflow or underflow, which is an error in PostgreSQL. Pass 0, "
+                f"or a number from {_LEAST_OF_POSTGRES:g} to {_MOST_OF_POSTGRES:g}"
             )
 
 
 def _needs_prior(options: Options) -> ValueError:
     return ValueError(
-        f"score_type={options.scale.name!r} needs prior=, for posteriors and for Bayes decisions: pass a number, or threshold= and metrics= "
-        "of decisions"
+        f"score_type={options.scale.name!r} needs prior= for posteriors and Bayes decisions: pass a number, or "
+        "threshold= with metrics= of decisions"
     )
 
 

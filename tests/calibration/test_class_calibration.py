@@ -224,14 +224,14 @@ def test_apply() -> None:
 def test_apply_refuses_other_scores() -> None:
     made = simulated(300, 3, 9).ec.calibrate("q", "y")
     for log, message in (
-        (simulated(9, 4, 1), "of 3 classes, and 'q' of 4"),
-        (pl.DataFrame({"q": [0.5]}), "is a vector a row, and 'q' is Float64"),
+        (simulated(9, 4, 1), "for 3 classes, but 'q' has 4"),
+        (pl.DataFrame({"q": [0.5]}), "is for one vector per row, but 'q' is Float64"),
     ):
         with pytest.raises((TypeError, ValueError), match=message):
             log.select(made.apply("q"))
     with pytest.raises(SketchError, match="has no folds"):
         made.apply("q", out_of_fold=True)
-    with pytest.raises(SketchError, match="to_sql is of one score a row"):
+    with pytest.raises(SketchError, match=r"to_sql\(\) is for one score per row"):
         made.to_sql("q")
     with pytest.raises(ValueError, match=r"pass ec.posterior\(score, prior"):
         simulated(30, 3, 1).ec.calibrate("q", "y", score_type="log_likelihoods", prior="uniform")
@@ -425,13 +425,13 @@ def test_priors_of_one_score_a_row_are_of_its_log(score_type: str) -> None:
 def test_held_out_calibrations_of_other_scores() -> None:
     log = simulated(200, 3, 15).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
     four = simulated(200, 4, 15).ec.calibrate("q", "y")
-    with pytest.raises(SketchError, match="of vectors of 4, and the scores are vectors of 3"):
+    with pytest.raises(SketchError, match="for vectors of 4, but the scores are vectors of 3"):
         log.ec.calibration_loss("q", "y", training=four)
     for calibrator in ("affine", "pav"):
         one = log.ec.calibrate("p", "b", calibrator)
-        with pytest.raises(SketchError, match="of one score a row, and the scores are vectors of 3"):
+        with pytest.raises(SketchError, match="for one score per row, but the scores are vectors of 3"):
             log.ec.calibration_loss("q", "y", training=one)
-    with pytest.raises(SketchError, match="training= is of posteriors, and the sketch is of posterior"):
+    with pytest.raises(SketchError, match="training= is for posteriors, but the sketch has posterior"):
         log.ec.calibration_loss("p", "b", training=four)
 
 

@@ -151,7 +151,7 @@ def test_folds_of_another_hash_are_refused(tmp_path, monkeypatch) -> None:
     assert ec.Calibration.read_parquet(tmp_path / "folds.parquet").frame["fold"].n_unique() == 3
     monkeypatch.setattr("polars_ec.calibration.calibration.HASH_VERSION", 3)
     with pytest.raises(
-        ec.SketchError, match=r"folds.parquet has folds by version 2 of the hash, and this is version 3"
+        ec.SketchError, match=r"folds.parquet has folds by version 2 of the hash, but this version of polars_ec uses 3"
     ):
         ec.Calibration.read_parquet(tmp_path / "folds.parquet")
     assert ec.Calibration.read_parquet(tmp_path / "whole.parquet").frame["fold"].to_list() == [None]

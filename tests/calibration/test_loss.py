@@ -272,18 +272,20 @@ def test_golden_cllr(name: str) -> None:
 def test_what_has_no_cllr(tmp_path) -> None:
     log = simulated(200)
     for score, score_type in (("p", "posterior"), ("x", "log_odds"), ("x", "raw")):
-        message = f"rule='cllr' is about log-likelihood ratios, and score_type='{score_type}'"
-        message = "raw scores have no cllr before calibration" if score_type == "raw" else message
+        message = f"rule='cllr' needs log-likelihood ratios, but score_type='{score_type}'"
+        message = (
+            r"raw scores: make posteriors with calibrate\(score_type='raw'\), then" if score_type == "raw" else message
+        )
         with pytest.raises(ValueError, match=message):
             log.ec.sketch(score, "y", score_type=score_type).calibration_loss("cllr", training="test")
         with pytest.raises(ValueError, match=message):
             log.lazy().ec.calibration_loss("no such column", "y", "cllr", training="test", score_type=score_type)
     sketch = log.ec.sketch("x", "y", score_type="llr")
-    with pytest.raises(ValueError, match=r"prior=0\.2: rule='cllr' is at even priors"):
+    with pytest.raises(ValueError, match=r"prior=0\.2: rule='cllr' always uses even priors"):
         sketch.calibration_loss("cllr", training="test", prior=0.2)
-    with pytest.raises(ValueError, match=r"prior=0\.2: rule='cllr' is at even priors"):
+    with pytest.raises(ValueError, match=r"prior=0\.2: rule='cllr' always uses even priors"):
         log.ec.calibration_loss("x", "y", "cllr", training="test", score_type="llr", prior=0.2)
-    with pytest.raises(SketchError, match="is a calibration of no stated prior"):
+    with pytest.raises(SketchError, match="is a calibration without a stated prior"):
         sketch.calibration_loss("cllr", training=sketch.calibrate())
     sketch.calibrate(prior=0.3).write_parquet(tmp_path / "c.parquet")
     read = ec.Calibration.read_parquet(tmp_path / "c.parquet")
@@ -313,14 +315,16 @@ def test_what_has_no_calibration_loss() -> None:
         sketch.calibration_loss("nce")
     with pytest.raises(SketchError, match="needs a sketch with folds"):
         sketch.calibration_loss()
-    with pytest.raises(ValueError, match="training='train' is neither"):
+    with pytest.raises(ValueError, match="training='train' is not"):
         sketch.calibration_loss(training="train")
     with pytest.raises(SketchError, match="declare it"):
         sketch.calibration_loss("bayes_risk", training="test", cost_fn=3)
     with pytest.raises(SketchError, match="by 'g', which is not a group column"):
         sketch.group_by().calibration_loss(training=sketch.calibrate())
-    with pytest.raises(SketchError, match="is of log_odds, and the sketch is of posterior"):
+    with pytest.raises(SketchError, match="is for log_odds, but the sketch has posterior"):
         sketch.calibration_loss(training=log.ec.sketch("x", "y", score_type="log_odds").calibrate())
     for score_type in ("raw", "llr"):
-        with pytest.raises(SketchError, match=f"{score_type} scores have no cross_entropy"):
+        with pytest.raises(
+            SketchError, match=f"rule=.cross_entropy. needs posteriors, and these are {score_type} scores"
+        ):
             log.ec.sketch("x", "y", score_type=score_type).calibration_loss(training="test")

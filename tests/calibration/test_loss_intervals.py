@@ -194,12 +194,12 @@ def test_calls_that_are_wrong() -> None:
         with pytest.raises(ValueError, match=message):
             LOG.ec.calibration_loss("p", "y", training="test", **keywords)
     vectors = LOG.with_columns(q=pl.concat_arr(1 - pl.col("p"), "p"))
-    with pytest.raises(ValueError, match="one score a row"):
+    with pytest.raises(ValueError, match="one score per row"):
         vectors.ec.calibration_loss("q", "y", training="test", interval=0.9)
     sketch = LOG.ec.sketch("p", "y", weight="w")
     old = ec.Sketch(sketch.frame.drop("weight2"), sketch.grid, True, sketch.sums)
-    with pytest.raises(SketchError, match="sketch its log again"):
+    with pytest.raises(SketchError, match="sketch does not have: sketch the log again"):
         old.calibration_loss(training="test", interval=0.9)
     named = LOG.ec.sketch("p", "y", by=pl.col("g").alias("rcl_ci_low"))
-    with pytest.raises(SketchError, match="'rcl_ci_low', which results"):
+    with pytest.raises(SketchError, match="'rcl_ci_low', as the result has"):
         named.calibration_loss(training="test", interval=0.9)

@@ -152,5 +152,5 @@ def test_constants_and_parabolas_follow_from_known_sums() -> None:
 
 
 def test_the_root_mean_square_has_no_bound() -> None:
-    with pytest.raises(SketchError, match="ece with norm=2 has no bound"):
+    with pytest.raises(SketchError, match="ece with norm=2 has no error bound"):
         gaussian_log(10).ec.sketch("s", "y", score_type="log_odds").evaluate("ece", norm=2)

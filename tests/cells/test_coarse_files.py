@@ -58,7 +58,7 @@ def test_a_file_has_them_as_its_last_table(tmp_path, kind):
         ({"bin": pl.lit(None, dtype=pl.Int32)}, "a value of 'bin' that is not on the grid"),
         ({"bin": pl.lit(514, dtype=pl.Int32)}, "a value of 'bin' that is not on the grid"),
         ({"above": pl.col("above") + 1}, "a value of 'above'|another side of the thresholds"),
-        ({"g": pl.lit("a")}, "a coarse cell that is there twice|do not add up"),
+        ({"g": pl.lit("a")}, "a duplicate coarse cell|do not add up"),
     ],
 )
 def test_coarse_cells_that_no_log_leads_to(tmp_path, kind, changes, words):
@@ -72,10 +72,13 @@ def test_coarse_cells_that_no_log_leads_to(tmp_path, kind, changes, words):
     ("change", "words"),
     [
         (lambda table: table.slice(1), "do not add up to its cells"),
-        (lambda table: table.vstack(table.tail(1)), "a coarse cell that is there twice"),
-        (lambda table: table.with_columns(weight=pl.col("weight") * (1 + 1e-6)), "'weight2' that cannot|do not add up"),
-        (lambda table: table.with_columns(weight2=pl.col("weight2") * (1 + 1e-6)), "'weight2' that cannot"),
-        (lambda table: table.with_columns(weight2=pl.lit(math.nan)), "'weight2' that cannot"),
+        (lambda table: table.vstack(table.tail(1)), "a duplicate coarse cell"),
+        (
+            lambda table: table.with_columns(weight=pl.col("weight") * (1 + 1e-6)),
+            "'weight2' that is impossible|do not add up",
+        ),
+        (lambda table: table.with_columns(weight2=pl.col("weight2") * (1 + 1e-6)), "'weight2' that is impossible"),
+        (lambda table: table.with_columns(weight2=pl.lit(math.nan)), "'weight2' that is impossible"),
         (lambda table: table.drop("weight2"), "its columns are"),
         (lambda table: table.with_columns(more=1), "its columns are"),
     ],
@@ -105,7 +108,7 @@ def test_coarse_tables_that_are_not_the_cells_once_more(tmp_path, change, words)
 )
 def test_descriptions_that_are_garbled(tmp_path, about):
     path = restated(written(made("clustered"), tmp_path / "sketch.parquet"), **about)
-    with pytest.raises(SketchError, match="damaged sketch: its metadata lack or garble"):
+    with pytest.raises(SketchError, match="damaged sketch, with invalid metadata"):
         ec.Sketch.read_parquet(path)
 
 
@@ -190,8 +193,8 @@ def test_a_table_is_the_sketch_of_its_log():
     [
         (TABLE, {"thresholds": [0.2, 0.5]}, "pass cluster= and buckets= as the query was made with them"),
         (TABLE, {**MADE_WITH, "buckets": 6}, "a bucket that none of its clusters is in"),
-        (TABLE, {**MADE_WITH, "resolution": 8}, "another side of the thresholds"),
-        (TABLE.drop("hash"), MADE_WITH, "the table lacks hash: the query that made it was written without cluster="),
+        (TABLE, {**MADE_WITH, "resolution": 8}, "wrong side of the thresholds"),
+        (TABLE.drop("hash"), MADE_WITH, "the table lacks hash: write the query with cluster="),
         (TABLE.filter(~COARSE), MADE_WITH, "do not add up to its cells"),
         (TABLE.filter(~COARSE).drop("table", "bucket", "hash"), MADE_WITH, "the table lacks table, bucket, hash"),
         (TABLE.with_columns(table=pl.lit("fine")), MADE_WITH, "it has rows of"),
@@ -203,8 +206,8 @@ def test_a_table_is_the_sketch_of_its_log():
             "without weights it is the number of rows",
         ),
         (TABLE.with_columns(pl.when(COARSE).then(pl.col("weight2") + 1).otherwise("weight2")), MADE_WITH, "'weight2'"),
-        (TABLE.with_columns(pl.col("bucket") + 0.5), MADE_WITH, "'bucket' that are no whole numbers"),
-        (TABLE.with_columns(bucket=pl.lit("first")), MADE_WITH, "no numbers"),
+        (TABLE.with_columns(pl.col("bucket") + 0.5), MADE_WITH, "'bucket' that are not whole numbers"),
+        (TABLE.with_columns(bucket=pl.lit("first")), MADE_WITH, "values that are not numbers"),
     ],
 )
 def test_tables_that_no_log_leads_to(table, made_with, words):
@@ -215,5 +218,5 @@ def test_tables_that_no_log_leads_to(table, made_with, words):
 def test_clusters_that_are_no_name():
     with pytest.raises(TypeError, match="is not the name of a key"):
         ec.Sketch.from_arrow(TABLE, **{**MADE_WITH, "cluster": pl.col("u")})
-    with pytest.raises(TypeError, match="there is no cluster="):
+    with pytest.raises(TypeError, match="buckets=7 is the number of hash buckets of clusters: pass cluster="):
         ec.Sketch.from_arrow(TABLE, thresholds=[0.2, 0.5], buckets=7)

@@ -147,7 +147,7 @@ def test_a_sketch_of_models_goes_where_a_sketch_goes(tmp_path) -> None:
     [
         (["a", "b"], "y", {"by": pl.col("g").alias("score")}, r"by= has a column 'score'"),
         ("a", "y", {"by": pl.col("g").alias("target")}, r"by= has a column 'target'"),
-        (["v", "a"], "c", {}, "'v' and 'a', which are not both one number a row, nor vectors of the same classes"),
+        (["v", "a"], "c", {}, "'v' and 'a', which are not both one number per row or vectors of the same classes"),
         (["v", "both"], "c", {}, "'v' and 'both', which are not both one"),
         (["a", "a"], "y", {}, r"score= has the name 'a' twice"),
         ([], "y", {}, r"score= names no column"),

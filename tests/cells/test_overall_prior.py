@@ -99,7 +99,7 @@ def test_llrs_decide_by_it_where_it_is_one_number() -> None:
     found = sketch.evaluate("nec", "cross_entropy", prior="overall")
     assert_frame_equal(found, sketch.evaluate("nec", "cross_entropy", prior=pi), rel_tol=1e-12)
     models = log.ec.sketch(["a", "b"], "y", by="g", score_type="llr")
-    with pytest.raises(ValueError, match="moves with the prior: pass prior= a number, or threshold="):
+    with pytest.raises(ValueError, match="depends on the prior: pass prior= as a number, or threshold="):
         models.evaluate("nec", prior="overall")
     assert models.evaluate("nec", prior="overall", threshold=0.0).height == 6
     by_itself = models.filter(pl.col("score") == "b").evaluate("cross_entropy", prior=share("b"))

@@ -171,7 +171,7 @@ def test_more_rows_than_an_integer_holds() -> None:
     log = pl.DataFrame({"p": [0.9, 0.4], "y": [1, 0]})
     sketch = log.ec.sketch("p", "y")
     just = replace(sketch, frame=sketch.frame.with_columns(n=pl.Series([2**62, 2**62 - 1])))
-    with pytest.raises(SketchError, match=f"more than the {2**63 - 1} that a 64-bit integer holds"):
+    with pytest.raises(SketchError, match=rf"more than a 64-bit integer holds \({2**63 - 1}\)"):
         just + sketch
     with pytest.raises(SketchError, match="more than"):
         replace(sketch, frame=sketch.frame.with_columns(n=pl.lit(2**62, dtype=pl.Int64)))
@@ -222,7 +222,7 @@ def test_a_prior_of_llrs_by_group() -> None:
     found = log.ec.sketch("s", "y", by="g", score_type="llr", exact=True).evaluate("nce", prior=0.1 + 0.3 * pl.col("g"))
     wanted = log.group_by("g").agg(ec.nce("s", "y", score_type="llr", prior=pl.col("prior")).alias("nce")).sort("g")
     assert_frame_equal(found.select("g", "nce"), wanted)
-    with pytest.raises(SketchError, match="ece is of posteriors"):
+    with pytest.raises(SketchError, match="ece needs posteriors"):
         log.ec.sketch("s", "y", score_type="llr").evaluate("ece")
 
 
@@ -330,7 +330,7 @@ def test_llrs() -> None:
     assert sketch.evaluate("dcf", prior=0.1)["dcf"].item() == pytest.approx(
         log.select(ec.dcf("s", "y", score_type="llr", prior=0.1)).item()
     )
-    with pytest.raises(SketchError, match="take cllr, which needs no prior"):
+    with pytest.raises(SketchError, match="use cllr, which needs no prior"):
         sketch.evaluate("cross_entropy")
 
 
@@ -381,7 +381,7 @@ def test_priors_of_sketches_are_found_by_name(stated) -> None:
     expected = sketch.evaluate("nec", "f1", "auprg", prior=0.3)
     assert sketch.evaluate("nec", "f1", "auprg", prior=stated).equals(expected)
     other = {"maybe": 0.3, "no": 0.7} if isinstance(stated, dict) else pl.struct(maybe=0.3, no=0.7)
-    with pytest.raises(ValueError, match=r"names the classes \['maybe', 'no'\], and the classes are \['no', 'yes'\]"):
+    with pytest.raises(ValueError, match=r"names the classes \['maybe', 'no'\], but the classes are \['no', 'yes'\]"):
         sketch.evaluate("nec", prior=other)
 
 
@@ -403,7 +403,7 @@ def test_a_table_that_was_made_otherwise_is_refused() -> None:
     table = table_of(log, thresholds=[0.2, 0.5])
     ec.Sketch.from_arrow(table, thresholds=[0.2, 0.5])
     for thresholds in ([0.35, 0.5], [0.2, 0.35, 0.5], [0.5, 0.2 + 0.1]):
-        with pytest.raises(SketchError, match="on another side of the thresholds"):
+        with pytest.raises(SketchError, match="on the wrong side of the thresholds"):
             ec.Sketch.from_arrow(table, thresholds=thresholds)
     for resolution in (32, 63, 128):
         with pytest.raises(SketchError, match="it was made with"):
@@ -436,7 +436,7 @@ def test_sketches_of_opposite_classes_are_not_added_up(one: dict, other: dict, d
     )
     made = [log.ec.sketch("p", "y", **options) for options in (one, other)]
     for pair in (made, made[::-1]):
-        with pytest.raises(SketchError, match="sketches of different classes"):
+        with pytest.raises(SketchError, match="sketches with different classes"):
             ec.merge(pair)
 
 
@@ -449,9 +449,9 @@ def test_what_a_sketch_decides_is_checked_and_survives_a_file(tmp_path: Path) ->
     for prior in ({False: 0.3, True: 0.7}, {0: 0.3, 1: 0.7}):
         assert read.evaluate("nec", prior=prior).equals(sketch.evaluate("nec", prior=prior))
     abstaining = [[0, 1, 0.1], [5, 0, 0.1]]
-    with pytest.raises(ValueError, match="costs= is 2 x 3, and a sketch decides between two"):
+    with pytest.raises(ValueError, match="costs= is 2 x 3, but a sketch has two"):
         log.ec.sketch("p", "y", costs=abstaining, threshold=0.5)
-    with pytest.raises(ValueError, match="costs= is 2 x 3, and a sketch decides between two"):
+    with pytest.raises(ValueError, match="costs= is 2 x 3, but a sketch has two"):
         ec.Sketch.from_arrow(table_of(log, thresholds=[0.5]), thresholds=[0.5], costs=abstaining)
 
 
@@ -523,11 +523,11 @@ def test_errors() -> None:
         log.ec.sketch("p", "y", resolution=0)
     with pytest.raises(ValueError, match="score_type='decision' cannot be sketched"):
         log.ec.sketch("p", "y", score_type="decision")
-    with pytest.raises(ValueError, match="has a column 'n', which a sketch has too"):
+    with pytest.raises(ValueError, match="has a column 'n', which is also a column of a sketch: rename it"):
         log.ec.sketch("p", "y", by="n")
     with pytest.raises(ValueError, match="reduction='rest' is none of one_vs_rest, top_label"):
         log.ec.sketch("p", "y", reduction="rest")
-    with pytest.raises(ValueError, match="top_label' is of posteriors"):
+    with pytest.raises(ValueError, match="reduction='top_label' needs posteriors"):
         log.ec.sketch("p", "y", reduction="top_label", score_type="log_odds")
     with pytest.raises(ValueError, match="has a column 'target'"):
         log.ec.sketch(pl.concat_arr("p", 1 - pl.col("p")), "y", by=pl.col("n").alias("target"))

@@ -93,8 +93,8 @@ def test_real_scores() -> None:
 @pytest.mark.parametrize(
     ("sketch", "metrics", "error"),
     [
-        (LOG.ec.sketch(pl.col("p").arr.get(0), pl.col("y") == 0), ["f1"], "which have a group column 'target'"),
-        (LOG.ec.sketch("p", "y"), [], "takes names of metrics"),
+        (LOG.ec.sketch(pl.col("p").arr.get(0), pl.col("y") == 0), ["f1"], "rest, with a group column 'target'"),
+        (LOG.ec.sketch("p", "y"), [], "the name of at least one metric"),
         (LOG.ec.sketch("p", "y"), ["f1", "tp"], "tp is a count"),
         (LOG.ec.sketch("p", "y"), ["f2"], "'f2' is not a metric"),
     ],

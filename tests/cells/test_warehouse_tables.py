@@ -47,18 +47,27 @@ def test_a_table_is_the_sketch_of_its_log():
         ({"n": -pl.col("n")}, "a number of rows"),
         ({"class": pl.lit(7, dtype=pl.Int8)}, "a class that is not"),
         ({"class": pl.lit(None, dtype=pl.Int8)}, "a value of 'bin' that is not on the grid"),
-        ({"class": pl.lit(None, dtype=pl.Int8), "bin": None, "above": None}, "a sum of"),
-        ({"bin": pl.col("bin") + 1}, "on another side of the thresholds|its bins do not allow"),
-        ({"above": 1 - pl.col("above")}, "on another side of the thresholds"),
-        ({"weight": -1 - pl.col("weight")}, "a sum of 'weight' that cannot be"),
-        ({"weight": pl.lit(None, dtype=pl.Float64)}, "a sum of 'weight' that cannot be"),
-        ({"weight2": pl.lit(None, dtype=pl.Float64)}, "a sum of 'weight2' that cannot be"),
-        ({"weight2": pl.col("weight2") * (1 + 1e-6)}, "a sum of 'weight2' that cannot be"),
-        ({"weight2": pl.col("weight2") * (1 - 1e-6)}, "a sum of 'weight2' that cannot be"),
-        *((({name: pl.lit(math.nan)}), f"a sum of '{name}'") for name in ("weight", "weight2", *SUMS)),
-        *(({name: pl.when(~FIRST).then(name)}, f"a sum of '{name}'") for name in SUMS),
-        *(({name: pl.col(name) * 2 + 1}, f"a sum of '{name}'") for name in SUMS),
-        *(({name: pl.col(name) / 2 - 1e-9}, f"a sum of '{name}'") for name in SUMS),
+        ({"class": pl.lit(None, dtype=pl.Int8), "bin": None, "above": None}, "impossible sum of"),
+        ({"bin": pl.col("bin") + 1}, "on the wrong side of the thresholds|for its bins"),
+        ({"above": 1 - pl.col("above")}, "on the wrong side of the thresholds"),
+        ({"weight": -1 - pl.col("weight")}, "impossible sum of 'weight'"),
+        ({"weight": pl.lit(None, dtype=pl.Float64)}, "impossible sum of 'weight'"),
+        (
+            {"weight2": pl.lit(None, dtype=pl.Float64)},
+            "a sum of 'weight2' that is impossible|impossible sum of 'weight2'",
+        ),
+        (
+            {"weight2": pl.col("weight2") * (1 + 1e-6)},
+            "a sum of 'weight2' that is impossible|impossible sum of 'weight2'",
+        ),
+        (
+            {"weight2": pl.col("weight2") * (1 - 1e-6)},
+            "a sum of 'weight2' that is impossible|impossible sum of 'weight2'",
+        ),
+        *((({name: pl.lit(math.nan)}), f"sum of '{name}'") for name in ("weight", "weight2", *SUMS)),
+        *(({name: pl.when(~FIRST).then(name)}, f"sum of '{name}'") for name in SUMS),
+        *(({name: pl.col(name) * 2 + 1}, f"sum of '{name}'") for name in SUMS),
+        *(({name: pl.col(name) / 2 - 1e-9}, f"sum of '{name}'") for name in SUMS),
     ],
 )
 def test_tables_that_no_log_leads_to(changes, words):
@@ -69,14 +78,14 @@ def test_tables_that_no_log_leads_to(changes, words):
 def test_tables_that_were_made_otherwise():
     for changes, words in (
         ({"weighted": False}, "without weights it is the number of rows: pass weighted=True"),
-        ({"resolution": 64}, "another resolution|another side of the thresholds"),
+        ({"resolution": 64}, "the wrong side of the thresholds"),
         ({"score_type": "log_odds"}, "thresholds"),
-        ({"thresholds": []}, "scores above 1 thresholds, and thresholds= lists 0"),
+        ({"thresholds": []}, "scores above 1 thresholds, but thresholds= lists 0"),
     ):
         with pytest.raises(SketchError, match=words):
             ec.Sketch.from_arrow(TABLE.to_arrow(), **{**MADE_WITH, **changes})
     of_before = TABLE.with_columns(log_odds="weight")
-    with pytest.raises(SketchError, match="of an earlier version of polars_ec: make it with this one"):
+    with pytest.raises(SketchError, match="of an earlier version of polars_ec: make it again with this version"):
         ec.Sketch.from_arrow(of_before, **MADE_WITH)
     with pytest.raises(SketchError, match="the table lacks weight, brier"):
         ec.Sketch.from_arrow(TABLE.drop("weight", "brier"), **MADE_WITH)
@@ -113,5 +122,5 @@ def test_numbers_that_are_not_whole_are_refused(name: str) -> None:
     table = pl.DataFrame(cell)
     assert ec.Sketch.from_arrow(table.cast({name: pl.Float64})).frame["n"].item() == 3
     assert ec.Sketch.from_arrow(table.cast({name: pl.Decimal(20, 2)})).frame["n"].item() == 3
-    with pytest.raises(ec.SketchError, match=f"values of '{name}' that are no whole numbers"):
+    with pytest.raises(ec.SketchError, match=f"values of '{name}' that are not whole numbers"):
         ec.Sketch.from_arrow(table.with_columns(pl.col(name) + 0.25), weighted=True)

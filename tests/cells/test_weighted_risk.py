@@ -269,9 +269,9 @@ def test_points_may_be_in_a_table_of_another_library() -> None:
 
 def test_what_has_no_epsr() -> None:
     for score_type in ("llr", "raw"):
-        with pytest.raises(SketchError, match=f"epsr is of posteriors, and the sketch is of {score_type} scores"):
+        with pytest.raises(SketchError, match=f"epsr needs posteriors, but the sketch has {score_type} scores"):
             LOG.ec.sketch("s", "y", score_type=score_type).epsr(1)
-    with pytest.raises(SketchError, match=r"epsr is a method of its own.*sketch.epsr\(weight\)"):
+    with pytest.raises(SketchError, match=r"epsr needs a weight: call sketch\.epsr\(weight\)"):
         LOG.ec.sketch("p", "y").evaluate("epsr")
     with pytest.raises(SketchError, match="a group column 'epsr_error'"):
         LOG.ec.sketch("p", "y", by=pl.col("g").alias("epsr_error")).epsr(1)

@@ -182,12 +182,22 @@ DAYS = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 4)]
 @pytest.mark.parametrize(
     ("values", "call", "error", "message"),
     [
-        (DAYS, {"period": "day"}, SketchError, "period='day' is not a group column of the sketch, which has"),
-        ([1, 2, 3], {}, SketchError, "'period' is Int64, and windows are of dates or datetimes"),
+        (DAYS, {"period": "day"}, SketchError, r"period='day' is not a group column of the sketch\. It has"),
+        ([1, 2, 3], {}, SketchError, "'period' is Int64, but windows need dates or datetimes"),
         (["2024-01-01"], {}, SketchError, "'period' is String"),
-        ([*DAYS, None], {}, SketchError, r"some rows have no 'period': leave them out, sketch.filter"),
+        (
+            [*DAYS, None],
+            {},
+            SketchError,
+            r"some rows have no 'period': remove them with sketch\.filter\(pl\.col\('period'\)\.is_not_null\(\)\)",
+        ),
         (DAYS, {"every": "2d", "periods": 2}, SketchError, "'period' has 2024-01-02, which is not a whole number of"),
-        (DAYS, {"every": "1h", "periods": 2}, SketchError, "every='1h' is not a step from one Date to the next"),
+        (
+            DAYS,
+            {"every": "1h", "periods": 2},
+            SketchError,
+            "every='1h' is not a step between values of Date: pass '1d', '7d', '1mo' or the like",
+        ),
         (DAYS, {"every": "day"}, SketchError, "every='day' is not a step"),
         (DAYS, {"every": "-1d"}, SketchError, "every='-1d' is not a step"),
         (DAYS, {"every": 1}, SketchError, "every=1 is not a step"),

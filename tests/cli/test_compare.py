@@ -248,8 +248,8 @@ def test_a_sketch_of_one_model_has_its_name(folder, tmp_path):
     args = (tmp_path / "sketches", "--by", "hour", "--metrics", "f1", "--reference", "9")
     ours = typed(tmp_path, "compare", *args, "--threshold", "0.3")
     same(ours, LOG.ec.compare("p", "y", by="hour", reference=9, metrics=["f1"], threshold=0.3))
-    fails(2, "compare", *args, "--threshold", "0.2", words=["f1 at 0.2", "polars-ec sketch --threshold 0.2"])
-    fails(2, "compare", *args[:-2], words=["nothing to compare it with"])
+    fails(2, "compare", *args, "--threshold", "0.2", words=["f1 at threshold 0.2", "polars-ec sketch --threshold 0.2"])
+    fails(2, "compare", *args[:-2], words=["pass at least two models"])
 
 
 @pytest.mark.slow
@@ -264,7 +264,7 @@ def test_sketches_of_llrs_have_differences_of_decisions_and_areas(folder, tmp_pa
     theirs = log.ec.compare(["p", "q"], "y", by="s", score_type="llr", prior=0.3, cluster="tail", metrics=names[:4])
     same(ours.filter(pl.col("metric") != "auc_roc"), theirs)
     assert ours["metric"].str.strip_suffix("_at_prior").unique(maintain_order=True).to_list() == names
-    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce of LLRs", "ask the rows"])
+    fails(2, "compare", *args, "--metrics", "nce", words=["--metrics nce from LLRs", "report on the log"])
 
 
 # Gates and formats ------------------------------------------------------------------------------------------------------
@@ -306,13 +306,13 @@ def test_the_table_shows_limits_beside_the_difference(folder):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (READ, ["--score names one model, 'p'", "--reference"]),
-        ((*READ, "--reference", "p"), ["--reference 'p' is the one model of --score: pass several"]),
+        (READ, ["--score names only one model, 'p'", "--reference"]),
+        ((*READ, "--reference", "p"), ["--reference 'p' is the only model: pass at least two models"]),
         ((*READ, "--reference", "rest"), ["--reference 'rest' compares groups", "--by"]),
-        ((*PAIR, "--reference", "pp"), ["--reference 'pp' is no model", "did you mean p?"]),
-        ((*READ, "--by", "s", "--reference", "c"), ["--reference 'c' is no group of s: there are None; 'a'; 'b'"]),
-        ((*READ, "--by", "s", "--reference", "S=a"), ["S is no column of the groups", "--reference s=VALUE"]),
-        ((*READ, "--by", "s", "--reference", "s=a", "--reference", "s=b"), ["s has a value already"]),
+        ((*PAIR, "--reference", "pp"), ["--reference 'pp' is not a model", "did you mean p?"]),
+        ((*READ, "--by", "s", "--reference", "c"), ["--reference 'c' is not a group of s. There are None; 'a'; 'b'"]),
+        ((*READ, "--by", "s", "--reference", "S=a"), ["S is not a group column", "--reference s=VALUE"]),
+        ((*READ, "--by", "s", "--reference", "s=a", "--reference", "s=b"), ["s already has a value"]),
         ((*READ, "--by", "s", "--by", "wet", "--reference", "a"), ["--reference s=VALUE --reference wet=VALUE"]),
         ((*READ, "--by", "wet", "--reference", "1"), ["'1' is not a value of wet, which is Boolean"]),
         ((*READ, "--by", "hour", "--reference", "hour=1.5"), ["'1.5' is not a value of hour, which is Int64"]),
@@ -323,7 +323,7 @@ def test_the_table_shows_limits_beside_the_difference(folder):
         ((*READ, "--time", "ts", "--every", "1mo", "--reference", "1970-02-01T00:00Z"), ["is not a value of ts"]),
         (
             (*READ, "--time", "ts", "--every", "1mo", "--reference", "1970-02-02"),
-            ["--reference 1970-02-02 00:00:00 is no group of ts: there are 1970-01-01 00:00:00;"],
+            ["--reference 1970-02-02 00:00:00 is not a group of ts. There are 1970-01-01 00:00:00;"],
         ),
         ((*PAIR, "--metrics", "ece"), ["--metrics holds 'ece'"]),
         ((*PAIR, "--cluster", "tail", "--buckets", "50"), ["--buckets 50", "100"]),
@@ -347,9 +347,9 @@ def test_columns_that_both_have_are_renamed_where_one_can(folder, tmp_path):
 
 def test_what_sketches_cannot_compare(folder, tmp_path):
     sketch(folder / "log.parquet", out=tmp_path / "sketches", args=(*PAIR, "--by", "s"))
-    told = fails(2, "compare", tmp_path / "sketches", words=["which rows are the same", "--cluster"])
-    assert told.endswith("or compare the rows, polars-ec compare LOG")
-    fails(2, "compare", folder / "sketches", "--cluster", "wet", words=["with --cluster tail"])
+    told = fails(2, "compare", tmp_path / "sketches", words=["are the same", "--cluster"])
+    assert told.endswith("or compare the rows with polars-ec compare LOG")
+    fails(2, "compare", folder / "sketches", "--cluster", "wet", words=["with --cluster tail, not wet"])
     fails(2, "compare", folder / "sketches", folder / "log.parquet", words=["one folder of sketches at a time"])
 
 
@@ -379,7 +379,15 @@ def test_groups_that_lack_values_are_told_of(folder, tmp_path):
     assert "1 group that is not small has no difference" in line
     table = wrong.ec.compare(["p", "q"], "y", by="hour", metrics=["nec"])
     assert table.filter(pl.col("difference").is_null())["hour"].to_list() == [hour]
-    fails(1, "compare", tmp_path / "log.parquet", *args, "--prior", "overall", words=["--prior overall", "wrong rows"])
+    fails(
+        1,
+        "compare",
+        tmp_path / "log.parquet",
+        *args,
+        "--prior",
+        "overall",
+        words=["--prior overall", "invalid or no usable rows"],
+    )
     (line,) = said(folder / "log.parquet", "--score", "p", "--score", "hour", "--label", "y", "--metrics", "nec")
     assert "no group has a difference" in line
     few = said(folder / "log.parquet", *PAIR, "--by", "tail", "--metrics", "nec")
@@ -390,4 +398,4 @@ def test_an_empty_log_has_no_differences(tmp_path):
     LOG.clear().write_parquet(tmp_path / "log.parquet")
     assert said(tmp_path / "log.parquet", *PAIR, "--by", "s") == []
     (line,) = said(tmp_path / "log.parquet", *PAIR, "--by", "s", "--fail-if", "p_adjusted < 0.05")
-    assert "judged nothing, which is no pass: the table is empty" in line
+    assert "judged no value, which counts as a failure: the table is empty" in line

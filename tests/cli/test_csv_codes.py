@@ -133,4 +133,4 @@ def test_codes_of_a_log_without_rows_and_of_a_column_that_is_not_there(tmp_path)
 def test_fields_apart_by_something_else_than_commas(tmp_path, mark):
     (tmp_path / "log.csv").write_text(f"p{mark}y\n0.2{mark}0\n", encoding="utf-8")
     said = fails(2, "report", tmp_path / "log.csv", *READ)
-    assert f"have its fields separated by commas, and not by {mark!r}" in said
+    assert f"separate its fields by commas, not by {mark!r}" in said

@@ -112,7 +112,7 @@ def test_all_passes_are_of_one_state(folder):
 def test_an_extension_that_is_not_installed(folder, path, extension):
     """It is named, and not looked for in the network."""
     line = fails(2, "report", f"duckdb:{path}::log", *READ)
-    assert f"polars-ec: {path}: DuckDB reads it by its extension {extension}, which is not installed here" in line
+    assert f"polars-ec: {path}: DuckDB needs its extension {extension}, which is not installed" in line
     assert f"python -c \"import duckdb; duckdb.sql('INSTALL {extension}')\"" in line
     assert not (folder / "home").exists() or not any((folder / "home").rglob("*.duckdb_extension"))
 

@@ -21,7 +21,7 @@ PAIR = ("--score", "p", "--score", "q", "--label", "y")
 MONTHS = ("--time", "ts", "--every", "1mo")
 ROWS = ["log.parquet", "log.csv", "halves", "duckdb"]
 MONTH = pl.col("ts").dt.truncate("1mo")
-NOTHING = "polars-ec: no group has a period beside the reference: there is nothing to take apart\n"
+NOTHING = "polars-ec: no group has another period beside the reference, so there is no change to explain\n"
 
 
 def made_log(n=1200):
@@ -282,31 +282,31 @@ def test_gates_name_group_period_and_metric(folder, name):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (READ, ["a drift is of periods", "--every 1mo", "--time"]),
-        ((*READ, "--every", "1mo"), ["--time and --every go together"]),
-        ((*READ, *MONTHS, "--reference", "1970"), ["--reference 1970: periods are of 1mo", "2024-05-01"]),
+        (READ, ["a drift compares periods", "--every 1mo", "--time"]),
+        ((*READ, "--every", "1mo"), ["pass both --time and --every"]),
+        ((*READ, *MONTHS, "--reference", "1970"), ["--reference 1970: the periods are 1mo long", "2024-05-01"]),
         (
             (*READ, "--time", "ts", "--every", "1d", "--reference", "1970-02"),
-            ["--reference 1970-02: periods are of 1d"],
+            ["--reference 1970-02: the periods are 1d long"],
         ),
         ((*READ, *MONTHS, "--reference", "1970-13"), ["'1970-13-01' is not a value of ts"]),
         ((*READ, *MONTHS, "--reference", "before"), ["'before' is not a value of ts, which is an ISO date"]),
         (
             (*READ, *MONTHS, "--reference", "1970-02-02"),
-            ["--reference 1970-02-02 00:00:00 is no group of ts", "1970-05-01"],
+            ["--reference 1970-02-02 00:00:00 is not a group of ts", "1970-05-01"],
         ),
         ((*READ, *MONTHS, "--mix", "S"), ["no column 'S' (--mix)", "did you mean 's'"]),
         ((*READ, *MONTHS, "--mix", "s", "--by", "s"), ["--mix s is also --by s"]),
         ((*READ, *MONTHS, "--mix", "ts"), ["--mix ts is also --time ts"]),
-        ((*READ, *MONTHS, "--mix", "s", "--mix", "s"), ["--mix s is there twice"]),
+        ((*READ, *MONTHS, "--mix", "s", "--mix", "s"), ["--mix s is named twice"]),
         (
             (*READ, *MONTHS, "--metrics", "auc_roc"),
             ["--metrics holds 'auc_roc'", "polars-ec compare --reference has its"],
         ),
         ((*READ, *MONTHS, "--cluster", "tail", "--buckets", "50"), ["--buckets 50", "100"]),
-        ((*READ, *MONTHS, "--by", "ts"), ["--time 'ts' is a column of --by too"]),
+        ((*READ, *MONTHS, "--by", "ts"), ["--time 'ts' is also a column in --by"]),
         (("--score", "p", *MONTHS), ["a drift on rows needs --label"]),
-        ((*READ, *MONTHS, "--window", "7"), ["--window 7", "sketch the log first, polars-ec sketch"]),
+        ((*READ, *MONTHS, "--window", "7"), ["--window 7", "run polars-ec sketch on the log first"]),
         ((*READ, *MONTHS, "--fail-if", "drift > 0"), ["no column 'drift'"]),
     ],
     ids=" ".join,
@@ -318,7 +318,7 @@ def test_mistakes(folder, args, words):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ((), ["a drift is of periods"]),
+        ((), ["a drift compares periods"]),
         (("--every", "1mo", "--mix", "code"), ["no group column 'code' (--mix): It has s, wet, ts"]),
         (("--every", "1mo", "--mix", "ts"), ["--mix names 'ts', which is the period"]),
         (("--every", "1mo", "--by", "month", "--by", "ts"), ["--by has the periods twice, as month and ts"]),
@@ -326,9 +326,9 @@ def test_mistakes(folder, args, words):
         (("--every", "1mo", "--metrics", "auc_roc"), ["--metrics holds 'auc_roc'"]),
         (
             ("--every", "1mo", "--metrics", "nec", "--cost-fn", "7"),
-            ["nec at 0.125", "polars-ec sketch --threshold 0.125"],
+            ["nec at threshold 0.125", "polars-ec sketch --threshold 0.125"],
         ),
-        (("--every", "1mo", "--reference", "1971-02"), ["no group of ts: there are 1970-01-01"]),
+        (("--every", "1mo", "--reference", "1971-02"), ["not a group of ts. There are 1970-01-01"]),
     ],
     ids=" ".join,
 )
@@ -348,15 +348,15 @@ def test_why_nothing_is_found_is_said(folder, tmp_path):
     args = ("--metrics", "nec", "--time", "ts", "--every")
     assert typed(tmp_path, "drift", folder / "log.parquet", *READ, *args, "1y", said=NOTHING).height == 0
     LOG.with_columns(y=pl.col("ts") < pl.col("ts").max()).write_parquet(tmp_path / "one.parquet")
-    few = "no group has a difference: each, or what it is compared with, has too few rows of a class, or wrong ones"
-    said = f"polars-ec: {few}; polars-ec report counts both (n, n_invalid)\n"
+    few = "no group has a difference: every group, or its reference, has too few rows of a class, or invalid rows"
+    said = f"polars-ec: {few}. See n and n_invalid in polars-ec report\n"
     assert typed(tmp_path, "drift", tmp_path / "one.parquet", *READ, *args, "1mo", said=said).height == 4
     last = pl.when(pl.col("ts") >= datetime(1970, 5, 1)).then(7.0).otherwise("p")
     LOG.with_columns(p=last).write_parquet(tmp_path / "last.parquet")
-    said = "polars-ec: 1 group has nothing but wrong rows: polars-ec report counts them (n_invalid)\n"
+    said = "polars-ec: 1 group has only invalid rows. See n_invalid in polars-ec report\n"
     table = typed(tmp_path, "drift", tmp_path / "last.parquet", *READ, *args, "1mo", said=said)
     assert table["n"].to_list()[3:] == [0]
-    wrong = "no group has a difference: do rows have a wrong score"
+    wrong = "no group has a difference: do rows have an invalid score"
     LOG.with_columns(pl.col("p") + 2).write_parquet(tmp_path / "wrong.parquet")
     result = invoke("drift", tmp_path / "wrong.parquet", *READ, *args, "1mo")
     assert wrong in result.stderr

@@ -25,7 +25,7 @@ def test_a_folder_in_use_is_refused_and_a_lock_left_behind_is_not(logs, tmp_path
     with locked(out):
         message = sketch(logs, out=out, code=1).stderr
     assert message == (
-        f"polars-ec: {out}: another job is at work here (process {os.getpid()}): wait until it ends, or choose another "
+        f"polars-ec: {out}: another job is running here (process {os.getpid()}). Wait until it ends, or choose another "
         "--out\n"
     )
     with (out / ".polars-ec-sketch.lock").open("w") as lock:
@@ -40,7 +40,7 @@ def test_a_lock_that_is_a_link_is_not_followed(logs, tmp_path):
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / ".polars-ec-sketch.lock").symlink_to(tmp_path / "victim")
     result = sketch(logs, out=tmp_path / "out", code=1)
-    assert "out/.polars-ec-sketch.lock is a link, not a lock of polars-ec: remove it" in result.stderr
+    assert "out/.polars-ec-sketch.lock is a link, not a lock file of polars-ec: remove it" in result.stderr
     assert (tmp_path / "victim").read_text() == "precious"
 
 
@@ -57,8 +57,8 @@ def test_a_lock_that_is_no_file(logs, tmp_path, make):
 @pytest.mark.parametrize(
     ("number", "words"),
     [
-        (errno.EWOULDBLOCK, "another job is at work here"),
-        (errno.EACCES, "another job is at work here"),
+        (errno.EWOULDBLOCK, "another job is running here"),
+        (errno.EACCES, "another job is running here"),
         (errno.ENOLCK, "cannot be locked: No locks available"),
         (errno.ENOTSUP, "cannot be locked: Operation not supported"),
     ],

@@ -86,12 +86,7 @@ def really_works(arguments):
 
 @pytest.mark.parametrize(
     ("code", "said", "subject"),
-    [
-        (0, "", None),
-        (0, "did not judge", None),
-        (3, LINE, "NEC above 1"),
-        (1, "no such file", "no report, exit code 1"),
-    ],
+    [(0, "", None), (0, "skipped", None), (3, LINE, "NEC above 1"), (1, "no such file", "no report, exit code 1")],
 )
 def test_cron(place, monkeypatch, code, said, subject):
     done = run(CRON, monkeypatch, code, said)

@@ -161,12 +161,12 @@ def test_links_to_folders_and_to_nothing_are_named(tmp_path):
     write(LOG, tmp_path / "elsewhere" / "x.parquet")
     (tmp_path / "logs" / "out").symlink_to(tmp_path / "elsewhere")
     message = fails(1, "report", tmp_path / "logs", *READ)
-    assert "logs/out: a link to a folder, which is not followed: name the folder as well" in message
-    assert "logs/out: a link to a folder" in sketch(tmp_path / "logs", out=tmp_path / "s", code=1).stderr
+    assert "logs/out: links to folders are not followed. Name the folder itself too" in message
+    assert "logs/out: links to folders" in sketch(tmp_path / "logs", out=tmp_path / "s", code=1).stderr
     assert report(tmp_path / "logs" / "a", tmp_path / "logs" / "out")["n"].item() == 8
     (tmp_path / "logs" / "out").unlink()
     (tmp_path / "logs" / "2024").symlink_to(tmp_path / "nowhere")
-    assert "logs/2024: a link to what is not there" in fails(1, "report", tmp_path / "logs", *READ)
+    assert "logs/2024: the link points to a file that does not exist" in fails(1, "report", tmp_path / "logs", *READ)
 
 
 @pytest.mark.quick("parquet", "csv")
@@ -313,13 +313,13 @@ def test_an_input_that_ends_the_process_comes_last_the_next_time(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "line", "words"),
     [
-        ("0.5,1,a\n0.4\n0.3,0,b\n", 3, "1 field, and the header names 3"),
-        ("0.5,1,a\n0.4,1\n", 3, "2 fields, and the header names 3"),
-        ("0.5,1,a\n0.4,1,a,7\n", 3, "4 fields, and the header names 3"),
-        ("0.5,1,a\n0.4,1,a,\n", 3, "4 fields, and the header names 3"),
-        ("0.5,1,a\n\n0.3,0,b\n", 3, "1 field, and the header names 3"),
-        ('0.5,1,"a\n,b"\n0.4,1\n', 4, "2 fields, and the header names 3"),
-        ('0.5,1,"a,b"\n0.4,"1,0"\n', 3, "2 fields, and the header names 3"),
+        ("0.5,1,a\n0.4\n0.3,0,b\n", 3, "1 field, but the header has 3"),
+        ("0.5,1,a\n0.4,1\n", 3, "2 fields, but the header has 3"),
+        ("0.5,1,a\n0.4,1,a,7\n", 3, "4 fields, but the header has 3"),
+        ("0.5,1,a\n0.4,1,a,\n", 3, "4 fields, but the header has 3"),
+        ("0.5,1,a\n\n0.3,0,b\n", 3, "1 field, but the header has 3"),
+        ('0.5,1,"a\n,b"\n0.4,1\n', 4, "2 fields, but the header has 3"),
+        ('0.5,1,"a,b"\n0.4,"1,0"\n', 3, "2 fields, but the header has 3"),
     ],
 )
 def test_ragged_rows_are_refused(tmp_path, rows, line, words):
@@ -333,12 +333,16 @@ def test_ragged_rows_are_refused(tmp_path, rows, line, words):
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("log.csv", "p,y,p\n0.9,1,0.1\n0.2,0,0.7\n", ": the header names 'p' twice"),
-        ("log.csv", '\ufeffp,y,"a\nb","a\nb"\n0.9,1,,\n', r": the header names 'a\nb' twice"),
-        ("log.csv", "\np,y,s,s\n", ": the header names 's' twice"),
-        ("log.csv", "p,y,y\n", ": the header names 'y' twice"),
-        ("log.ndjson", '{"p":0.9,"y":1}\n{"p":0.2,"y":0,"p":0.7}\n', ", line 2: the object names 'p' twice"),
-        ("log.ndjson", '{"p":0.9,"y":1}\n{"p":0.2,"y":0,"\\u0070" :0.7}\n', ", line 2: the object names 'p' twice"),
+        ("log.csv", "p,y,p\n0.9,1,0.1\n0.2,0,0.7\n", ": the header has the column 'p' twice"),
+        ("log.csv", '\ufeffp,y,"a\nb","a\nb"\n0.9,1,,\n', r": the header has the column 'a\nb' twice"),
+        ("log.csv", "\np,y,s,s\n", ": the header has the column 's' twice"),
+        ("log.csv", "p,y,y\n", ": the header has the column 'y' twice"),
+        ("log.ndjson", '{"p":0.9,"y":1}\n{"p":0.2,"y":0,"p":0.7}\n', ", line 2: the object has the field 'p' twice"),
+        (
+            "log.ndjson",
+            '{"p":0.9,"y":1}\n{"p":0.2,"y":0,"\\u0070" :0.7}\n',
+            ", line 2: the object has the field 'p' twice",
+        ),
     ],
 )
 def test_a_column_that_is_named_twice(tmp_path, name, text, words):
@@ -397,10 +401,10 @@ def test_wrong_rows_are_told(tmp_path):
     pl.DataFrame({"p": [0.1, 1.5, -2.0], "y": [0, 1, 1]}).write_parquet(tmp_path / "log.parquet")
     result = invoke("report", tmp_path / "log.parquet", *READ)
     assert result.exit_code == 0
-    assert "2 rows have a wrong score, label or weight" in result.stderr
+    assert "2 rows have an invalid score, label or weight" in result.stderr
     result = invoke("sketch", tmp_path / "log.parquet", "--out", tmp_path / "out", *READ)
     assert result.exit_code == 0
-    assert "2 of the rows that were sketched have a wrong score" in result.stderr
+    assert "2 of the sketched rows have an invalid score" in result.stderr
 
 
 @pytest.mark.quick("p,y,s", '"p"*')
@@ -526,7 +530,7 @@ def test_scores_of_whole_numbers_beside_floats(tmp_path):
 @pytest.mark.parametrize("kind", WRITE)
 def test_a_folder_does_not_replace_a_column(tmp_path, kind):
     write(LOG, tmp_path / "logs" / "p=0.5" / f"x.{kind}")
-    message = f"x.{kind} has a column 'p' of other values than its folder p=0.5 says: rename the folder"
+    message = f"x.{kind} has a column 'p' whose values differ from its folder p=0.5: rename the folder"
     assert message in fails(1, "report", tmp_path / "logs", *READ)
     assert message in sketch(tmp_path / "logs", out=tmp_path / "out", code=1).stderr
     write(LOG.with_columns(p=0.5), tmp_path / "logs" / "p=0.5" / f"x.{kind}")  # as Polars writes partitions
@@ -544,7 +548,7 @@ def test_a_folder_may_say_what_its_files_say(tmp_path, kind):
     assert report(tmp_path / "day=2024-01-01", by=["day"])["n"].to_list() == [4]
     assert report(tmp_path / "s=1", by=["s"])["n"].to_list() == [4]
     write(LOG.with_columns(s=pl.lit(None, dtype=pl.Int64)), tmp_path / "s=1" / f"y.{kind}")
-    assert "other values than its folder" in fails(1, "report", tmp_path / "s=1", *READ)
+    assert "whose values differ from its folder" in fails(1, "report", tmp_path / "s=1", *READ)
 
 
 def test_errors_name_a_file_that_changed_since(tmp_path, monkeypatch):

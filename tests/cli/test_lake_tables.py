@@ -175,9 +175,9 @@ def test_which_metadata_is_the_last(catalog, tmp_path):
     fails(1, "report", folder_of(table), *READ, words=["'7'", "no such metadata"])
     hint.unlink()
     shutil.copy(first, metadata / "00002-other.metadata.json")
-    fails(1, "report", folder_of(table), *READ, words=["two commits", "00002-other", "name the one"])
+    fails(1, "report", folder_of(table), *READ, words=["two commits", "00002-other", "Name the right one"])
     (metadata / "00002-other.metadata.json").rename(metadata / "v2.metadata.json.gz")
-    fails(1, "report", folder_of(table), *READ, words=["v2.metadata.json.gz", "rename it"])
+    fails(1, "report", folder_of(table), *READ, words=["v2.metadata.json.gz", "Rename it"])
 
 
 @pytest.mark.slow
@@ -230,7 +230,7 @@ def test_files_that_have_become_a_table(tmp_path):
     LOG.write_parquet(folder / "a.parquet")
     sketch(folder, out=out)
     convert_to_deltalake(str(folder))
-    assert "has become a file of the table" in sketch(folder, out=out, code=1).stderr
+    assert "is now a file of the table" in sketch(folder, out=out, code=1).stderr
     assert ": 1 sketched, 0 unchanged; 4 rows" in sketch(folder, out=out, args=(*READ, "--vanished", "drop")).stdout
     assert ": 0 sketched, 1 unchanged; 4 rows" in sketch(folder, out=out).stdout
 
@@ -258,7 +258,7 @@ def test_a_table_that_vanishes_or_is_renamed(lake, tmp_path):
     result = sketch(lake.parent, out=out, code=1)
     assert "has vanished" in result.stderr
     assert "1 waiting" in result.stdout
-    assert "name it in one way" in sketch(lake.parent, out=out, args=(*READ, "--vanished", "keep"), code=1).stderr
+    assert "use one name" in sketch(lake.parent, out=out, args=(*READ, "--vanished", "keep"), code=1).stderr
     assert ": 1 sketched" in sketch(lake.parent, out=out, args=(*READ, "--vanished", "drop")).stdout
     assert [record.input for record in SketchFolder(out).records().values()] == [str(moved)]
     shutil.rmtree(moved)

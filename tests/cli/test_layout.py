@@ -380,7 +380,7 @@ def test_a_total_of_nothing(tmp_path):
         (("--score-prior", "0.2"), ["--prior"]),
         (
             ("--score-prior", "overall", "--prior", "0.2"),
-            ["--score-prior overall: pass a share such as 0.1, shares", "] or uniform"],
+            ["--score-prior overall: pass a prior such as 0.1, one prior per class", "] or uniform"],
         ),
         (("--metrics", "tp", "--metrics", "nec,tp"), ["--metrics has 'tp' twice"]),
     ],
@@ -409,7 +409,7 @@ def test_rows_are_told_of_once(tmp_path):
     log.write_parquet(tmp_path / "log.parquet")
     for args in ((), ("--total",), ("--per-class",), ("--per-class", "--total")):
         told = invoke("report", tmp_path / "log.parquet", *READ, *BY, *args, "--format", "csv").stderr
-        assert told.startswith("polars-ec: 2 rows have a wrong score")
+        assert told.startswith("polars-ec: 2 rows have an invalid score")
 
 
 def test_positives_are_looked_for_in_the_groups(tmp_path):

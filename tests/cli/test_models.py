@@ -123,19 +123,19 @@ def test_an_input_is_read_once(logs, tmp_path, monkeypatch):
 def test_wrong_rows_are_counted_of_the_model_that_has_most(tmp_path):
     pl.DataFrame({"p": [1.5, 2.0, 0.3], "q": [7.0, 0.2, 0.1], "y": [0, 1, 1]}).write_parquet(tmp_path / "log.parquet")
     result = sketch(tmp_path / "log.parquet", out=tmp_path / "out", args=MODELS)
-    assert "2 of the rows that were sketched have a wrong score" in result.stderr
+    assert "2 of the sketched rows have an invalid score" in result.stderr
     assert "; 3 rows" in result.stdout
 
 
 @pytest.mark.parametrize(
     ("made", "args", "words"),
     [
-        (None, ("--by", "score"), "no group column 'score' (--by): It has s, ts; periods of ts come of --every alone"),
-        (None, ("--score", "r"), "was sketched with --score q, p, and this asks for r: leave it out"),
-        (None, ("--score", "p", "--score", "p"), "--score q, p, and this asks for p, p"),
-        (None, ("--score", "p", "--html", "page.html", "--label", "s"), "--label y, and this asks for s"),
-        (MODELS[:4] + MODELS[:2] + MODELS[4:], (), "--score q is there twice: name each model once"),
-        ((*MODELS, "--by", "score"), (), "--by has a column 'score', which a sketch has too"),
+        (None, ("--by", "score"), "no group column 'score' (--by): It has s, ts; for periods of ts pass only --every"),
+        (None, ("--score", "r"), "was sketched with --score q, p, not r: leave the option out"),
+        (None, ("--score", "p", "--score", "p"), "--score q, p, not p, p"),
+        (None, ("--score", "p", "--html", "page.html", "--label", "s"), "--label y, not s"),
+        (MODELS[:4] + MODELS[:2] + MODELS[4:], (), "--score q is named twice: name each model once"),
+        ((*MODELS, "--by", "score"), (), "--by has a column 'score', which is also a column of a sketch"),
     ],
     ids=str,
 )
@@ -168,5 +168,5 @@ def test_a_log_in_which_a_model_is_missing_is_named(logs, out, tmp_path):
     result = sketch(logs, folder, out=tmp_path / "out", args=(*MODELS, *GROUPS), code=1)
     assert "new.parquet has no column 'q' (--score)" in result.stderr
     told = invoke("report", tmp_path / "out", "--by", "s", "--out", tmp_path / "report.parquet").stderr
-    assert "left something undone" in told
+    assert "is incomplete" in told
     same(pl.read_parquet(tmp_path / "report.parquet"), typed_report(out, "--by", "s"))

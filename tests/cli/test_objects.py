@@ -241,7 +241,7 @@ def test_sketches_are_local(bucket, tmp_path):
     ],
 )
 def test_other_addresses(url):
-    line = fails(2, "report", url, *READ, words=["not an address"])
+    line = fails(2, "report", url, *READ, words=["not a supported address"])
     assert "secret" not in line
 
 
@@ -293,4 +293,6 @@ class Denying(BaseHTTPRequestHandler):
 def test_a_list_that_is_denied(monkeypatch, key):
     with serving(monkeypatch, Denying) as port:
         address = f"s3://denied{port}/{key}"
-        assert fails(1, "report", address, *READ).startswith(f"polars-ec: {address}: access is denied, with the AWS_")
+        assert fails(1, "report", address, *READ).startswith(
+            f"polars-ec: {address}: access denied with the environment's credentials (AWS_"
+        )

@@ -39,8 +39,8 @@ def test_suffixes_that_are_not_known_are_refused(log, tmp_path, name):
     assert result.exit_code == 2
     suffix = Path(name).suffix
     assert result.stderr == (
-        f"polars-ec: --out {tmp_path}/{name}: {suffix} is not one of .txt, .csv, .parquet, .json: say what it is to be with "
-        "--format table, csv, parquet, json\n"
+        f"polars-ec: --out {tmp_path}/{name}: the suffix {suffix} is not one of .txt, .csv, .parquet, .json. Choose a format "
+        "with --format table, csv, parquet, json\n"
     )
     assert not (tmp_path / name).exists()
     assert invoke("report", log, *READ, "--out", tmp_path / name, "--format", "csv").exit_code == 0
@@ -406,7 +406,7 @@ def test_the_entry_point_is_the_one_that_is_installed():
 def test_shells_can_complete(monkeypatch):
     said = invoke("--help").stdout
     assert "--install-completion" in said
-    assert "A first page: polars-ec report log.csv --score p --label y" in said
+    assert "Example, with an HTML page: polars-ec report log.csv --score p --label y" in said
     assert "..." not in said.split("Commands:")[1], "what a command is for is cut"
     done = process(
         env={**os.environ, "_POLARS_EC_COMPLETE": "complete_bash", "COMP_WORDS": "polars-ec rep", "COMP_CWORD": "1"}
@@ -473,8 +473,8 @@ def test_a_view_reads_no_other_file(database, view):
     assert result.exit_code == 1
     assert "secret" not in result.stdout
     assert len(result.stderr.splitlines()) == 1
-    assert "this view, or table of a lake, reads files outside its database" in result.stderr
-    assert "make it a table" in result.stderr
+    assert "this view or table reads files outside its database" in result.stderr
+    assert "copy it into a table" in result.stderr
 
 
 def test_other_views_are_fine(database):
@@ -500,7 +500,7 @@ def test_columns_of_types_that_polars_lacks(database, tmp_path):
     assert invoke("report", f"{database}::timed", *READ).exit_code == 0
     result = invoke("report", f"{database}::timed", *READ, "--by", "i")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
-    assert result.stderr.startswith("polars-ec: --by i: groups of intervals have no type in the report")
+    assert result.stderr.startswith("polars-ec: --by i: an interval type cannot be a group column")
 
 
 @pytest.mark.parametrize(("form", "shown"), [("csv", "00ff"), ("json", '"00ff"'), ("table", "00ff")])

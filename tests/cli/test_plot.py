@@ -149,7 +149,7 @@ def test_without_the_extra(tmp_path, monkeypatch, lacking):
 def test_nothing_is_written_where_there_is_no_chart(folder, tmp_path):
     decided = ("--score", "s", "--label", "s", "--score-type", "decision", "--classes", "<b>a,b,c.d[0]")
     args = ("report", folder / "log.parquet", *decided, "--metrics", "confusion", "--out", tmp_path / "r.json")
-    fails(2, *args, "--plot", tmp_path / "x.svg", words=["no metric that is one number"])
+    fails(2, *args, "--plot", tmp_path / "x.svg", words=["no metric to draw"])
     assert not [*tmp_path.iterdir()]
 
 

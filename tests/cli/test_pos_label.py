@@ -59,7 +59,7 @@ def test_a_label_that_must_be_meant_is_an_error(ask, tmp_path, positive, labels,
             continue
         assert result.exit_code == 1
         assert (
-            f"no row has the label {positive!r} (--pos-label), but 'y' is {meant} in some: is that the one?"
+            f"no row has the label {positive!r} (--pos-label), but some rows have 'y' {meant}. Is that the one?"
             in result.stderr
         )
         assert all(line.startswith("polars-ec: ") for line in result.stderr.splitlines())

@@ -49,7 +49,7 @@ def test_a_file_that_is_replaced_between_passes(file, tmp_path, monkeypatch, com
     monkeypatch.setattr(FileLog, "check_rows", swapped)
     name, *args = COMMANDS[command]
     line = fails(1, name, file, *args)
-    assert line == f"polars-ec: {file} changed while it was read: run again when it is whole"
+    assert line == f"polars-ec: {file} changed while it was read: run the command again when nothing writes to it"
     assert f"{file} changed while it was read" in sketch(file, out=tmp_path / "out", code=1).stderr
     monkeypatch.undo()
     assert invoke(name, file, *args).exit_code == 0
@@ -140,4 +140,6 @@ def test_an_object_that_is_replaced(address, monkeypatch, command):
         monkeypatch.setattr(Store, "most", most)
         monkeypatch.setattr(Store, "reads", 0)
         line = fails(1, name, address, *args)
-        assert line == f"polars-ec: {address} changed while it was read: run again when it is whole"
+        assert (
+            line == f"polars-ec: {address} changed while it was read: run the command again when nothing writes to it"
+        )

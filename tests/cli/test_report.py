@@ -283,7 +283,7 @@ def test_table_shows_everything(folder):
 def test_table_says_what_it_does_not_show(folder):
     result = invoke("report", folder / "log.parquet", *READ, "--time", "ts", "--every", "1h", "--by", "carrier")
     n = LOG.select(pl.struct("carrier", "ts").n_unique()).item()
-    assert f"the table shows 1000 of {n} rows: --format csv has them all" in result.output
+    assert f"the table shows 1000 of {n} rows: for all rows use --format csv" in result.output
     parts = result.stdout.split("\n\n")
     assert [len(part.splitlines()) for part in parts] == [1001] * len(parts)
 
@@ -354,8 +354,8 @@ def test_small_commands(tmp_path):
         ([*READ, "--by", "carier"], ["'carier' (--by)", "'carrier'"]),
         ([*READ, "--time", "tss", "--every", "1mo"], ["'tss' (--time)", "'ts'"]),
         ([*READ, "--weight", "zzzz"], ["no column 'zzzz' (--weight): The columns are ts, carrier"]),
-        ([*READ, "--time", "ts"], ["--time and --every go together"]),
-        ([*READ, "--every", "1mo"], ["--time and --every go together"]),
+        ([*READ, "--time", "ts"], ["pass both --time and --every"]),
+        ([*READ, "--every", "1mo"], ["pass both --time and --every"]),
         ([*READ, "--time", "ts", "--every", "month"], ["--every month", "1mo"]),
         ([*READ, "--time", "p", "--every", "1d"], ["--time p is Float64"]),
         ([*READ, "--prior", "1.5"], ["--prior", "1.5", "between 0 and 1"]),
@@ -372,7 +372,7 @@ def test_small_commands(tmp_path):
         ([*READ, "--score-type", "llr"], ["needs --prior"]),
         (["--score", "p", "--label", "outcome"], ["'outcome' is String", "--pos-label"]),
         ([*READ, "--classes", "0", "--prior", "overall"], ["--classes", "0"]),
-        (["--score", "p", "--label", "c", "--pos-label", "late"], ["'late' is not a value of the label"]),
+        (["--score", "p", "--label", "c", "--pos-label", "late"], ["'late' is not a valid label value"]),
         (["--score", "carrier", "--label", "y"], ["'carrier' is String"]),
         ([*READ, "--format", "parquet"], ["--out FILE"]),
         ([*READ, "--out", "/no/such/folder/r.csv"], ["no folder /no/such/folder"]),
@@ -401,8 +401,8 @@ def test_usage_errors_while_the_overall_prior_is_counted(folder):
 def test_usage_errors_of_paths(folder):
     assert "nope.parquet: no such file or folder" in fails(2, "report", folder / "nope.parquet", *READ)
     assert "no file matches" in fails(2, "report", folder / "nope*.parquet", *READ)
-    assert "several kinds (Parquet, CSV)" in fails(2, "report", folder / "log.parquet", folder / "log.csv", *READ)
-    assert "not a kind of file" in fails(2, "report", folder / "log.duckdb", *READ)
+    assert "different kinds (Parquet, CSV)" in fails(2, "report", folder / "log.parquet", folder / "log.csv", *READ)
+    assert "unknown kind of file" in fails(2, "report", folder / "log.duckdb", *READ)
 
 
 def test_missing_options():
@@ -416,7 +416,7 @@ def test_a_column_where_one_number_is_needed(command, option):
     result = invoke(command, "x.parquet", *READ, option, "amount", "--out", "out")
     assert result.exit_code == 2
     said = " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
-    assert f"'{option}': 'amount' is not a number. Columns are taken in Python, by ec.report(" in said
+    assert f"'{option}': 'amount' is not a number. To use a column, call Python: ec.report(" in said
 
 
 def test_a_column_where_one_threshold_is_needed():
@@ -434,8 +434,8 @@ def broken(folder, name, content):
 @pytest.mark.parametrize(
     ("name", "source", "words"),
     [
-        ("csv.parquet", "log.csv", "not a Parquet file, whatever its name says"),
-        ("csv.arrow", "log.csv", "not an Arrow IPC file, whatever its name says"),
+        ("csv.parquet", "log.csv", "not a Parquet file, despite its name"),
+        ("csv.arrow", "log.csv", "not an Arrow IPC file, despite its name"),
         ("parquet.csv", "log.parquet", "it begins like Parquet"),
         ("parquet.ndjson", "log.parquet", "it begins like Parquet"),
         ("parquet.arrow", "log.parquet", "it begins like Parquet"),

@@ -45,9 +45,9 @@ def test_a_renamed_log_is_never_counted_twice(logs, out, tmp_path):
     logs.rename(tmp_path / "renamed")
     result = sketch(tmp_path / "renamed", out=out, code=1)
     assert f", {FILES} waiting, {FILES} failed; {LOG.height} rows" in result.stdout
-    assert f"renamed/part-00.parquet and {FILES - 1} more, which is new, waits until it is settled" in result.stderr
+    assert f"renamed/part-00.parquet and {FILES - 1} more is new, and waits until you settle" in result.stderr
     assert_frame_equal(report(out), expected)
-    assert "left something undone" in invoke("report", out).stderr
+    assert "is incomplete" in invoke("report", out).stderr
     result = sketch(tmp_path / "renamed", out=out, args=(*MADE_WITH, "--vanished", "drop"))
     assert f": {FILES} sketched, 0 unchanged; {LOG.height} rows" in result.stdout
     same(report(out), expected)
@@ -59,9 +59,11 @@ def test_whoever_says_keep_for_what_was_renamed_is_told(logs, out, tmp_path):
     LOG.head(10).write_parquet(tmp_path / "renamed" / "new.parquet")
     result = sketch(tmp_path / "renamed", out=out, code=1, args=(*MADE_WITH, "--vanished", "keep"))
     assert (
-        f": 1 sketched, 0 unchanged, {FILES} of other inputs, {FILES} failed; {LOG.height + 10} rows" in result.stdout
+        f": 1 sketched, 0 unchanged, {FILES} from other inputs, {FILES} failed; {LOG.height + 10} rows" in result.stdout
     )
-    assert "part-00.parquet, which has vanished and still counts: renamed? Then --vanished drop" in result.stderr
+    assert (
+        "part-00.parquet, which has vanished but still counts. If it was renamed, pass --vanished drop" in result.stderr
+    )
     assert n_rows(out) == LOG.height + 10
 
 
@@ -78,7 +80,7 @@ def test_new_files_are_not_taken_for_renamed_ones(logs, out, tmp_path):
     entry = SketchFolder(out).records()[SketchFolder.name_for(str(gone))]
     assert entry.size == size != len(content)
     result = sketch(logs, out=out, args=(*MADE_WITH, "--vanished", "keep"))
-    assert f": 1 sketched, {FILES - 1} unchanged, 1 of other inputs; {LOG.height + rows.height} rows" in result.stdout
+    assert f": 1 sketched, {FILES - 1} unchanged, 1 from other inputs; {LOG.height + rows.height} rows" in result.stdout
 
 
 def test_a_log_that_became_a_link(logs, out, tmp_path):
@@ -139,7 +141,7 @@ job.run([sys.argv[1]], Path(sys.argv[2]), options(), vanished=job.Vanished.drop)
     command = [sys.executable, "-c", code, tmp_path / "renamed", out]
     assert subprocess.run(command, check=False, cwd=ROOT).returncode == -9
     result = invoke("report", out)
-    assert "left something undone" in result.stderr
+    assert "is incomplete" in result.stderr
     left = SketchFolder(out).records()
     assert sum(record.rows for record in left.values()) < LOG.height
     if step == "_sketch_all":
@@ -171,8 +173,7 @@ def forbidden(logs, monkeypatch):
 def test_what_cannot_be_seen_has_not_vanished(out, forbidden, vanished):
     result = sketch(forbidden / "part-00.parquet", out=out, code=1, args=(*MADE_WITH, "--vanished", vanished))
     assert (
-        "part-01.parquet: Permission denied: one cannot tell whether it is there, and its sketch counts"
-        in result.stderr
+        "part-01.parquet: Permission denied: whether it still exists is unknown, so its sketch counts" in result.stderr
     )
     assert "has vanished" not in result.stderr
     assert n_rows(out) == LOG.height
@@ -192,7 +193,7 @@ def test_an_unreadable_folder_loses_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr(os, "scandir", refused)
     result = sketch(tmp_path / "logs", out=tmp_path / "out", code=1, args=(*MADE_WITH, "--vanished", "drop"))
     assert "logs/b: the folder cannot be listed: Permission denied" in result.stderr
-    assert ": 0 sketched, 2 unchanged, 2 of other inputs, 1 failed;" in result.stdout
+    assert ": 0 sketched, 2 unchanged, 2 from other inputs, 1 failed;" in result.stdout
     assert n_rows(tmp_path / "out") == 2 * LOG.height
 
 
@@ -343,13 +344,13 @@ def test_sketches_of_an_earlier_version_are_made_again(logs, out):
 def test_a_copied_sketch_does_not_count_twice(logs, out):
     copy = out / "copy.sketch.parquet"
     shutil.copy(sketch_of(out, logs), copy)
-    message = f"{copy} is a copy of the sketch of {logs}/part-01.parquet, which would count twice: remove it"
+    message = f"{copy} is a copy of the sketch of {logs}/part-01.parquet, whose rows would count twice: remove it"
     report_fails(out, message)
     result = sketch(logs, out=out, code=1)
     assert message in result.stderr
     assert f"; {LOG.height} rows" in result.stdout
     copy.unlink()
-    assert "left something undone" not in invoke("report", out).stderr, "it has been removed, as was asked"
+    assert "is incomplete" not in invoke("report", out).stderr, "it has been removed, as was asked"
     assert n_rows(out) == LOG.height
     # In the API nobody knows whether it is one.
     one = ec.Sketch.read_parquet(sketch_of(out, logs))
@@ -365,7 +366,7 @@ def test_a_folder_that_was_moved_as_a_whole_is_fine(logs, out, tmp_path):
 def test_what_else_may_be_called_a_sketch(logs, out):
     other = out / "other.sketch.parquet"
     LOG.ec.sketch("p", "y").write_parquet(other)
-    report_fails(out, f"{other} is not a sketch of a polars-ec sketch job: put it elsewhere")
+    report_fails(out, f"{other} is not a sketch made by polars-ec sketch: move it elsewhere")
     other.unlink()
     os.mkfifo(other)
     report_fails(out, f"{other} is not a regular file")

@@ -93,7 +93,7 @@ def test_other_inputs_stay_in_the_result(logs, tmp_path):
     out = tmp_path / "out"
     for i in range(FILES):
         result = sketch(logs / f"part-{i:02}.parquet", out=out)
-    assert f": 1 sketched, 0 unchanged, {FILES - 1} of other inputs; {LOG.height} rows" in result.stdout
+    assert f": 1 sketched, 0 unchanged, {FILES - 1} from other inputs; {LOG.height} rows" in result.stdout
     same(loaded(out), whole().frame)
 
 
@@ -102,7 +102,7 @@ def test_the_folder_may_lie_among_its_inputs(logs):
         sketch(logs, out=logs / "sketches")
     same(loaded(logs / "sketches"), whole().frame)
     result = invoke("sketch", logs / "sketches", "--out", logs / "sketches", *MADE_WITH)
-    assert result.stdout.endswith(f": 0 sketched, 0 unchanged, {FILES} of other inputs; {LOG.height} rows\n")
+    assert result.stdout.endswith(f": 0 sketched, 0 unchanged, {FILES} from other inputs; {LOG.height} rows\n")
 
 
 @pytest.mark.parametrize("name", ["we[i]rd *?", "späße", "a=b"])
@@ -169,11 +169,11 @@ def test_the_same_options_in_other_words(logs, tmp_path):
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        ((*READ, "--time", "ts"), "--time and --every go together"),
+        ((*READ, "--time", "ts"), "pass both --time and --every"),
         ((*READ, "--resolution", "0"), "resolution"),
         ((*READ, "--score-type", "decision"), "'decision' cannot be sketched"),
-        ((*READ, "--by", "n"), "column 'n', which a sketch has too"),
-        ((*READ, "--prior", "overall"), "state the prior"),
+        ((*READ, "--by", "n"), "column 'n', which is also a column of a sketch"),
+        ((*READ, "--prior", "overall"), "pass a number"),
         ((*READ, "--prior", "2"), "--prior 2"),
         ((*READ, "--threshold", "nan"), "--threshold nan is not a number"),
     ],
@@ -210,7 +210,7 @@ def test_broken_files_are_named_after_the_others_are_done(logs, tmp_path):
     }.items():
         assert any(part in line and words in line for line in lines), lines
     assert ": 2 sketched, 0 unchanged, 4 failed;" in result.stdout
-    assert "left something undone" in invoke("report", out).stderr
+    assert "is incomplete" in invoke("report", out).stderr
     same(loaded(out), whole(pl.concat([parts[0], parts[4]])).frame)
     for i in (1, 2, 3, 5):
         parts[i].write_parquet(logs / f"part-{i:02}.parquet")
@@ -223,7 +223,7 @@ def test_a_file_that_breaks_later_keeps_its_sketch(logs, tmp_path):
     sketch(logs, out=tmp_path / "out")
     (logs / "part-00.parquet").write_bytes(b"")
     result = sketch(logs, out=tmp_path / "out", code=1)
-    assert "part-00.parquet: the file is empty (the sketch of its former content still counts)" in result.stderr
+    assert "part-00.parquet: the file is empty (the sketch of its earlier content still counts)" in result.stderr
     assert f"; {LOG.height} rows" in result.stdout
     same(loaded(tmp_path / "out"), whole().frame)
 
@@ -237,7 +237,10 @@ def test_a_file_that_changes_while_it_is_read(logs, tmp_path, monkeypatch):
         return opened(paths)
 
     monkeypatch.setattr(sketch_job, "open_log", grows)
-    assert "part-03.parquet changed while it was read: run again" in sketch(logs, out=tmp_path / "out", code=1).stderr
+    assert (
+        "part-03.parquet changed while it was read: run the command again"
+        in sketch(logs, out=tmp_path / "out", code=1).stderr
+    )
     monkeypatch.undo()
     assert ": 1 sketched" in sketch(logs, out=tmp_path / "out").stdout
 
@@ -251,7 +254,9 @@ def test_a_vanished_input_asks(logs, tmp_path, named):
     rest = whole(pl.concat([LOG.gather_every(FILES, i) for i in range(FILES) if i != 2])).frame
     asked = invoke("sketch", *paths, "--out", out, *MADE_WITH)
     assert asked.exit_code == 1
-    assert f"{gone} has vanished since it was sketched, and still counts: --vanished keep" in asked.stderr
+    assert (
+        f"{gone} has vanished since it was sketched, but its sketch still counts: pass --vanished keep" in asked.stderr
+    )
     assert "has vanished" in invoke("report", out).stderr
     same(loaded(out), whole().frame)
     kept = invoke("sketch", *paths, "--out", out, *MADE_WITH, "--vanished", "keep")

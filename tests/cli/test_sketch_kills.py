@@ -258,7 +258,7 @@ run([sys.argv[1]], Path(sys.argv[2]), options())
     killed = subprocess.run([sys.executable, "-c", code, str(logs), str(out)], check=False, cwd=ROOT)
     assert killed.returncode == -signal.SIGKILL
     if stamps(out):
-        assert ("left something undone" in invoke("report", out).stderr) == (len(stamps(out)) < FILES)
+        assert ("is incomplete" in invoke("report", out).stderr) == (len(stamps(out)) < FILES)
     outcome = run([str(logs)], out, options())
     assert outcome.sketched + outcome.unchanged == FILES
     same(loaded(out), whole().frame)

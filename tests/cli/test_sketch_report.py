@@ -203,15 +203,19 @@ def sketches_by_period(tmp_path_factory):
 @pytest.mark.parametrize(
     ("made", "args", "words"),
     [
-        ("1d", ("--by", "week", "--every", "1mo"), "no group column 'week' (--by): It has carrier, ts; periods of ts"),
+        (
+            "1d",
+            ("--by", "week", "--every", "1mo"),
+            "no group column 'week' (--by): It has carrier, ts; for periods of ts",
+        ),
         ("1d", ("--by", "carier"), "did you mean 'carrier'?"),
-        ("1d", ("--every", "1h"), "lies in two of 1h"),
-        ("1d", ("--time", "ts"), "--time and --every go together"),
-        ("1d", ("--every", "month"), "--every month: not a period"),
-        ("1w", ("--every", "1mo"), "the one from 2024-01-29 00:00:00 lies in two of 1mo"),
-        ("1mo", ("--every", "1w"), "lies in two of 1w"),
+        ("1d", ("--every", "1h"), "lies in two periods of 1h"),
+        ("1d", ("--time", "ts"), "pass both --time and --every"),
+        ("1d", ("--every", "month"), "--every month is not a period"),
+        ("1w", ("--every", "1mo"), "the one that begins at 2024-01-29 00:00:00 lies in two periods of 1mo"),
+        ("1mo", ("--every", "1w"), "lies in two periods of 1w"),
         ("1d", ("--time", "when", "--every", "1mo"), "was sketched with --time ts"),
-        ("1d", ("--score", "q"), "was sketched with --score p, and this asks for q"),
+        ("1d", ("--score", "q"), "was sketched with --score p, not q"),
         ("1d", ("--weight", "w"), "was sketched with --weight None"),
         (None, ("--every", "1mo"), "was sketched without --time"),
     ],
@@ -262,5 +266,5 @@ def test_reports_on_nothing(logs, tmp_path):
     assert (result.exit_code, "holds no sketches yet" in result.stderr) == (1, True)
     sketch(logs, out=tmp_path / "out")
     assert "one folder of sketches at a time" in invoke("report", tmp_path / "out", logs, *READ).stderr
-    assert "needs --score and --label: the names of columns, such as" in invoke("report", logs).stderr
+    assert "needs --score and --label: pass column names, such as" in invoke("report", logs).stderr
     assert "needs --label: " in invoke("report", logs, "--score", "p").stderr

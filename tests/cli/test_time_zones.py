@@ -148,7 +148,7 @@ def test_what_is_not_a_zone(folder, tmp_path, zone, words):
         assert words in result.stderr
     assert not (tmp_path / "out").exists()
     result = invoke("report", folder / "zoned.csv", *OPTIONS[:4], "--time-zone", "Europe/Berlin")
-    assert "--time-zone Europe/Berlin is of periods: say which with --every" in result.stderr
+    assert "--time-zone Europe/Berlin is for periods: pass --every too" in result.stderr
 
 
 # Clocks that are put back and forward --------------------------------------------------------------------------------------
@@ -250,8 +250,8 @@ def test_hours_roll_up_on_any_calendar_and_days_on_their_own(folder, tmp_path):
         if zone != "UTC":
             result = invoke("report", tmp_path / "days", *args)
             assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
-            assert "lies in two of 1mo" in result.stderr
-    assert "is of periods" in invoke("report", tmp_path / "hours", "--time-zone", "Europe/Berlin").stderr
+            assert "lies in two periods of 1mo" in result.stderr
+    assert "is for periods" in invoke("report", tmp_path / "hours", "--time-zone", "Europe/Berlin").stderr
 
 
 @pytest.mark.quick("America/Havana")

@@ -232,15 +232,15 @@ def test_windows_that_share_days_have_the_parts_of_their_rows(sketches, tmp_path
 @pytest.mark.parametrize(
     ("args", "words"),
     [
-        (("report", "--window", "7"), ["--window 7 is of periods", "--every"]),
+        (("report", "--window", "7"), ["--window 7 is for periods", "--every"]),
         (("report", "--every", "1d", "--window", "1"), ["--window 1: pass 2 or more"]),
         (("report", *DAYS, "--total"), ["--window 7 with --total"]),
         (
             ("report", "--every", "1d", "--window", "21"),
             ["--window: the sketch has 20 periods of '1d'", "fewer than the 21", "pass a smaller --window"],
         ),
-        (("drift", *DAYS, "--reference", "1970-01-06"), ["no group of ts: there are 1970-01-07"]),
-        (("drift", "--window", "7"), ["a drift is of periods"]),
+        (("drift", *DAYS, "--reference", "1970-01-06"), ["not a group of ts. There are 1970-01-07"]),
+        (("drift", "--window", "7"), ["a drift compares periods"]),
         (("compare", *DAYS), ["No such option: --window"]),
     ],
     ids=" ".join,
@@ -260,7 +260,7 @@ def test_rows_have_no_windows(tmp_path):
     args = (*PAIR, "--time", "ts", *DAYS)
     for command in ("report", "drift"):
         fails(
-            2, command, tmp_path / "log.parquet", *args, words=["--window 7", "sketch the log first, polars-ec sketch"]
+            2, command, tmp_path / "log.parquet", *args, words=["--window 7", "run polars-ec sketch on the log first"]
         )
 
 
@@ -269,7 +269,7 @@ def test_rows_without_a_time_are_in_no_window(tmp_path):
     log.write_parquet(tmp_path / "log.parquet")
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=MADE_WITH)
     fails(
-        2, "report", tmp_path / "sketches", *DAYS, words=["--window 7: some rows have no ts, and so are in no window"]
+        2, "report", tmp_path / "sketches", *DAYS, words=["--window 7: some rows have no ts, so they are in no window"]
     )
 
 
@@ -280,7 +280,7 @@ def test_wrong_rows_are_told_of_without_a_number(tmp_path):
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=MADE_WITH)
     result = invoke("report", tmp_path / "sketches", *DAYS, "--format", "csv")
     (line,) = result.stderr.splitlines()
-    assert line.startswith("polars-ec: some rows have a wrong score")
+    assert line.startswith("polars-ec: some rows have an invalid score")
 
 
 # A job for every day ----------------------------------------------------------------------------------------------------

@@ -123,7 +123,7 @@ def test_partitions_that_are_not_in_the_names_of_folders(place, tmp_path, folder
         part = rows.filter(pl.col("g") == g).drop("g")
         actions.append(added(table, name, part, partitionValues={"g": g}))
     commit(table, 0, actions)
-    fails(1, "report", place(table), *READ, *BY, words=["partition columns (g)", "write the table anew"])
+    fails(1, "report", place(table), *READ, *BY, words=["partition columns (g)", "Write the table again"])
 
 
 def test_an_empty_text_is_no_partition(place, tmp_path):

@@ -91,13 +91,13 @@ def test_no_credentials(environment, monkeypatch):
     [
         ("empty.parquet", b"", 1, "empty"),
         ("empty.csv", b"", 1, "empty"),
-        ("a.parquet", b"p,y\n0.5,1\n", 1, "not a Parquet file, whatever its name says"),
+        ("a.parquet", b"p,y\n0.5,1\n", 1, "not a Parquet file, despite its name"),
         ("a.csv", b"PAR1\0\0\0\0PAR1", 1, "it begins like Parquet"),
         ("a.parquet", b"PAR1\0\0\0\0PAR1", 1, "cannot be read as Parquet"),
         ("a.csv", b"p,y\n0.5,1\n0.5,1,7\n", 1, "line 3: 3 fields"),
         ("a.csv", b"p,y\n0.5,1\n0.5\n", 1, "line 3: 1 field"),
         ("a.csv", b"p,y\n" + b"0.5,1\n" * 20_000 + b"half,1\n", 1, "cannot be read as CSV"),
-        ("a.xlsx", b"p,y\n0.5,1\n", 2, "not a kind of file this reads"),
+        ("a.xlsx", b"p,y\n0.5,1\n", 2, "unknown kind of file"),
     ],
 )
 def test_what_is_not_what_its_name_says(bucket, name, content, code, words):

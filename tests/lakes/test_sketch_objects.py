@@ -174,7 +174,7 @@ def test_objects_and_files_in_one_folder_of_sketches(log, tmp_path):
     out = tmp_path / "out"
     sketch(log.url("log"), out)
     write(NEW, tmp_path / "more" / "a.csv")
-    assert f": 1 sketched, 0 unchanged, {FILES} of other inputs;" in sketch(tmp_path / "more", out).stdout
+    assert f": 1 sketched, 0 unchanged, {FILES} from other inputs;" in sketch(tmp_path / "more", out).stdout
     adds_up_to(out, pl.concat([LOG, NEW]))
 
 
@@ -203,5 +203,5 @@ def test_a_log_that_was_moved_into_a_store_does_not_count_twice(bucket, tmp_path
     file.unlink()
     result = invoke("sketch", file.parent, bucket.url("log"), "--out", out, *ARGS, "--vanished", "keep")
     assert result.exit_code == 1
-    assert "renamed? Then --vanished drop" in result.stderr
+    assert "If it was renamed, pass --vanished drop" in result.stderr
     adds_up_to(out, LOG)

@@ -314,7 +314,7 @@ def test_where_one_number_is_needed(call: Any, takes: str, keyword: str) -> None
         return
     for column, shown in (("amount", "'amount'"), (pl.col("amount"), r"col\(.amount.\)")):
         with pytest.raises(
-            ValueError, match=rf"{keyword}={shown} is a column, and here one number is needed: .*ec.nec\("
+            ValueError, match=rf"{keyword}={shown} is a column, but one number is needed here: .*ec.nec\("
         ):
             call({keyword: column})
 
@@ -332,12 +332,12 @@ def test_errors_at_the_call_and_of_dtypes() -> None:
                 ec.nec("score", "label", **{keyword: values})
     text = LOG.lazy().with_columns(name=pl.lit("a"))
     for keyword in ("threshold", "cost_fn"):
-        with pytest.raises(TypeError, match=f"{keyword}= must be numbers, and 'name' is String"):
+        with pytest.raises(TypeError, match=f"{keyword}= must be numbers, but 'name' is String"):
             text.select(ec.nec("score", "label", **{keyword: "name"})).collect_schema()
     three = pl.LazyFrame(
         {"v": [[0.2, 0.3, 0.5]], "y": [1], "c": [1.0]}, schema_overrides={"v": pl.Array(pl.Float64, 3)}
     )
-    with pytest.raises(ValueError, match="cost_fn and cost_fp are for two classes, and there are 3"):
+    with pytest.raises(ValueError, match="cost_fn and cost_fp are for two classes, but there are 3"):
         three.select(ec.nec("v", "y", cost_fn="c")).collect_schema()
 
 

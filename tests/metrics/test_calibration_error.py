@@ -239,7 +239,7 @@ def test_many_bins_of_scores_whose_posteriors_are_computed(prior, norm: int) -> 
     ("statement", "message"),
     [
         ("ec.ece(q, y, norm := 3)", "norm must be 1 or 2, not 3"),
-        ("ec.ece(q, y, score_type := 'decision')", "holds no posteriors"),
+        ("ec.ece(q, y, score_type := 'decision')", "has no posteriors"),
         ("ec.ece_mc(q, y, score_type := 'llr')", "'llr' needs prior"),
         ("ec.ece(y, q)", "swapped"),
         ("ec.ece_mc(q, y, score_type := 'posteriors')", "needs a list"),
@@ -259,9 +259,9 @@ def test_errors() -> None:
         with pytest.raises(ValueError, match="norm="):
             ec.ece_mc("q", "y", norm=norm)
     three = pl.LazyFrame({"q": [[0.2, 0.3, 0.5]], "y": [1]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
-    with pytest.raises(ValueError, match="ece is for two classes, and there are 3: take ece_mc"):
+    with pytest.raises(ValueError, match="ece is for two classes, but there are 3: use ece_mc"):
         three.select(ec.ece("q", "y")).collect_schema()
-    with pytest.raises(ValueError, match="holds no posteriors"):
+    with pytest.raises(ValueError, match="has no posteriors"):
         three.select(ec.ece_mc("y", "y", score_type="decision")).collect_schema()
 
 
@@ -331,7 +331,7 @@ def test_what_a_sketch_cannot_say() -> None:
     log = pl.DataFrame({"q": [0.2, 0.7], "y": [0, 1]})
     with pytest.raises(ec.SketchError, match=r"thresholds=\[k / 15 for k in range\(1, 15\)\]"):
         log.ec.sketch("q", "y").evaluate("ece", norm=2)
-    with pytest.raises(ec.SketchError, match="ece is of posteriors"):
+    with pytest.raises(ec.SketchError, match="ece needs posteriors"):
         log.ec.sketch("q", "y", score_type="llr").evaluate("ece")
     with pytest.raises(ValueError, match="bins=0"):
         log.ec.sketch("q", "y").evaluate("ece", bins=0)

@@ -191,7 +191,7 @@ def test_errors(connection) -> None:
     with pytest.raises(ValueError, match="rule='spherical' is none of cross_entropy, brier"):
         ec.semi_empirical_epsr("q", "s", rule="spherical")
     for score_type in ("llr", "log_likelihoods", "decision"):
-        with pytest.raises(ValueError, match="holds no posteriors"):
+        with pytest.raises(ValueError, match="has no posteriors"):
             ec.expected_score_divergence("q", "s", score_type=score_type)
     log = pl.LazyFrame({"q": [0.5], "v": [[0.2, 0.3, 0.5]]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
     with pytest.raises(ValueError, match="'q' is of 2 classes, and the reference 'v' of 3"):
@@ -202,7 +202,7 @@ def test_errors(connection) -> None:
     assert connection.execute(f"SELECT {calls}").fetchall() == [(pytest.approx(math.log(40)), pytest.approx(1.0))]
     for call, message in (
         ("ec.semi_empirical_epsr(0.3, 0.4, rule := 'spherical')", "rule must be"),
-        ("ec.expected_score_divergence(0.3, 0.4, score_type := 'llr')", "holds no posteriors|needs prior"),
+        ("ec.expected_score_divergence(0.3, 0.4, score_type := 'llr')", "has no posteriors|needs prior"),
     ):
         with pytest.raises(duckdb.Error, match=message):
             connection.execute(f"SELECT {call}")

@@ -421,7 +421,7 @@ def test_the_classes_of_models_of_other_numbers_of_classes() -> None:
         decided = log[f"q{n}"].to_numpy().argmax(axis=1)
         expected = [(decided[log["y"] == k] == k).mean() for k in range(5)]
         assert table.filter(score=f"q{n}")["recall"][:5].to_list() == pytest.approx(expected, rel=1e-12)
-    with pytest.raises(ValueError, match="'q2' of 2, 'q5' of 5: make a report of each kind"):
+    with pytest.raises(ValueError, match="'q2' of 2, 'q5' of 5: make one report for each number of classes"):
         log.ec.report(["q2", "q5"], "y")
 
 

@@ -126,7 +126,7 @@ def test_names_that_do_not_go_together() -> None:
     log = LOG.lazy()
     whole = log.with_columns(label=pl.lit(1))
     with pytest.raises(
-        TypeError, match=r"decisions 'decision' are String, and no class has a name: pass classes= or pos_label="
+        TypeError, match="decisions 'decision' are String, but the classes have no names: pass classes= or pos_label="
     ):
         whole.select(ec.nec("decision", "label", score_type="decision")).collect_schema()
     costs = ec.CostMatrix([[0, 1], [1, 0]], decisions=["late", "ok"])
@@ -172,7 +172,9 @@ def test_categories_of_an_enum_label_are_the_classes(score: str) -> None:
 
 def test_enum_labels_that_do_not_say_enough() -> None:
     other = VECTORS.lazy().with_columns(pl.col("label").cast(pl.Enum([*NAMES, "never"])))
-    with pytest.raises(ValueError, match=r"'label' is an Enum of 4 categories, .*there are 3 classes: pass classes="):
+    with pytest.raises(
+        ValueError, match=r"'label' is an Enum with 4 categories, .* there are 3 classes: pass classes="
+    ):
         other.select(ec.nec("array", "label")).collect_schema()
     assert (
         other.select(ec.nec("array", "label", classes=NAMES)).collect().item()
@@ -180,6 +182,6 @@ def test_enum_labels_that_do_not_say_enough() -> None:
     )
     with pytest.raises(
         TypeError,
-        match=r"'label' is Enum.*which of two classes is the positive one: pass pos_label=, or classes=\[...\] for decisions of all 4",
+        match=r"'label' is Enum.*which does not say which of the two classes is the positive one: pass pos_label=, or classes=\[\.\.\.\] for decisions of all 4",
     ):
         other.select(ec.nec(pl.col("array").arr.get(0), "label")).collect_schema()

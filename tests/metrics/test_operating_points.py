@@ -125,5 +125,5 @@ def test_c_primary_refuses_other_points(points, message: str) -> None:
 
 @pytest.mark.parametrize("score_type", ["posterior", "decision"])
 def test_c_primary_is_of_llrs(score_type) -> None:
-    with pytest.raises(ValueError, match="c_primary is about log-likelihood ratios"):
+    with pytest.raises(ValueError, match="c_primary needs log-likelihood ratios"):
         ec.c_primary("p", "y", POINTS, score_type=score_type)

@@ -161,7 +161,7 @@ def test_a_number_without_its_name(name: str, connection) -> None:
     if own is None:
         for number in ("0.5", "5", "w"):
             with pytest.raises(
-                duckdb.Error, match=r"need their names|rule must be|appear in the GROUP BY|does not support"
+                duckdb.Error, match=r"must be named|rule must be|appear in the GROUP BY|does not support"
             ):
                 connection.execute(f"SELECT {call(number)} FROM log").fetchall()
     else:
@@ -384,7 +384,7 @@ def test_lists_of_other_classes(case, connection, log) -> None:
             continue
         for score in ("three", "one_wrong"):
             for weight in ([], ["weight := w"]):
-                with pytest.raises(duckdb.InvalidInputException, match=r"the lists are of 3 classes, and .* of 2"):
+                with pytest.raises(duckdb.InvalidInputException, match=r"the lists have 3 classes, but .* have 2"):
                     of_lists(connection, case.name, given + weight, score)
         assert of_lists(connection, case.name, given, "mixed") is None
     given = [f"{key} := {value}" for key, value in own.items()]
@@ -410,8 +410,8 @@ def test_counts_of_lists_of_other_classes(connection) -> None:
 
 @pytest.mark.parametrize("name", ["expected_score_divergence", "semi_empirical_epsr"])
 def test_lists_and_references_of_other_classes(name: str, connection) -> None:
-    with pytest.raises(duckdb.InvalidInputException, match="of 3 classes, and those of the reference of 2"):
+    with pytest.raises(duckdb.InvalidInputException, match="have 3 classes, but those of the reference have 2"):
         connection.execute(f"SELECT ec.{name}(three, v) FROM (SELECT [0.5, 0.25, 0.25] AS three), log").fetchall()
     assert connection.execute(f"SELECT ec.{name}(mixed, three) FROM {LISTS}").fetchone() == (None,)
-    with pytest.raises(duckdb.InvalidInputException, match="of 2 classes, and those of the reference of 3"):
+    with pytest.raises(duckdb.InvalidInputException, match="have 2 classes, but those of the reference have 3"):
         connection.execute(f"SELECT ec.{name}(mixed, three) FROM {LISTS} WHERE len(mixed) = 2").fetchall()

@@ -125,15 +125,15 @@ def test_no_rows_and_no_keys(log) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("cluster := id, buckets := 4", "a whole number of buckets in 5..1000, not 4"),
-        ("cluster := id, buckets := 2000", "a whole number of buckets in 5..1000, not 2000"),
-        ("cluster := id, buckets := 7.5", "a whole number of buckets in 5..1000, not 7.5"),
-        ("cluster := x", "buckets are of integers, strings, dates and times, not DOUBLE"),
+        ("cluster := id, buckets := 4", "buckets must be a whole number in 5..1000, not 4"),
+        ("cluster := id, buckets := 2000", "buckets must be a whole number in 5..1000, not 2000"),
+        ("cluster := id, buckets := 7.5", "buckets must be a whole number in 5..1000, not 7.5"),
+        ("cluster := x", "a bucket key must be an integer, string, date or time, not DOUBLE"),
         ("cluster := nobody", '"nobody" not found'),
         ("buckets := 20", "does not support the supplied arguments"),
         ("id", "supply all arguments by name"),
-        ("cluster := id, groups := ['bucket']", "the result has too: rename it"),
-        ("cluster := id, groups := ['Hash']", "the result has too: rename it"),
+        ("cluster := id, groups := ['bucket']", "is also a column of the result: rename it"),
+        ("cluster := id, groups := ['Hash']", "is also a column of the result: rename it"),
     ],
 )
 def test_bad_calls_are_errors(log, arguments: str, message: str) -> None:

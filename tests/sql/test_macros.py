@@ -266,7 +266,7 @@ BAD_CALLS = [
     ("ec.dcf(p, y, prior := 0.1)", "llr"),
     ("ec.dcf(p, y, score_type := 'llr')", "prior"),
     ("ec.nce(CAST(y AS INTEGER), y, score_type := 'decision')", "decision"),
-    ("ec.nec(p, CASE WHEN y THEN 'late' ELSE 'ok' END)", "not VARCHAR: write label = 'late', say"),
+    ("ec.nec(p, CASE WHEN y THEN 'late' ELSE 'ok' END)", "not VARCHAR: write label = 'late', for example"),
     ("ec.llr(p, 0.5, score_type := 'llr')", "llr"),
 ]
 
@@ -369,7 +369,7 @@ def test_an_older_duckdb_is_left_as_it_was(before: str | None) -> None:
         except duckdb.Error as error:
             first = str(error)
             connection.rollback()
-        assert "polars_ec needs DuckDB 2.0 or later, and this is v1.4.5: nothing is installed" in first
+        assert "polars_ec needs DuckDB 2.0 or later, but this is v1.4.5: nothing was installed" in first
         assert "\n" not in first
         assert macros(connection) == left
 
@@ -386,7 +386,7 @@ def test_python_says_the_version_too(monkeypatch) -> None:
     monkeypatch.setattr(sql, "text", lambda: older)
     connection.begin()
     connection.execute("CREATE TABLE mine (i INTEGER)")
-    with pytest.raises(duckdb.Error, match=r"needs DuckDB 2\.0 or later, and this is v1\.4\.5"):
+    with pytest.raises(duckdb.Error, match=r"needs DuckDB 2\.0 or later, but this is v1\.4\.5"):
         ec.register(connection)
     connection.commit()
     assert connection.execute("FROM mine").fetchall() == []

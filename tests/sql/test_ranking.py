@@ -435,17 +435,17 @@ def test_score_and_label_swapped(connection, name: str, label: str) -> None:
     ("bad", "message"),
     [
         ("ec.auc_roc(s, y, score_type := 'decision')", "decision"),
-        ("ec.nec(s, y, score_type := 'raw')", "raw scores have an order and no more"),
+        ("ec.nec(s, y, score_type := 'raw')", "raw scores have just an order"),
         ("ec.approx_auc_roc(s, y, resolution := 0.5)", "0.5"),
         ("ec.approx_auc_roc_error(s, y, resolution := 0)", "resolution"),
         ("ec.specificity_at_sensitivity(s, y, sensitivity := 95)", "95"),
         ("ec.sensitivity_at_specificity(s, y, specificity := 0)", "specificity must be"),
         ("ec.approx_sensitivity_at_specificity(s, y, specificity := 95)", "95"),
-        ("ec.eer(s, y, method := 'area')", "neither hull nor linear"),
+        ("ec.eer(s, y, method := 'area')", "is not 'hull' or 'linear'"),
         ("ec.min_dcf(s, y, cost_fn := -1)", "-1"),
-        ("ec.min_dcf(s, y, 0.1)", "need their names"),
+        ("ec.min_dcf(s, y, 0.1)", "must be named"),
         ("ec.min_dcf(s, y, prior := 1.5)", "1.5"),
-        ("ec.min_expected_cost(s, y, costs := [[1, 0], [1, 0]])", "no error may cost less"),
+        ("ec.min_expected_cost(s, y, costs := [[1, 0], [1, 0]])", "an error must not cost less"),
     ],
 )
 def test_bad_calls_are_errors(connection, bad: str, message: str) -> None:

@@ -229,39 +229,39 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
     ("arguments", "message"),
     [
         ("groups := ['nowhere']", "name a column that the log does not have"),
-        pytest.param("groups := ['n']", "name a column that the result has too", marks=pytest.mark.slow),
-        ("metrics := ['nce', 'recal']", "'recal' is not a metric of ec.report: it has nec, nce"),
+        pytest.param("groups := ['n']", "name a column that is also a column of the result", marks=pytest.mark.slow),
+        ("metrics := ['nce', 'recal']", "'recal' is not a metric of ec.report: the metrics are nec, nce"),
         pytest.param(
             "metrics := ['auc_roc']",
-            r"SELECT ..., ec.auc_roc\(score, label\) FROM log GROUP BY ... has it",
+            r"use SELECT ..., ec.auc_roc\(score, label\) FROM log GROUP BY ...",
             marks=pytest.mark.slow,
         ),
         pytest.param("metrics := ['n']", "every report has it", marks=pytest.mark.slow),
-        pytest.param("metrics := []", "names none", marks=pytest.mark.slow),
-        pytest.param("metrics := ['f1', 'f1']", "have a name twice", marks=pytest.mark.slow),
-        pytest.param("metrics := ['bayes_risk'], threshold := 0.5", "leave out threshold", marks=pytest.mark.slow),
-        pytest.param("metrics := ['nce'], score_type := 'decision'", "holds no posterior", marks=pytest.mark.slow),
-        ("total := true", "without groups there is one"),
+        pytest.param("metrics := []", "is empty: leave it out", marks=pytest.mark.slow),
+        pytest.param("metrics := ['f1', 'f1']", "contain a name twice", marks=pytest.mark.slow),
+        pytest.param("metrics := ['bayes_risk'], threshold := 0.5", "leave threshold out", marks=pytest.mark.slow),
+        pytest.param("metrics := ['nce'], score_type := 'decision'", "has no posteriors", marks=pytest.mark.slow),
+        ("total := true", "without groups there is only one"),
         pytest.param("min_rows := -1", "min_rows := -1 is not a whole number", marks=pytest.mark.slow),
-        ("cost_fn := t", "cost_fn and cost_fp of a report are numbers"),
+        ("cost_fn := t", "cost_fn and cost_fp of a report must be numbers"),
         pytest.param("cost_fn := -1", "costs must be finite", marks=pytest.mark.slow),
         pytest.param("prior := 1.5", "prior must be a number", marks=pytest.mark.slow),
-        pytest.param("prior := NULL", "prior := NULL states none", marks=pytest.mark.slow),
+        pytest.param("prior := NULL", "prior := NULL is not a prior", marks=pytest.mark.slow),
         ("interval := 95", "interval := 95.0 is not a level"),
         pytest.param("interval := NULL", "interval := NULL is not a level", marks=pytest.mark.slow),
         pytest.param(
             "interval := 0.95, cluster := k, buckets := 3", "a whole number of buckets", marks=pytest.mark.slow
         ),
         pytest.param("score_type := 'llr'", "needs prior", marks=pytest.mark.slow),
-        ("0.3", "what comes after the label of ec.report needs its name"),
-        ("CAST(0.3 AS DOUBLE)", "needs its name"),
+        ("0.3", "arguments after the label of ec.report must be named"),
+        ("CAST(0.3 AS DOUBLE)", "must be named"),
         *(
-            pytest.param(n, "needs its name", marks=pytest.mark.slow)
+            pytest.param(n, "must be named", marks=pytest.mark.slow)
             for n in ("3e-1", "CAST(0.3 AS FLOAT)", "1", "0.3, 3e-1")
         ),
-        pytest.param("0.3, interval := 0.95", "needs its name", marks=pytest.mark.slow),
-        pytest.param("0.95, cluster := k", "needs its name", marks=pytest.mark.slow),
-        pytest.param("0.3, interval := 0.95, cluster := k", "needs its name", marks=pytest.mark.slow),
+        pytest.param("0.3, interval := 0.95", "must be named", marks=pytest.mark.slow),
+        pytest.param("0.95, cluster := k", "must be named", marks=pytest.mark.slow),
+        pytest.param("0.3, interval := 0.95, cluster := k", "must be named", marks=pytest.mark.slow),
     ],
 )
 def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str) -> None:
@@ -270,7 +270,7 @@ def test_errors(flights: duckdb.DuckDBPyConnection, arguments: str, message: str
 
 
 def test_a_parameter_needs_its_name(flights: duckdb.DuckDBPyConnection) -> None:
-    with pytest.raises(duckdb_error(), match="needs its name: prior := "):
+    with pytest.raises(duckdb_error(), match="must be named: prior := "):
         flights.execute("FROM ec.report('flights', p, y, ?)", [0.3])
     named = flights.execute("SELECT nec_at_prior FROM ec.report('flights', p, y, prior := ?)", [0.3]).fetchall()
     assert named == flights.execute("SELECT nec_at_prior FROM ec.report('flights', p, y, prior := 0.3)").fetchall()
@@ -280,8 +280,8 @@ def test_a_parameter_needs_its_name(flights: duckdb.DuckDBPyConnection) -> None:
     ("score", "label", "message"),
     [
         ("y", "p", "a BOOLEAN score is a decision"),
-        ("[1 - p, p]", "y", "takes one score a row"),
-        ("'p'", "y", "the score is text, not a number: a column stands without quotes"),
+        ("[1 - p, p]", "y", "takes one score per row"),
+        ("'p'", "y", "the score is text, not a number: write the column without quotes"),
         ("p", "p > 0", None),
         ("p", "g", "label must be BOOLEAN"),
         ("nowhere", "y", 'column "nowhere" not found'),

@@ -258,7 +258,7 @@ def test_tables_of_any_name(macro: str, connection) -> None:
 )
 def test_a_group_has_no_name_of_the_result(macro: str, name: str, connection) -> None:
     connection.execute(f"CREATE OR REPLACE TEMP TABLE named AS SELECT 0.5e0 AS p, true AS y, 1 AS {quoted(name)}")
-    with pytest.raises(duckdb.Error, match="the result has too: rename it"):
+    with pytest.raises(duckdb.Error, match="is also a column of the result: rename it"):
         connection.execute(f"FROM ec.{macro}('named', p, y, groups := [{text(name)}])").fetchall()
     assert len(connection.execute(f"FROM ec.{macro}('named', p, y)").fetchall()) == 1
     connection.execute('CREATE OR REPLACE TEMP TABLE named AS SELECT 0.5e0 AS p, true AS y, 1 AS "ec: class"')

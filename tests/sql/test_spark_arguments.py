@@ -18,8 +18,8 @@ LOG = pl.DataFrame({"p": [0.9, 0.2], "y": [True, False]})
 @pytest.mark.parametrize(
     ("frame", "message"),
     [
-        (LOG, "DataFrame, which is not a DataFrame of PySpark: pass spark.table.* ec.sketch"),
-        ("log.parquet", "str, which is not a DataFrame of PySpark"),
+        (LOG, r"DataFrame, which is not a PySpark DataFrame: pass spark.table.* use ec.sketch"),
+        ("log.parquet", r"str, which is not a PySpark DataFrame"),
         (SimpleNamespace(to_spark=None), "pass frame.to_spark"),
     ],
 )

@@ -79,7 +79,7 @@ def typed_report(*args):
         assert result.exit_code == 0, result.output
         table = pl.read_parquet(f"{out}/report.parquet")
     told = result.output.splitlines()
-    assert all("wrong score, label or weight" in line for line in told)
+    assert all("invalid score, label or weight" in line for line in told)
     assert bool(told) == bool(table["n_invalid"].sum())
     return table
 

@@ -85,7 +85,7 @@ def report_fails(out, *words):
     result = cli.invoke("report", out)
     assert result.exit_code == 1, result.output
     *before, line = result.stderr.splitlines()
-    assert all("left something undone" in other for other in before)
+    assert all("is incomplete" in other for other in before)
     for word in words:
         assert word in line
     return line

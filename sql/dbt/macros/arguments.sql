@@ -49,7 +49,7 @@
     {%- endif -%}
     {%- set shares = [1 - prior, prior] if prior is number else prior | list -%}
     {%- if shares | length != 2 -%}
-        {%- do polars_ec.refuse('prior=' ~ prior ~ ' is for ' ~ shares | length ~ ' classes, and there are 2: ' ~ way_out) -%}
+        {%- do polars_ec.refuse('prior=' ~ prior ~ ' has ' ~ shares | length ~ ' shares, but there are 2 classes: ' ~ way_out) -%}
     {%- endif -%}
     {%- for share in shares | reverse -%}
         {%- if share is string or share is boolean or share is not number or not (share >= 0 and share <= 1) -%}
@@ -58,21 +58,21 @@
     {%- endfor -%}
     {%- set off = shares[0] + shares[1] - 1 -%}
     {%- if off > 1e-6 or off < -1e-6 -%}
-        {%- do polars_ec.refuse('prior=' ~ prior ~ ' sums to ' ~ (shares[0] + shares[1]) ~ ', not to 1: ' ~ way_out) -%}
+        {%- do polars_ec.refuse('prior=' ~ prior ~ ' sums to ' ~ (shares[0] + shares[1]) ~ ', not 1: ' ~ way_out) -%}
     {%- endif -%}
     {{ return([shares[0] | float, shares[1] | float]) }}
 {% endmacro %}
 
 {% macro check_relation(relation) %}
     {%- if relation is none or not relation | string | trim -%}
-        {%- do polars_ec.refuse('relation=' ~ polars_ec.shown(relation) ~ " is no table: pass ref('...') or source('...', '...')") -%}
+        {%- do polars_ec.refuse('relation=' ~ polars_ec.shown(relation) ~ " is not a table: pass ref('...') or source('...', '...')") -%}
     {%- endif -%}
 {% endmacro %}
 
 {# A name or an expression of the caller, as it stands in a query: in parentheses where it is no plain column. #}
 {% macro checked_expression(name, sql) %}
     {%- if sql is not string or not sql.strip() -%}
-        {%- do polars_ec.refuse(name ~ '=' ~ polars_ec.shown(sql) ~ ' is neither a name nor an expression in SQL') -%}
+        {%- do polars_ec.refuse(name ~ '=' ~ polars_ec.shown(sql) ~ ' is not a name or an expression in SQL') -%}
     {%- endif -%}
     {%- if polars_ec.last_name(sql) is not none -%}{{ return(sql) }}{%- endif -%}
     {%- set end = '\n' if '--' in sql or '#' in sql or '//' in sql else '' -%}
@@ -103,14 +103,14 @@
             {%- do pairs.append([name, sql]) -%}
         {%- endfor -%}
     {%- elif by is not none -%}
-        {%- do polars_ec.refuse('by=' ~ by ~ ' is neither a list of names nor a mapping from name to SQL expression') -%}
+        {%- do polars_ec.refuse('by=' ~ by ~ ' is not a list of names or a mapping from name to SQL expression') -%}
     {%- endif -%}
     {%- for name, sql in pairs -%}
         {%- if name is not string or not name.strip() -%}
-            {%- do polars_ec.refuse('by calls a group column ' ~ polars_ec.shown(name) ~ ': pass names, or a mapping from name to SQL expression') -%}
+            {%- do polars_ec.refuse('by has ' ~ polars_ec.shown(name) ~ ' for a name: pass names, or a mapping from name to SQL expression') -%}
         {%- endif -%}
         {%- if name | lower in own -%}
-            {%- do polars_ec.refuse("by has a group column '" ~ name ~ "', and so has the report: give it another name, by={'" ~ name ~ "_': '" ~ sql ~ "'}") -%}
+            {%- do polars_ec.refuse("by has a group column '" ~ name ~ "', which is also a column of the report: rename it, by={'" ~ name ~ "_': '" ~ sql ~ "'}") -%}
         {%- endif -%}
         {%- if name | lower in keys | map('lower') | list -%}
             {%- do polars_ec.refuse("by has the group column '" ~ name ~ "' twice") -%}
@@ -131,18 +131,18 @@
         {%- do polars_ec.refuse('metrics=' ~ polars_ec.shown(metrics) ~ ' is not a list of names: pass [' ~ polars_ec.shown(metrics) ~ ']') -%}
     {%- endif -%}
     {%- if not metrics -%}
-        {%- do polars_ec.refuse('metrics=[] names none: leave it out for the usual ones') -%}
+        {%- do polars_ec.refuse('metrics=[] is empty: leave it out for the default metrics') -%}
     {%- endif -%}
     {%- for name in metrics -%}
         {%- set holds = 'metrics holds ' ~ polars_ec.shown(name) ~ ', which ' -%}
         {%- if name in parts.others -%}
-            {%- do polars_ec.refuse(holds ~ 'every report has: leave it out') -%}
+            {%- do polars_ec.refuse(holds ~ 'every report has already: leave it out') -%}
         {%- elif name not in parts.metrics -%}
-            {%- do polars_ec.refuse(holds ~ 'is not a metric of this report: ranking metrics and ece are made from a sketch (polars_ec.sketch). Here are ' ~ parts.metrics | join(', ')) -%}
+            {%- do polars_ec.refuse(holds ~ 'is not a metric of this report: for ranking metrics and ece make a sketch (polars_ec.sketch). The metrics are ' ~ parts.metrics | join(', ')) -%}
         {%- elif decided and (name in parts.losses or name == 'bayes_risk') -%}
-            {%- do polars_ec.refuse(holds ~ "is of posteriors, and score_type='decision' holds none") -%}
+            {%- do polars_ec.refuse(holds ~ "needs posteriors, and score_type='decision' has none") -%}
         {%- elif name == 'bayes_risk' and threshold is not none -%}
-            {%- do polars_ec.refuse(holds ~ 'is of Bayes decisions: leave out threshold, or take expected_cost') -%}
+            {%- do polars_ec.refuse(holds ~ 'uses Bayes decisions: leave threshold out, or use expected_cost') -%}
         {%- endif -%}
         {%- if name in metrics[:loop.index0] -%}
             {%- do polars_ec.refuse("metrics has '" ~ name ~ "' twice") -%}

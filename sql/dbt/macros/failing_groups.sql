@@ -4,15 +4,15 @@
     {%- set limit_name = 'at_least' if at_most is none else 'at_most' -%}
     {%- set limit = polars_ec.checked_number(limit_name, at_least if at_most is none else at_most, 'pass a number without quotes') -%}
     {%- if fail_on_null is not boolean -%}
-        {%- do polars_ec.refuse('fail_on_null=' ~ polars_ec.shown(fail_on_null) ~ ' is neither true nor false') -%}
+        {%- do polars_ec.refuse('fail_on_null=' ~ polars_ec.shown(fail_on_null) ~ ' is not true or false') -%}
     {%- endif -%}
     {%- set parts = polars_ec.report_parts() -%}
     {%- set name = (metric | string).removesuffix('_at_prior') -%}
     {%- if name != metric and kwargs['prior'] is none -%}
-        {%- do polars_ec.refuse('metric=' ~ polars_ec.shown(metric) ~ ' is at a stated prior: pass prior too') -%}
+        {%- do polars_ec.refuse('metric=' ~ polars_ec.shown(metric) ~ ' needs a reference prior: pass prior too') -%}
     {%- endif -%}
     {%- if name != metric and name in parts.metrics and name not in parts.moved_by_prior -%}
-        {%- do polars_ec.refuse('metric=' ~ polars_ec.shown(metric) ~ ': no prior moves it: pass ' ~ name) -%}
+        {%- do polars_ec.refuse('metric=' ~ polars_ec.shown(metric) ~ ' does not depend on the prior: pass ' ~ name) -%}
     {%- endif -%}
     {%- if name in parts.cells -%}
         {%- do polars_ec.refuse('metric=' ~ polars_ec.shown(metric) ~ ' is a number of rows: pass a rate, such as fpr or recall') -%}
@@ -36,7 +36,7 @@
 {# The groups that have more rows than these that are wrong, or missing. #}
 {% macro groups_with_invalid_rows(model, score, label, at_most, missing_at_most, by, score_type, weight, pos_label, classes) %}
     {%- if at_most is none -%}
-        {%- do polars_ec.refuse('at_most=None is not a whole number from 0 on') -%}
+        {%- do polars_ec.refuse('at_most=None is not a whole number, at least 0') -%}
     {%- endif -%}
     {%- set limits = {'at_most': polars_ec.checked_count('at_most', at_most, 0, none)} -%}
     {#- A metric that needs no more than decisions, which a threshold gives to scores of any type. -#}

@@ -64,7 +64,7 @@
     {%- for prefix in polars_ec.prefixes() if not modules.re.search('(?i)\\b' ~ prefix, texts) -%}
         {{ return(prefix) }}
     {%- endfor -%}
-    {%- do polars_ec.refuse('names in the arguments begin with each of ' ~ polars_ec.prefixes() | join(', ') ~ ', and the names of the query need one of these: give the columns other names') -%}
+    {%- do polars_ec.refuse('the names in the arguments use all of the prefixes ' ~ polars_ec.prefixes() | join(', ') ~ ', and the query needs one of them for its own names: rename the columns') -%}
 {% endmacro %}
 
 {% macro prefixes() %}

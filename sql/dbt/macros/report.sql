@@ -23,20 +23,20 @@
     {%- if threshold is not none -%}
         {%- set threshold = polars_ec.checked_number('threshold', threshold, 'pass a number without quotes; a threshold of each row is for the macros of DuckDB') -%}
         {%- if score_type == 'decision' -%}
-            {%- do polars_ec.refuse('threshold=' ~ threshold ~ " is for scores; score_type='decision' says that decisions are taken already") -%}
+            {%- do polars_ec.refuse('threshold=' ~ threshold ~ " is for scores, but score_type='decision' has decisions already: leave it out") -%}
         {%- endif -%}
     {%- endif -%}
     {%- set names = polars_ec.checked_metrics(metrics, score_type, threshold) -%}
     {%- set shares = polars_ec.checked_prior(prior) -%}
     {%- set parts = polars_ec.report_parts() -%}
     {%- if score_type == 'llr' and shares is none and (threshold is none or names | select('in', parts.losses) | list) -%}
-        {%- do polars_ec.refuse("score_type='llr' needs prior, for posteriors and for Bayes decisions: pass a number, or threshold and metrics of decisions") -%}
+        {%- do polars_ec.refuse("score_type='llr' needs prior for posteriors and Bayes decisions: pass a number, or threshold with metrics of decisions") -%}
     {%- endif -%}
     {%- if total is not boolean -%}
-        {%- do polars_ec.refuse('total=' ~ polars_ec.shown(total) ~ ' is neither true nor false') -%}
+        {%- do polars_ec.refuse('total=' ~ polars_ec.shown(total) ~ ' is not true or false') -%}
     {%- endif -%}
     {%- if total and not by -%}
-        {%- do polars_ec.refuse('total=true adds a row over all groups, and without groups there is one: leave it out, or pass by') -%}
+        {%- do polars_ec.refuse('total=true adds a row over all groups, but without groups there is only one: leave it out, or pass by') -%}
     {%- endif -%}
     {%- if interval is not none -%}
         {%- set way_out = 'pass a level such as 0.95, without quotes' -%}

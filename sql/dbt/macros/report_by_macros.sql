@@ -59,7 +59,7 @@
                 'sketch': 'plain SQL, which has all of it, and assigns clusters to buckets by another hash'} -%}
             {%- do polars_ec.refuse("DuckDB has no macro ec." ~ name ~ ": put 'plugins: [{module: polars_ec.dbt}]' into the profile (pip install 'polars_ec[dbt]'), or 'vars: {polars_ec_macros: false}' into dbt_project.yml: " ~ in_plain_sql[name]) -%}
         {%- elif found.rows[0][1] -%}
-            {%- do polars_ec.refuse('both a schema and an attached database are called ec, so that DuckDB cannot tell which one ec.' ~ name ~ ' is in: attach the database under another alias') -%}
+            {%- do polars_ec.refuse('both a schema and an attached database are called ec, so DuckDB cannot tell which one ec.' ~ name ~ ' is in: attach the database under another alias') -%}
         {%- endif -%}
     {%- endif -%}
 {% endmacro %}

@@ -64,14 +64,14 @@
 {# What other SQL has not. #}
 {% macro check_plain(request) %}
     {%- if request.total -%}
-        {%- do polars_ec.refuse('total=true: a row over all groups is for DuckDB with the macros: leave it out, and make a second report without by') -%}
+        {%- do polars_ec.refuse('total=true needs DuckDB with the macros: leave it out, and make a second report without by') -%}
     {%- endif -%}
     {%- set or_sketch = ', or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python' -%}
     {%- if request.cluster is not none -%}
-        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals of rows in clusters are for DuckDB with the macros: leave it out if rows are independent' ~ or_sketch) -%}
+        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals with clusters need DuckDB with the macros: leave it out if rows are independent' ~ or_sketch) -%}
     {%- endif -%}
     {%- if request.interval is not none and not polars_ec.has_limits() -%}
-        {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': ' ~ adapter.type() ~ ' plans the query of intervals for minutes: leave it out' ~ or_sketch) -%}
+        {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': ' ~ adapter.type() ~ ' needs minutes to plan the query of intervals: leave it out' ~ or_sketch) -%}
     {%- endif -%}
     {%- if polars_ec.least_factor() is not none -%}{%- do polars_ec.check_range(request, polars_ec.least_factor(), polars_ec.most_weight()) -%}{%- endif -%}
 {% endmacro %}
@@ -162,6 +162,6 @@
     {%- set stated = {'cost_fn': request.cost_fn, 'cost_fp': request.cost_fp} -%}
     {%- if request.shares is not none -%}{%- do stated.update({'prior': request.shares | min}) -%}{%- endif -%}
     {%- for name, value in stated.items() if value != 0 and not (value >= least and value <= most) -%}
-        {%- do polars_ec.refuse(name ~ '=' ~ value ~ ': products with it overflow or underflow, which PostgreSQL makes an error: pass 0, or a number from ' ~ least ~ ' to ' ~ most) -%}
+        {%- do polars_ec.refuse(name ~ '=' ~ value ~ ': products with it overflow or underflow, which is an error in PostgreSQL: pass 0, or a number from ' ~ least ~ ' to ' ~ most) -%}
     {%- endfor -%}
 {% endmacro %}

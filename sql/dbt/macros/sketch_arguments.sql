@@ -33,7 +33,7 @@
     {%- set keys = {} -%}
     {%- for name, sql in polars_ec.checked_keys(by, []).items() -%}
         {%- if name | lower in own -%}
-            {%- do polars_ec.refuse("by has a group column '" ~ name ~ "', and so has the sketch: give it another name, by={'" ~ name ~ "_': '" ~ sql ~ "'}") -%}
+            {%- do polars_ec.refuse("by has a group column '" ~ name ~ "', which is also a column of the sketch: rename it, by={'" ~ name ~ "_': '" ~ sql ~ "'}") -%}
         {%- endif -%}
         {%- do keys.update({polars_ec.text_token(polars_ec.sql_name(name), texts): polars_ec.text_token(sql, texts)}) -%}
     {%- endfor -%}
