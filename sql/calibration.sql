@@ -145,7 +145,7 @@ CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds) AS
     CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash(key, key), within, folds) END;
 COMMENT ON MACRO ec.bucket IS 'Bucket of a key by the hash of Apache Iceberg, from 0 to buckets - 1: (murmur3(key) & 2147483647) % buckets. NULL for a NULL key.';
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, from 0 to folds - 1: the bucket of the key, or folds for a NULL key. All rows of a key are in one fold.';
-COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1. The folds of each stratum differ by at most one key in size.';
+COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1: the folds of each stratum differ by at most one key in size.';
 
 -- Calibrated posteriors -----------------------------------------------------------------------------------------------
 

@@ -2729,7 +2729,7 @@ CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
     CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash(key, key), within, folds) END;
 COMMENT ON MACRO ec.bucket IS 'Bucket of a key by the hash of Apache Iceberg, from 0 to buckets - 1: (murmur3(key) & 2147483647) % buckets. NULL for a NULL key.';
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, from 0 to folds - 1: the bucket of the key, or folds for a NULL key. All rows of a key are in one fold.';
-COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1. The folds of each stratum differ by at most one key in size.';
+COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1: the folds of each stratum differ by at most one key in size.';
 
 -- Calibrated posteriors -----------------------------------------------------------------------------------------------
 
@@ -3892,7 +3892,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '03c68347e756a46fa2e9b2ddaeae1798b60a4dba6c123bb0a187c3f2cd8a03f6', count(*),
+    SELECT concat_ws('-', '9cd69bfe91bdc14760ad1f70401d0deb966dbfb7ff9ec42fa3c1009477fde6ea', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

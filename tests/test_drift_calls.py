@@ -90,7 +90,7 @@ def test_misuse_of_scores_and_labels() -> None:
     with pytest.raises(ValueError, match="score= names no column"):
         LOG.ec.drift([], "y", **CALL)
     many = LOG.with_columns(v=pl.Series(RNG.dirichlet(np.ones(15), N), dtype=pl.Array(pl.Float64, 15)))
-    with pytest.raises(ValueError, match="15 classes and 15 decisions are more than the 200 cells"):
+    with pytest.raises(ValueError, match="15 classes and 15 decisions exceed 200 cells"):
         many.ec.drift("v", "y3", period="t", metrics=["nec"])
     assert many.ec.drift("v", "y3", period="t", metrics=["brier"]).height == 2
 

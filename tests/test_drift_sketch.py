@@ -132,7 +132,7 @@ def test_llrs_and_raw_scores_drift_by_what_needs_no_prior() -> None:
         found = sketch.drift("recall", period="week", threshold=0.5)
         same(found, log.ec.drift("x", "y", period="week", metrics=["recall"], score_type="log_odds", threshold=0.5))
         assert sketch.drift(period="week", threshold=0.5)["metric"].unique(maintain_order=True)[0] == "precision"
-        with pytest.raises(SketchError, match="made of the order of scores and not of sums"):
+        with pytest.raises(SketchError, match="names of metrics, or threshold="):
             sketch.drift(period="week")
 
 
@@ -152,7 +152,7 @@ def test_metrics_that_a_report_does_not_have_are_compared_and_drift_too() -> Non
     assert found["likelihood"].to_list() == pytest.approx(found["difference"].to_list(), rel=1e-12)
     best = llrs.compare("cllr", reference="best")
     assert best["reference"].unique().to_list() == [str(min(values, key=lambda week: values[week]))]
-    with pytest.raises(SketchError, match="cross_entropy of LLRs at a prior is known within bounds only"):
+    with pytest.raises(SketchError, match="cross_entropy from LLRs at a prior is not exact in a"):
         llrs.drift("cross_entropy", period="week", prior=0.5)
     fbeta = LOG.ec.sketch("p", "y", by="week", thresholds=[0.2]).drift(
         "fbeta", "net_benefit", period="week", beta=2, p_t=0.2
@@ -222,7 +222,7 @@ def test_few_buckets_and_names_that_are_taken() -> None:
     with pytest.raises(SketchError, match="50 buckets, too few for p-values"):
         LOG.ec.sketch("p", "y", by="week", cluster="user", buckets=50).drift("nec", period="week")
     named = LOG.with_columns(mix="country").ec.sketch("p", "y", by=["week", "mix"])
-    with pytest.raises(SketchError, match="a group column 'prior', which results"):
+    with pytest.raises(SketchError, match="a group column 'prior', as the"):
         LOG.with_columns(prior="country").ec.sketch("p", "y", by=["week", "prior"]).drift("nec", period="week")
     assert_frame_equal(
         named.drift("nec", period="week", mix="mix"),

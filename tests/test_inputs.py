@@ -294,7 +294,7 @@ def test_two_plans_of_one_reader_do_not_share_its_rows() -> None:
     log = counted(3, [])
     first, second = as_lazy(log), as_lazy(log)
     assert first.select(pl.len()).collect().item() == 6
-    with pytest.raises(ValueError, match="a RecordBatchReader can be read once"):
+    with pytest.raises(ValueError, match="a RecordBatchReader can be read only once"):
         second.select(pl.len()).collect()
 
 

@@ -278,7 +278,7 @@ def test_a_prior_is_one_share_for_each_class_unless_it_is_a_series() -> None:
     wanted = 1 / (1 + np.exp(-llr - np.log(by_row / (1 - by_row))))
     assert ec.posterior(llr, score_type="llr", prior=by_row).to_list() == pytest.approx(wanted.tolist())
     with pytest.raises(
-        ValueError, match=r"score= holds 6 and label= holds 6 and prior= holds 2; one share for each class"
+        ValueError, match="score= holds 6 and label= holds 6 and prior= holds 2; pass one share per class"
     ):
         ec.nec(P, Y, prior=pl.Series([0.8, 0.2]))
 

@@ -308,15 +308,15 @@ def test_saved_and_read(tmp_path) -> None:
 
 def test_errors() -> None:
     log = simulated(30, 3, 7)
-    with pytest.raises(ValueError, match="calibrator='pav' is of one score a row"):
+    with pytest.raises(ValueError, match="calibrator='pav' is for one score per row"):
         log.ec.calibrate("q", "y", "pav")
     with pytest.raises(ValueError, match="training='cv' needs folds="):
         log.ec.calibration_loss("q", "y")
-    with pytest.raises(ValueError, match="training='train' is neither"):
+    with pytest.raises(ValueError, match="training='train' is not"):
         log.ec.calibration_loss("q", "y", training="train")
     with pytest.raises(ValueError, match="rule='accuracy' is none of"):
         log.ec.calibration_loss("q", "y", "accuracy", training="test")
-    with pytest.raises(SketchError, match="calibration by 'g', which is not a group column"):
+    with pytest.raises(SketchError, match="groups by 'g', which is not a column in by="):
         log.ec.calibration_loss("q", "y", training=log.ec.calibrate("q", "y", by="g"))
     with pytest.raises(ValueError, match="pass both folds=5 and fold_by="):
         log.ec.calibrate("q", "y", folds=3)

@@ -288,7 +288,7 @@ def test_priors_that_a_calibration_knows() -> None:
 
 def test_raw_scores_of_vectors_are_refused_by_their_own_name() -> None:
     log = pl.DataFrame({"v": [[0.2, 0.8]], "y": [1]}, schema_overrides={"v": pl.Array(pl.Float64, 2)})
-    with pytest.raises(ValueError, match=r"^score_type='raw' is one number a row, and 'v' is Array"):
+    with pytest.raises(ValueError, match=r"^score_type='raw' is for one number per row, but 'v' is Array\(Float64"):
         log.ec.calibrate("v", "y", score_type="raw")
 
 

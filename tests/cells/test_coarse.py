@@ -225,8 +225,8 @@ def test_weights_that_a_float_does_not_hold() -> None:
 def test_sketches_of_other_clusters_do_not_add_up() -> None:
     one = sketched("binned")
     for other, words in (
-        (sketched("binned", buckets=8), "different buckets cannot be added up: 7 and 8"),
-        (sketched("binned", cluster="id"), "different cluster cannot be added up: user and id"),
+        (sketched("binned", buckets=8), "different buckets cannot be added: 7 and 8"),
+        (sketched("binned", cluster="id"), "different cluster cannot be added: user and id"),
         (LOG.ec.sketch("p", "y", **KINDS["binned"]), "make both with cluster=, or both without"),
     ):
         for pair in ([one, other], [other, one]):

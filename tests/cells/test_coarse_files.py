@@ -118,9 +118,7 @@ def test_buckets_of_another_hash(tmp_path):
         ec.Sketch.read_parquet(restated(written(sketch, path), hash_version=99))
     other = ec.Sketch.read_parquet(restated(written(sketch, path), hash="md5 by spark", hash_version=...))
     assert other.hash == "md5 by spark"
-    with pytest.raises(
-        SketchError, match="different hash of the clusters cannot be added up: murmur3 and md5 by spark"
-    ):
+    with pytest.raises(SketchError, match="different hash of the clusters cannot be added: murmur3 and md5 by spark"):
         sketch + other
     assert (other + other).hash == "md5 by spark"
     # The numbers of no buckets are those of any.

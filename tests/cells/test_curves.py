@@ -312,7 +312,7 @@ def test_reliability_refuses() -> None:
     with pytest.raises(ValueError, match="calibrator='platt' is none of"):
         sketch.reliability(calibrator="platt")
     for score_type in ("llr", "raw"):
-        with pytest.raises(SketchError, match=f"the sketch is of {score_type} scores"):
+        with pytest.raises(SketchError, match=f"the sketch has {score_type} scores"):
             LOG.ec.sketch("s", "y", score_type=score_type).reliability()
     for name in ("bin", "calibrated", "positive_share"):
         with pytest.raises(SketchError, match=f"group column '{name}'"):

@@ -210,7 +210,7 @@ def test_folds_of_another_hash(tmp_path):
         SketchError, match=r"has folds or buckets by version 99 of the hash of their keys.* sketch again"
     ):
         ec.Sketch.read_parquet(restated(path, hash_version=99))
-    with pytest.raises(SketchError, match="garble 'hash_version'"):
+    with pytest.raises(SketchError, match="metadata: 'hash_version'"):
         ec.Sketch.read_parquet(restated(path, hash_version=...))
     assert "hash_version" not in described(written(made(), path))
 
@@ -521,7 +521,7 @@ def test_columns_of_other_types(tmp_path):
         with pytest.raises(SketchError, match="is a damaged sketch"):
             ec.Sketch.read_parquet(written(changed(sketch, **changes), tmp_path / "sketch.parquet"))
     table = table_of(LOG.drop_nulls("y").filter(pl.col("p") > 0)).with_columns(n=pl.lit("many"))
-    with pytest.raises(SketchError, match="no numbers"):
+    with pytest.raises(SketchError, match="values that are not numbers"):
         ec.Sketch.from_arrow(table.to_arrow())
 
 

@@ -104,7 +104,7 @@ def test_codes_beside_columns_that_have_a_type(tmp_path):
     assert counted(typed_report(tmp_path / "of numbers", "--by", "s")) == [(1, 4), (2, 2)]
     write(tmp_path / "numbers" / "c.csv", ["01"])
     result = sketch(tmp_path / "numbers", out=tmp_path / "of numbers", args=BY, code=1)
-    assert "c.csv: the group column 's' is String, and Int64 in the other inputs" in result.stderr
+    assert "c.csv: the group column 's' is String, but Int64 in the other inputs" in result.stderr
 
 
 def test_a_group_column_that_is_something_else_too(tmp_path):

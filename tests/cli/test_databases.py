@@ -83,7 +83,7 @@ def test_schemas_of_a_database_with_its_type(folder):
     file = write(folder / "log.duckdb", "old")
     for table in ("old.log", '"old"."log"'):
         assert_frame_equal(nec(f"duckdb:duckdb:{file}::{table}"), expected(metrics=["nec"]))
-    fails(2, "report", f"duckdb:duckdb:{file}::log", *READ, words=["has no table 'log': it has old.log"])
+    fails(2, "report", f"duckdb:duckdb:{file}::log", *READ, words=["has no table 'log'. The tables are old.log"])
 
 
 def test_files_outside_a_database_with_its_type(folder):
@@ -118,7 +118,7 @@ def test_an_extension_that_is_not_installed(folder, path, extension):
 
 
 def test_a_type_that_is_none(folder):
-    words = ["lug:log.duckdb: no such DuckDB file", "no extension 'lug'"]
+    words = ["lug:log.duckdb: there is no such DuckDB file", "nor a DuckDB extension 'lug'"]
     fails(2, "report", "duckdb:lug:log.duckdb::log", *READ, words=words)
 
 
@@ -244,5 +244,5 @@ def test_statements_for_motherduck(path):
 def test_the_schema_that_names_are_in_by_themselves():
     connection = StandIn(current_schema=[("public",)], information_schema=[("public", "log"), ("main", "old")])
     assert Database.of("duckdb:postgres:dbname=x::log").relation(connection) == '"log"."public"."log"'
-    with pytest.raises(UsageError, match=r"has no table 'old': it has log, main\.old"):
+    with pytest.raises(UsageError, match=r"has no table 'old'\. The tables are log, main\.old"):
         Database.of("duckdb:postgres:dbname=x::old").relation(connection)

@@ -208,7 +208,7 @@ def test_strata_of_csv_are_as_they_are_written(tmp_path):
             f"INTERVAL 1 DAY AS step FROM '{tmp_path}/log.csv'"
         )
     same(typed(tmp_path, "drift", source(tmp_path, "duckdb"), *args, "wide"), theirs)
-    fails(2, "drift", source(tmp_path, "duckdb"), *args, "step", words=["--mix step", "intervals"])
+    fails(2, "drift", source(tmp_path, "duckdb"), *args, "step", words=["--mix step", "an interval type"])
 
 
 # Sketches ---------------------------------------------------------------------------------------------------------------

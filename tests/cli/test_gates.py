@@ -221,7 +221,7 @@ def test_groups_that_trip_are_named(folder, name):
     assert_frame_equal(ours, theirs, rel_tol=1e-9)
     assert told == [
         f"s=b: nec_ci_low is {low:.6g} (--fail-if '{GATE}')",
-        f"--fail-if '{GATE}' skipped 2 of 4 values: 2 of small groups",
+        f"--fail-if '{GATE}' skipped 2 of 4 values: 2 in small groups",
     ]
 
 
@@ -244,7 +244,7 @@ def test_the_table_is_written_as_it_is_without_gates(folder, tmp_path):
 def test_nulls_trip_where_it_is_asked_for_and_small_groups_count_then(folder, name):
     args = (*door(folder, name), "--metrics", "recall", "--min-rows", "20")
     told = gated(0, *args, "--fail-if", "recall < 0")[1]
-    assert told == ["--fail-if 'recall < 0' skipped 2 of 4 values: 1 of small groups, 1 null"]
+    assert told == ["--fail-if 'recall < 0' skipped 2 of 4 values: 1 in small groups, 1 null"]
     assert gated(0, *args, "--fail-if", "recall < 0", "--quiet")[1] == []
     told = gated(3, *args, "--fail-if", "recall < 2", "--fail-on-null")[1]
     assert [line.split(":")[0] for line in told] == ["s=a", "s=b", "s=c", "s=d"]
@@ -306,7 +306,7 @@ def test_of_many_groups_the_first_are_named(tmp_path):
     log.write_parquet(tmp_path / "log.parquet")
     told = gated(3, tmp_path / "log.parquet", *READ, "--by", "s", "--metrics", "nec", "--fail-if", "n == 3")[1]
     assert len(told) == 21
-    assert told[19:] == ["s=19: n is 3 (--fail-if 'n == 3')", "6 more trip --fail-if 'n == 3'"]
+    assert told[19:] == ["s=19: n is 3 (--fail-if 'n == 3')", "6 more groups trip --fail-if 'n == 3'"]
 
 
 def test_columns_with_odd_names(tmp_path):
@@ -332,7 +332,7 @@ def test_columns_with_odd_names(tmp_path):
         ("nec_ci_lo > 1", ("--interval", "0.9"), ["did you mean nec_ci_low?"]),
         ("eer > 1", (), ["pass --metrics eer"]),
         ("small == 1", (), ["pass --min-rows or --interval"]),
-        ("s > 1", (), ["s is String", "takes numbers"]),
+        ("s > 1", (), ["s is String", "needs a column of numbers"]),
     ],
 )
 def test_columns_that_are_not_there_or_no_numbers(folder, gate, args, words):

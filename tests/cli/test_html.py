@@ -270,7 +270,7 @@ def test_names_that_are_no_markup(tmp_path):
         ("--score p --label y --html page.html --buckets 50", ["--buckets 50"]),
         ("--score p --label y --html page.html --cluster day --buckets 50", ["--buckets 50", "100 or more"]),
         ("--score p --label y --html page.html --metrics confusion", ["confusion"]),
-        ("--score p --label y --html page.html --out page.html --format csv", ["--out too"]),
+        ("--score p --label y --html page.html --out page.html --format csv", ["also the --out file"]),
         ("--score p --label y --title Delays", ["--title Delays", "--html FILE"]),
     ],
 )

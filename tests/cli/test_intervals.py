@@ -216,5 +216,5 @@ def test_clusters_that_sketches_do_not_know(folder, tmp_path):
         words=["--cluster tailnum", "sketched without clusters"],
     )
     other = sketched(folder, tmp_path / "other", "--cluster", "tailnum")
-    fails(2, "report", other, *INTERVAL, "--cluster", "number", words=["with --cluster tailnum", "asks for number"])
-    fails(2, "report", other, *CLUSTERED, words=["with --buckets 100", "asks for 40"])
+    fails(2, "report", other, *INTERVAL, "--cluster", "number", words=["with --cluster tailnum", "not number"])
+    fails(2, "report", other, *CLUSTERED, words=["with --buckets 100", "not 40"])

@@ -93,7 +93,7 @@ def test_tables_of_other_columns_go_together_by_those_asked_for(lake):
 
 def test_tables_do_not_go_with_files(lake):
     LOG.write_parquet(lake.parent / "x.parquet")
-    fails(2, "report", lake.parent, *READ, words=["several kinds", "Delta", "Parquet"])
+    fails(2, "report", lake.parent, *READ, words=["different kinds", "Delta", "Parquet"])
 
 
 def test_all_passes_read_one_version(lake):
@@ -268,7 +268,7 @@ def test_a_table_that_vanishes_or_is_renamed(lake, tmp_path):
 def test_a_table_by_two_names_counts_once(catalog, tmp_path):
     table = iceberg(catalog, "t", LOG)
     names = folder_of(table), table.metadata_location.removeprefix("file://")
-    fails(2, "report", *names, *READ, words=["one table", "name it once"])
+    fails(2, "report", *names, *READ, words=["the same table", "name it once"])
     assert ": 1 sketched, 0 unchanged, 1 failed; 4 rows" in sketch(*names, out=tmp_path / "out", code=1).stdout
 
 

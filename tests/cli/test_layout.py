@@ -199,7 +199,7 @@ def test_a_model_whose_overall_prior_cannot_be_counted_has_no_values_at_it(tmp_p
         of_q = table.filter(score="q")
         assert of_q["nec_at_prior"].null_count() == of_q.height
         assert of_q["nec"].null_count() == 1
-        assert "wrong rows" in fails(1, "report", path, "--score", "q", *args[4:])
+        assert "invalid or no usable rows" in fails(1, "report", path, "--score", "q", *args[4:])
 
 
 def test_of_llrs_of_such_a_model_rows_are_counted(tmp_path):
@@ -356,7 +356,7 @@ def test_bounds_at_a_threshold_that_sketches_do_not_know(sketches):
 def test_what_sketches_do_not_have(sketches, args, words):
     message = fails(2, "report", sketches / "p", *args)
     assert message.startswith(f"polars-ec: {words}")
-    assert message.endswith("report on the rows")
+    assert message.endswith("Run polars-ec report on the log instead")
 
 
 def test_a_total_of_nothing(tmp_path):

@@ -224,7 +224,7 @@ def test_names_that_polars_takes_for_patterns():
 def test_sketches_are_local(bucket, tmp_path):
     (bucket / "sketches").mkdir()
     (bucket / "sketches" / "a-1.sketch.parquet").write_text("x")
-    fails(1, "report", "s3://b/sketches", *READ, words=["s3://b/sketches/a-1.sketch.parquet", "copy the folder"])
+    fails(1, "report", "s3://b/sketches", *READ, words=["s3://b/sketches/a-1.sketch.parquet", "Copy the folder"])
     fails(2, "sketch", tmp_path, *READ, "--out", "s3://b/out", words=["--out s3://b/out", "local path"])
     fails(2, "report", tmp_path, *READ, "--out", "gs://b/t.csv", words=["--out gs://b/t.csv", "local path"])
 
@@ -253,7 +253,7 @@ def test_a_slash_too_many(url):
 
 @pytest.mark.parametrize("query", ["sv=2024&sig=secret", "X-Amz-Signature=secret", "a=1&X-Goog-Signature=secret"])
 def test_a_signed_address_is_refused(query):
-    assert "secret" not in fails(2, "report", f"az://b/x.csv?{query}", *READ, words=["az://b/x.csv", "signed query"])
+    assert "secret" not in fails(2, "report", f"az://b/x.csv?{query}", *READ, words=["az://b/x.csv", "signed URLs"])
 
 
 def test_a_database_is_not_sketched(tmp_path):

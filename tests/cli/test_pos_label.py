@@ -116,7 +116,7 @@ def test_labels_of_other_types(ask, dtype, positive, code):
             assert f"no row has the label {positive!r}" in result.stderr
         else:
             assert result.exit_code in (1, 2)
-            assert "'x' is not a value of the label" in result.stderr
+            assert "'x' is not a valid label value" in result.stderr
 
 
 @pytest.mark.parametrize("source", ["log.parquet", "log.duckdb::log"])
@@ -127,7 +127,7 @@ def test_the_shares_of_the_whole_log_too(tmp_path, source):
     path = f"{'duckdb:' if '::' in source else ''}{tmp_path}/{source}"
     result = invoke("report", path, *READ, "--pos-label", "Yes", "--prior", "overall")
     assert result.exit_code == 1
-    assert "is that the one?" in result.stderr
+    assert "Is that the one?" in result.stderr
 
 
 def test_a_log_with_positives_is_read_once(tmp_path, monkeypatch):
@@ -195,7 +195,7 @@ def test_a_folder_says_so_until_it_is_mended(tmp_path):
 )
 def test_what_is_near(stated, value, near):
     if near:
-        with pytest.raises(DataError, match="is that the one"):
+        with pytest.raises(DataError, match="Is that the one"):
             without_positives(stated, "y", [value, "something else"], "log")
     else:
         (warning,) = without_positives(stated, "y", [value], "log")

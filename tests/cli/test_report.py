@@ -260,7 +260,7 @@ def test_wrong_rows_are_alike_in_both_engines(tmp_path, wrong):
         table = typed_report(path, *MONTHLY)
         same(table, expected(log))
         assert table["nec"].null_count() == 1
-        assert "wrong rows" in fails(1, "report", path, *READ, "--prior", "overall")
+        assert "invalid or no usable rows" in fails(1, "report", path, *READ, "--prior", "overall")
 
 
 # Formats ---------------------------------------------------------------------------------------------------------------
@@ -387,7 +387,7 @@ def test_usage_errors(folder, source, args, words):
 
 def test_usage_errors_of_duckdb(folder):
     file = f"duckdb:{folder}/log.duckdb"
-    assert "has no table 'nope': it has log, a b.it's" in fails(2, "report", f"{file}::nope", *READ)
+    assert "has no table 'nope'. The tables are log, a b.it's" in fails(2, "report", f"{file}::nope", *READ)
     assert "duckdb:FILE.duckdb::TABLE" in fails(2, "report", file, *READ)
     assert "no such DuckDB file" in fails(2, "report", f"duckdb:{folder}/nope.duckdb::log", *READ)
     assert "one DuckDB table at a time" in fails(2, "report", f"{file}::log", folder / "log.csv", *READ)

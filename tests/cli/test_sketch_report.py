@@ -136,7 +136,7 @@ def test_segments_with_names_of_columns_of_a_sketch(logs, tmp_path, name):
     log.write_parquet(tmp_path / "log.parquet")
     args = ("--score", "p", "--label", "y", "--by", name)
     assert (
-        f"column {name!r}, which a sketch has too"
+        f"column {name!r}, which is also a column of a sketch"
         in sketch(tmp_path / "log.parquet", out=tmp_path / "out", args=args, code=2).stderr
     )
 
@@ -152,7 +152,7 @@ def test_a_vector_a_row_is_not_sketched(tmp_path):
         args = ("--score", "p", "--label", "y", "--classes", "no,yes")
         result = sketch(log, out=tmp_path / "out", args=args, code=1)
         assert f"{log}: --score p is" in result.stderr
-        assert "one score a row" in result.stderr
+        assert "one number per row" in result.stderr
         assert SketchFolder(tmp_path / "out").entries() == ({}, {})
 
 

@@ -125,7 +125,7 @@ def test_without_a_zone_they_are_as_they_are(folder, tmp_path, form):
     result = invoke("report", path, *OPTIONS, "--every", "1mo", "--time-zone", "Europe/Berlin")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
     assert (
-        "--time-zone Europe/Berlin: ts is Datetime(time_unit='us', time_zone=None), without a time zone"
+        "--time-zone Europe/Berlin: the timestamps in ts (Datetime(time_unit='us', time_zone=None)) have no time zone"
         in result.stderr
     )
 
@@ -237,7 +237,7 @@ def test_a_folder_has_one_calendar(folder, tmp_path):
         ).stdout
     )
     message = sketch(folder / "naive.parquet", out=tmp_path / "utc", args=(*OPTIONS, "--every", "1d"), code=1).stderr
-    assert "the group column 'ts' is Datetime(time_unit='us', time_zone=None), and" in message
+    assert "the group column 'ts' is Datetime(time_unit='us', time_zone=None), but" in message
 
 
 def test_hours_roll_up_on_any_calendar_and_days_on_their_own(folder, tmp_path):

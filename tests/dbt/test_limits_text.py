@@ -62,8 +62,8 @@ def test_normal_quantiles_are_those_of_python() -> None:
 @pytest.mark.parametrize(
     ("dialect", "wrong", "message"),
     [
-        ("trino", {"cluster": "user"}, r"cluster=user: intervals of rows in clusters .* evaluate\(interval=...\)"),
-        ("databricks", {}, r"interval=0.95: databricks plans the query of intervals for minutes"),
+        ("trino", {"cluster": "user"}, r"cluster=user: intervals with clusters .* evaluate\(interval=...\)"),
+        ("databricks", {}, r"interval=0.95: databricks needs minutes to plan the query of intervals"),
     ],
 )
 def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], message: str) -> None:

@@ -243,7 +243,7 @@ def test_many_bins_of_scores_whose_posteriors_are_computed(prior, norm: int) -> 
         ("ec.ece_mc(q, y, score_type := 'llr')", "'llr' needs prior"),
         ("ec.ece(y, q)", "swapped"),
         ("ec.ece_mc(q, y, score_type := 'posteriors')", "needs a list"),
-        ("ec.ece_mc([1 - q, q], y, score_type := 'log_odds')", "one number a row"),
+        ("ec.ece_mc([1 - q, q], y, score_type := 'log_odds')", r"one number per row\. For a list"),
     ],
 )
 def test_errors_in_sql(statement: str, message: str, connection) -> None:

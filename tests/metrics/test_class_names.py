@@ -78,7 +78,7 @@ def test_rows_of_a_cost_matrix_are_found_by_name(order: tuple[str, ...]) -> None
     rows = [COSTS[CLASSES.index(name)] for name in order]
     costs = CostMatrix(rows, classes=order, decisions=CLASSES)
     if list(order) != CLASSES:
-        with pytest.raises(ValueError, match="does not say which decision is which class's"):
+        with pytest.raises(ValueError, match="does not say which decision belongs to which class"):
             LOG.lazy().select(
                 ec.nec("array", "label", classes=CLASSES, costs=CostMatrix(rows, classes=order))
             ).collect_schema()

@@ -194,7 +194,7 @@ def test_errors(connection) -> None:
         with pytest.raises(ValueError, match="has no posteriors"):
             ec.expected_score_divergence("q", "s", score_type=score_type)
     log = pl.LazyFrame({"q": [0.5], "v": [[0.2, 0.3, 0.5]]}, schema_overrides={"v": pl.Array(pl.Float64, 3)})
-    with pytest.raises(ValueError, match="'q' is of 2 classes, and the reference 'v' of 3"):
+    with pytest.raises(ValueError, match="'q' has 2 classes, but the reference 'v' has 3"):
         log.select(ec.expected_score_divergence("q", "v")).collect_schema()
     calls = ", ".join(
         f"ec.semi_empirical_epsr({[1 / 40] * 40}, {[1 / 40] * 40}{more})" for more in ("", ", normalized := true")

@@ -429,7 +429,7 @@ def refused(name: str, score_type: str) -> bool:
 def test_every_chart_of_every_sketch_is_valid_or_refused(case: str, name: str, capfd) -> None:
     sketch = odd(case)
     if refused(name, sketch.grid.score_type):
-        with pytest.raises(SketchError, match=f"sketch is of {sketch.grid.score_type} scores"):
+        with pytest.raises(SketchError, match=f"sketch has {sketch.grid.score_type} scores"):
             plot(name, sketch)
     else:
         few = [PRIORS[::10]] if name == "bayes_error" else []
