@@ -23,7 +23,7 @@ PAGE = (Path(__file__).parents[2] / "docs/integrations/spark.md").read_text("utf
 HEAD, *BLOCKS = re.findall(
     r"^```py\n(.*?)^```", PAGE.split("The recipes below start with")[1], re.DOTALL | re.MULTILINE
 )
-RECIPES = dict(zip(("ray", "ray data", "daft", "daft on ray"), BLOCKS, strict=True))
+RECIPES = dict(zip(("ray", "ray data", "daft on ray"), BLOCKS, strict=True))
 ASKED: dict[str, Any] = {"score": "p", "label": "late", "by": "month", "cost_fn": 5, "cluster": "user"}
 FILES, ROWS = 6, 5_000
 
