@@ -128,9 +128,7 @@ class _AllClasses:
 class _TablePerClass(PerClass):
     def __init__(self, sums: TableSums) -> None:
         self._sums = sums
-        self.prior, self.count, self.hits, self.misses = (
-            sums.part(Part(name)) for name in ("prior", "count", "hits", "misses")
-        )
+        self.prior, self.hits, self.misses = (sums.part(Part(name)) for name in ("prior", "hit_mass", "miss_mass"))
 
     def of_others(self, others: Others) -> pl.Expr:
         return self._sums.part(Part(others))
