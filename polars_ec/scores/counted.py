@@ -67,7 +67,7 @@ class ClassCounts:
     def of(self, part: Part) -> Numbers:
         """Groups x classes, or x 1: an attribute or a method of the part's name."""
         value = getattr(self, part.name)
-        array: Numbers = value(part) if callable(value) else value
+        array: Numbers = value(part) if callable(value) else self._mass(value) if part.joint else value
         return array.reshape(self.n_groups, part.width(self.n_classes))
 
     def _by_class(self, group: Numbers, index: Numbers, amount: Numbers | None) -> Numbers:
@@ -127,14 +127,6 @@ class ClassCounts:
     def misses(self) -> Numbers:
         return self._of_cells(self.cells.decision != self.cells.index)
 
-    @property
-    def hit_mass(self) -> Numbers:
-        return self._mass(self.hits)
-
-    @property
-    def miss_mass(self) -> Numbers:
-        return self._mass(self.misses)
-
     def _mass(self, cells: Numbers) -> Numbers:
         """Probabilities of each class and such a decision, from the amounts; a class of prior 0 has 0."""
         return np.where(self.prior == 0, 0.0, self.prior * (cells / self.count))
@@ -151,8 +143,7 @@ class ClassCounts:
         # Rates before costs: a count times a cost may be more than a float holds.
         rate = self.cells.amount / self.count[self.cells.group, self.cells.index]
         cost = rate * np.asarray(part.costs)[self.cells.index, self.cells.decision]
-        cost = self._of_cells(self.cells.decision >= 0, cost)
-        return np.where(self.count == 0, np.nan, cost)
+        return np.where(self.count == 0, np.nan, self._of_cells(self.cells.decision >= 0, cost))
 
     def constant_cost(self, part: Part) -> Numbers:
         cheapest: Numbers = (self.prior @ np.asarray(part.costs)).min(axis=1)
@@ -281,8 +272,8 @@ class SummedClassCounts(ClassCounts):
 
     @cached_property
     def cells(self) -> ConfusionCells:
-        amounts = self._sums[CELL]
-        return ConfusionCells(*np.indices(amounts.shape, sparse=True), amounts)
+        group, index, decision = np.indices(self._sums[CELL].shape, sparse=True)
+        return ConfusionCells(group, index, decision, self._sums[CELL])
 
     def _of_cells(self, mask: Numbers, values: Numbers | None = None, by: str = "index") -> Numbers:
         # One after the other, as cells in lists are added up: the same sums to the last digit.
@@ -418,18 +409,7 @@ class CollectedSums(TableSums):
         return self.collected([CLASS, *([DECISION] if decided else []), *more], kernel, dtype)
 
 
-_OF_DECISIONS = (
-    "hits",
-    "misses",
-    "decided",
-    "hit_mass",
-    "miss_mass",
-    "mean_cost",
-    "alarms",
-    "rejections",
-    "cells",
-    "gap",
-)
+_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "cells", "gap")
 
 
 @dataclass(frozen=True, eq=False)
