@@ -2654,11 +2654,6 @@ CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._unmixed_text_of(t, strlen(t))
 
 -- Microseconds, rounded down; casts round to the nearest.
 CREATE OR REPLACE MACRO ec._micros(nanos) AS nanos // 1000 - CAST(nanos % 1000 < 0 AS BIGINT);
--- A number that needs more than 64 bits goes by its digits.
-CREATE OR REPLACE MACRO ec._unmixed_wide(key) AS
-    CASE WHEN TRY_CAST(key AS HUGEINT) BETWEEN -9223372036854775808 AND 18446744073709551615
-         THEN ec._unmixed_number(TRY_CAST(key AS HUGEINT))
-         ELSE ec._unmixed_text(CAST(key AS VARCHAR)) END;
 CREATE OR REPLACE MACRO ec._number_of_key(key) AS
     CASE typeof(key)
          WHEN 'BOOLEAN' THEN TRY_CAST(key AS BIGINT)
@@ -2670,11 +2665,6 @@ CREATE OR REPLACE MACRO ec._number_of_key(key) AS
          WHEN 'TIMESTAMP WITH TIME ZONE' THEN epoch_us(TRY_CAST(key AS TIMESTAMPTZ))
          WHEN 'INTERVAL' THEN epoch_us(TRY_CAST(key AS INTERVAL))
          ELSE epoch_us(TRY_CAST(key AS TIMESTAMP)) END;
--- Of keys that are neither strings nor integers of up to 64 bits with a sign.
-CREATE OR REPLACE MACRO ec._unmixed_key(key) AS
-    CASE WHEN typeof(key) = 'UBIGINT' THEN ec._unmixed_number(TRY_CAST(key AS UBIGINT))
-         WHEN typeof(key) IN ('HUGEINT', 'UHUGEINT') THEN ec._unmixed_wide(key)
-         ELSE ec._unmixed_number(ec._number_of_key(key)) END;
 -- True, or an error; apart, because no error may stand in the ORDER BY of a window.
 CREATE OR REPLACE MACRO ec._key_ok(key) AS
     CASE WHEN typeof(key) IN ('UBIGINT', 'HUGEINT', 'UHUGEINT', 'BOOLEAN', 'DATE', 'TIME', 'TIME_NS', 'TIMESTAMP',
@@ -2683,23 +2673,25 @@ CREATE OR REPLACE MACRO ec._key_ok(key) AS
          THEN true
          ELSE error('ec: a bucket key must be an integer, string, date or time, not ' || typeof(key) || ': cast the key') IS NULL END;
 
--- 31 bits.
-CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed(ec._unmixed_text(t)) & 2147483647;
-CREATE OR REPLACE MACRO ec._hash_of_integer(x) AS ec._mixed(ec._unmixed_number(x)) & 2147483647;
-CREATE OR REPLACE MACRO ec._hash_of_key(key) AS ec._mixed(ec._unmixed_key(key)) & 2147483647;
-
 -- `kind` is the key again, for the overloads: an alias of the same SELECT, an aggregate and the parameter of another macro have no type
 -- yet when the macro is expanded, and more than one overload would match them. They end up under "NULL", with the text for any type.
 CREATE OR REPLACE MACRO ec._goes_by_text(type) AS type IN ('VARCHAR', 'JSON') OR starts_with(type, 'ENUM(');
 CREATE OR REPLACE MACRO ec._goes_by_number(type) AS
     type IN ('BIGINT', 'INTEGER', 'SMALLINT', 'TINYINT', 'UINTEGER', 'USMALLINT', 'UTINYINT', 'INTEGER_LITERAL', '"NULL"');
-CREATE OR REPLACE MACRO ec._hash_of_type(kind BIGINT, key) AS ec._hash_of_integer(CAST(key AS BIGINT)), (kind, key) AS ec._hash_of_key(key);
-CREATE OR REPLACE MACRO ec._hash_of_kind(kind VARCHAR, key) AS ec._hash_of_text(CAST(key AS VARCHAR)), (kind, key) AS ec._hash_of_type(key, key);
-CREATE OR REPLACE MACRO ec._hash(kind "NULL", key) AS
-    CASE WHEN ec._goes_by_text(typeof(key)) THEN ec._hash_of_text(TRY_CAST(key AS VARCHAR))
-         WHEN ec._goes_by_number(typeof(key)) THEN ec._hash_of_integer(TRY_CAST(key AS BIGINT))
-         ELSE ec._hash_of_key(key) END,
-(kind, key) AS ec._hash_of_kind(key, key);
+-- A number that needs more than 64 bits goes by its digits, as a text.
+CREATE OR REPLACE MACRO ec._goes_by_digits(key) AS
+    typeof(key) IN ('HUGEINT', 'UHUGEINT')
+    AND coalesce(TRY_CAST(key AS HUGEINT) NOT BETWEEN -9223372036854775808 AND 18446744073709551615, key IS NOT NULL);
+-- Of keys of any type; a text stands once, for it is long.
+CREATE OR REPLACE MACRO ec._unmixed_key(key) AS
+    CASE WHEN ec._goes_by_text(typeof(key)) OR ec._goes_by_digits(key) THEN ec._unmixed_text(TRY_CAST(key AS VARCHAR))
+         WHEN ec._goes_by_number(typeof(key)) THEN ec._unmixed_number(TRY_CAST(key AS BIGINT))
+         WHEN typeof(key) IN ('UBIGINT', 'HUGEINT', 'UHUGEINT') THEN ec._unmixed_number(TRY_CAST(key AS HUGEINT))
+         ELSE ec._unmixed_number(ec._number_of_key(key)) END;
+-- 31 bits.
+CREATE OR REPLACE MACRO ec._hash_of_text(t) AS ec._mixed(ec._unmixed_text(t)) & 2147483647;
+CREATE OR REPLACE MACRO ec._hash_of_integer(x) AS ec._mixed(ec._unmixed_number(x)) & 2147483647;
+CREATE OR REPLACE MACRO ec._hash_of_key(key) AS ec._mixed(ec._unmixed_key(key)) & 2147483647;
 CREATE OR REPLACE MACRO ec._kind_ok(key) AS ec._goes_by_text(typeof(key)) OR ec._goes_by_number(typeof(key)) OR ec._key_ok(key);
 -- The same, or an error; no CASE around a text or an integer, where an argument that stands twice is worked out twice. (Without the 0
 -- the optimizer would see NULL either way, where the key is nothing that has a hash, and drop the error.)
@@ -2707,7 +2699,7 @@ CREATE OR REPLACE MACRO ec._sure_hash_of_type(kind BIGINT, key) AS ec._hash_of_i
 (kind, key) AS CASE WHEN ec._key_ok(key) THEN ec._hash_of_key(key) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._sure_hash_of_kind(kind VARCHAR, key) AS ec._hash_of_text(CAST(key AS VARCHAR)),
 (kind, key) AS ec._sure_hash_of_type(key, key);
-CREATE OR REPLACE MACRO ec._sure_hash(kind "NULL", key) AS CASE WHEN ec._kind_ok(key) THEN ec._hash(key, key) ELSE 0 END,
+CREATE OR REPLACE MACRO ec._sure_hash(kind "NULL", key) AS CASE WHEN ec._kind_ok(key) THEN ec._hash_of_key(key) ELSE 0 END,
 (kind, key) AS ec._sure_hash_of_kind(key, key);
 
 CREATE OR REPLACE MACRO ec._n_buckets(name, n) AS
@@ -2726,7 +2718,7 @@ CREATE OR REPLACE MACRO ec.bucket(key, buckets := 100) AS
 CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
     ec._fold(ec._sure_hash(key, key), folds);
 CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
-    CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash(key, key), within, folds) END;
+    CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash_of_key(key), within, folds) END;
 COMMENT ON MACRO ec.bucket IS 'Bucket of a key by the hash of Apache Iceberg, from 0 to buckets - 1: (murmur3(key) & 2147483647) % buckets. NULL for a NULL key.';
 COMMENT ON MACRO ec.fold IS 'Fold of cross-validation, from 0 to folds - 1: the bucket of the key, or folds for a NULL key. All rows of a key are in one fold.';
 COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to folds - 1: the folds of each stratum differ by at most one key in size.';
@@ -3892,7 +3884,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '9cd69bfe91bdc14760ad1f70401d0deb966dbfb7ff9ec42fa3c1009477fde6ea', count(*),
+    SELECT concat_ws('-', 'dda338d5a15b9040296bf592d7fe64a6a5b36f2a9e24d6c53cfe915a5442a97d', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

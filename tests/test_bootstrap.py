@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 import polars as pl
@@ -344,3 +344,18 @@ def test_weights_whose_squares_no_float_holds_have_no_limits(weight):
         limits = table.sort("part").select(pl.selectors.ends_with("_ci_low", "_ci_high"))
         assert set(limits.row(0)) == {None}
         assert None not in limits.row(1)
+
+
+def test_many_groups_are_warned_of_before_they_are_resampled(monkeypatch):
+    """Of ranking metrics and of calibrators that are refitted: what takes minutes says so first."""
+    monkeypatch.setattr("polars_ec.inference.bootstrap._LONG", 0.05)
+    frame = log().with_columns(pl.col("x").alias("s").rank("ordinal") % 5)
+    sketch = frame.ec.sketch("x", "y", by="s", score_type="log_odds", folds=2, fold_by="user")
+    for seconds, call in [
+        (r"10 groups with 100 replicates take about 0 s. Leave out method=", partial(sketch.evaluate, "auc_roc")),
+        (r"5 groups with 100 replicates take about 1 s. Leave out method=", sketch.calibration_loss),
+    ]:
+        with pytest.warns(pl.exceptions.PerformanceWarning, match=seconds):
+            call(**BOOTSTRAP, replicates=100)
+    # Of sums a group takes milliseconds.
+    sketch.evaluate("nec", **BOOTSTRAP, replicates=100)

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.decisions import Scale
-from polars_ec.inference.bootstrap import percentile_limits
+from polars_ec.inference.bootstrap import percentile_limits, warn_of_time
 from polars_ec.inference.confidence import PARTS, Limits, extended, jackknife, limits, random_parts
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
 from polars_ec.scores.folds import FOLD
@@ -172,6 +172,7 @@ def with_drawn_limits(
     """Add percentile intervals to the losses, by bootstrap of rows or clusters, which keep their fold so that none is in training and test data."""
     keys = cells.keys_beside_fold
     source, at = _at_prior(resampling(cells, keys), cells, keys, prior)
+    warn_of_time(source.groups.height, request, seconds=1.5)
     replicated = {name: np.full((request.replicates, source.groups.height), np.nan) for name in _SCALES}
     for drawn in source.replicates(request.replicates, request.seed):
         answer = losses(drawn, at)

@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time as clock
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache, wraps
@@ -42,7 +43,7 @@ def tell(text: str) -> None:
 
 @contextmanager
 def panics_unseen() -> Iterator[None]:
-    """Keep off the terminal what Rust prints when it panics: the exception says so in one line. All else is printed after."""
+    """Keep off the terminal what Rust prints when it panics: the exception says so in one line. All else but warnings is printed after."""
     try:
         held, terminal = _held(), os.dup(2)
     except (OSError, AttributeError):
@@ -51,7 +52,9 @@ def panics_unseen() -> Iterator[None]:
     is_within_another, begin = os.path.sameopenfile(held, terminal), os.lseek(held, 0, os.SEEK_CUR)
     os.dup2(held, 2)
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.showwarning = lambda text, *_: os.write(terminal, f"polars-ec: {escaped(str(text))}\n".encode())  # type: ignore[assignment]
+            yield
     except BaseException as error:
         if _is_panic(error):
             os.truncate(held, os.lseek(held, begin, os.SEEK_SET))

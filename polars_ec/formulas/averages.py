@@ -12,10 +12,8 @@ class Detectors:
 
     def __init__(self, sums: Sums) -> None:
         self.sums, self._columns = sums, sums.per_class()
-        self.prior, count = self._columns.prior, self._columns.count
-        hits, misses = (term(self.prior, ratio(cell, count)) for cell in (self._columns.hits, self._columns.misses))
-        self.each = Detector(hits, misses, self._columns.of_others("alarms"))
-        self.of_others, self.one = self._columns.of_others, self._columns.one
+        self.prior, self.of_others, self.one = self._columns.prior, self._columns.of_others, self._columns.one
+        self.each = Detector(self._columns.hits, self._columns.misses, self.of_others("alarms"))
 
     def per_class(self, value: pl.Expr) -> pl.Expr:
         """The values of all classes, as an Array; null where there are no rows or no priors."""

@@ -55,10 +55,12 @@ Others: TypeAlias = Literal["alarms", "rejections", "rest"]
 
 
 class PerClass(ABC):
-    """Columns of one value per class, of which formulas are; `one` and `each` make values of the group of them."""
+    """Columns of one value per class, of which formulas are: priors, and probabilities of the class decided for it, or otherwise.
+
+    `one` and `each` make values of the group of them.
+    """
 
     prior: pl.Expr
-    count: pl.Expr
     hits: pl.Expr
     misses: pl.Expr
 
@@ -220,10 +222,10 @@ class _Columns(PerClass):
     def __init__(self, sums: Sums) -> None:
         self._sums, self._parts = sums, list[pl.Expr]()
         classes = range(sums.n_classes)
-        self.prior = self._part(array(sums.prior))
-        self.count = self._part(array(sums.count(k) for k in classes))
-        self.hits = self._part(array(sums.cell(k, [k]) for k in classes))
-        self.misses = self._part(array(sums.cell(k, _without(k, sums.n_decisions)) for k in classes))
+        self.prior, count = self._part(array(sums.prior)), self._part(array(sums.count(k) for k in classes))
+        hits = self._part(array(sums.cell(k, [k]) for k in classes))
+        misses = self._part(array(sums.cell(k, _without(k, sums.n_decisions)) for k in classes))
+        self.hits, self.misses = (term(self.prior, ratio(cell, count)) for cell in (hits, misses))
 
     def of_others(self, others: Others) -> pl.Expr:
         n, classes = self._sums.n_decisions, range(self._sums.n_classes)

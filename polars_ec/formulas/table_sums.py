@@ -18,7 +18,7 @@ from polars_ec.formulas.sums import OfClass, Others, PerClass, Priors, Sums, Tot
 
 @dataclass(frozen=True)
 class Part:
-    """Values of a group that formulas use: one, or one per class, or one per bin of the posterior."""
+    """Values of a group that formulas use: one, or one per class, or one per bin; `joint` are probabilities in place of amounts."""
 
     name: str
     costs: CostMatrix | None = field(default=None, compare=False)
@@ -26,6 +26,7 @@ class Part:
     loss: str | None = None
     build: Callable[[Priors], pl.Expr] | None = None
     one: bool = False
+    joint: bool = False
     bins: int | None = None
 
     def width(self, n_classes: int) -> int:
@@ -128,9 +129,8 @@ class _AllClasses:
 class _TablePerClass(PerClass):
     def __init__(self, sums: TableSums) -> None:
         self._sums = sums
-        self.prior, self.count, self.hits, self.misses = (
-            sums.part(Part(name)) for name in ("prior", "count", "hits", "misses")
-        )
+        self.prior = sums.part(Part("prior"))
+        self.hits, self.misses = (sums.part(Part(name, joint=True)) for name in ("hits", "misses"))
 
     def of_others(self, others: Others) -> pl.Expr:
         return self._sums.part(Part(others))

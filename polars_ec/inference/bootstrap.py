@@ -9,17 +9,20 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeAlias
+from typing import TypeAlias
+
+from polars.exceptions import PerformanceWarning
 
 from polars_ec.arguments.keywords import Request
+from polars_ec.exceptions import warn
 from polars_ec.inference import confidence
 from polars_ec.numerics import Bools, Floats, Integers, np, quiet
 
 Value: TypeAlias = Callable[[Floats, slice], Floats]
 """Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, ..), of the groups of a slice; NaN where there are none."""
 
-# Block sizes for random numbers and for evaluated sums.
-_DRAWN, _EVALUATED = 2**20, 2**21
+# Block sizes for random numbers and for evaluated sums; and the seconds that are worth a warning.
+_DRAWN, _EVALUATED, _LONG = 2**20, 2**21, 20
 # Numbers this close are equal up to rounding.
 _EQUAL = 1e-10
 
@@ -63,17 +66,6 @@ class Units:
             yield generator.multinomial(rows, share, size=n_draws) / (rows * share)
 
 
-class UnitSums(Protocol):
-    """The sums of the units of groups, of some shape."""
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """Shape of the sums of a group."""
-
-    def weighed(self, group: int, factors: Floats, generator: np.random.Generator | None = None) -> Floats:
-        """Sums of a group, (variants, sums), where units count so many times, (variants, units); a generator also varies the rows of a unit."""
-
-
 @dataclass(frozen=True)
 class DenseSums:
     """Sums of each unit of a group, (units, *shape); `within` is by how much they vary if the rows of a unit, which are nearly equal, are resampled."""
@@ -89,7 +81,7 @@ class DenseSums:
         return cls(lambda group: sums[units.of(group)], sums.shape[1:], off)
 
     def weighed(self, group: int, factors: Floats, generator: np.random.Generator | None = None) -> Floats:
-        """The sums of a group, (variants, sums), where each unit counts so many times, (variants, units)."""
+        """Sums of a group, (variants, sums), where units count so many times, (variants, units); a generator also varies the rows of a unit."""
         unit_sums = self.of_group(group)
         sums = np.asarray(factors @ unit_sums.reshape(len(unit_sums), math.prod(self.shape)), dtype=np.float64)
         if generator is None or self.within is None:
@@ -116,12 +108,18 @@ class OneSumEach:
         return found
 
 
+UnitSums: TypeAlias = DenseSums | OneSumEach
+"""Sums of the units of groups, in either shape."""
+
+
 # Infinite losses have no interval.
 @quiet
 def bootstrap(
-    value: Value, units: Units, sums: UnitSums, *, level: float, corrected: bool, replicates: int, seed: int
+    value: Value, units: Units, sums: UnitSums, request: Request, seconds: float = 0.007
 ) -> confidence.Limits:
-    """Limits of each metric, (groups, metrics): `corrected` for bias and acceleration (BCa), or percentiles; NaN where there are none."""
+    """Bounds of each metric, (groups, metrics): percentiles or BCa, by the request; NaN where there are none. `seconds` as in `warn_of_time`."""
+    warn_of_time(units.n_groups, request, seconds)
+    replicates, seed = request.replicates, request.seed
     per_block = max(1, _EVALUATED // (replicates * max(math.prod(sums.shape), 1)))
     limits = []
     for start in range(0, max(units.n_groups, 1), per_block):
@@ -130,13 +128,21 @@ def bootstrap(
         size = _block_size(units, sums, block)
         resampled = [_resampled(sums, group, units.factors(group, replicates, seed, size), seed) for group in groups]
         values = _evaluated(value, sums.shape, block, resampled, replicates, size)
-        if corrected and units.n_groups:
-            limits.append(bca_limits(values, *_of_log(value, units, sums, block), level))
+        if request.method == "bca" and units.n_groups:
+            limits.append(bca_limits(values, *_of_log(value, units, sums, block), request.level))
         else:
-            limits.append(percentile_limits(values, level))
+            limits.append(percentile_limits(values, request.level))
     low, high = (np.concatenate(ends) for ends in zip(*limits, strict=True))
     known = units.known()[:, None]
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
+
+
+def warn_of_time(n_groups: int, request: Request, seconds: float) -> None:
+    """Warn, before the work, that it takes long, if a group takes so many seconds with 1,000 replicates."""
+    expected = seconds * n_groups * request.replicates / 1000
+    if expected > _LONG:
+        number = f"{n_groups:,} groups with {request.replicates:,} replicates take about {expected:,.0f} s"
+        warn(f"method={request.method!r}: {number}. Leave out method=, or use fewer groups", PerformanceWarning)
 
 
 def _block_size(units: Units, sums: UnitSums, block: slice) -> int:
@@ -268,15 +274,7 @@ def bootstrap_limits(
     formula_of: Callable[[slice], confidence.Formula], units: Units, sums: UnitSums, values: Floats, request: Request
 ) -> confidence.Limits:
     """Limits of metrics, (groups, metrics); NaN where there are none. `values` are theirs, NaN for null."""
-    low, high = bootstrap(
-        lambda resampled, groups: formula_of(groups)(resampled),
-        units,
-        sums,
-        level=request.level,
-        corrected=request.method == "bca",
-        replicates=request.replicates,
-        seed=request.seed,
-    )
+    low, high = bootstrap(lambda resampled, groups: formula_of(groups)(resampled), units, sums, request)
     known = np.isfinite(values)
     return np.where(known, low, np.nan), np.where(known, high, np.nan)
 

@@ -240,7 +240,7 @@ class _Levels:
         return self.of_class + self.of_stratum
 
 
-def _hidden(moments: Sequence[Moments], clusters: Sequence[Clusters | None]) -> Bools:
+def _hidden(moments: Sequence[Moments], clusters: Sequence[_StratifiedClusters | None]) -> Bools:
     """Whether too many rows of a class are in strata that do not determine a variance, (pairs,).
 
     Such a stratum has a few rows or clusters of the class in one period and none in the other, so that its change counts as zero. Or it has
@@ -276,15 +276,14 @@ class _StratumCounts:
         return ratio(self.weight, self.weight.sum(axis=1, keepdims=True))
 
     @classmethod
-    def of(cls, moments: Moments, clusters: Clusters | None) -> _StratumCounts:
+    def of(cls, moments: Moments, clusters: _StratifiedClusters | None) -> _StratumCounts:
         """Counts of the rows of one period."""
         weight, squares = moments.weight, moments.weight2
         squares_of_class = squares.sum(axis=1)
         if clusters is not None:
-            in_buckets = clusters.linear @ clusters.unit
-            squares, squares_of_class = (in_buckets**2).sum(axis=1), (in_buckets.sum(axis=2) ** 2).sum(axis=1)
-            if clusters.singletons is not None:
-                alone = clusters.singletons.weight2
+            squares, squares_of_class = (clusters.weight**2).sum(axis=1), (clusters.of_classes**2).sum(axis=1)
+            if clusters.clusters.singletons is not None:
+                alone = clusters.clusters.singletons.weight2
                 squares, squares_of_class = squares + alone, squares_of_class + alone.sum(axis=1)
         number = ratio(weight**2, squares)
         in_stratum = number.sum(axis=-1, keepdims=True)
@@ -354,8 +353,8 @@ class _StratifiedClusters:
 
     def __init__(self, clusters: Clusters) -> None:
         self.clusters = clusters
-        self._weight = clusters.linear @ clusters.unit
-        self._sums, self._total = clusters.linear.sum(axis=1), self._weight.sum(axis=1)
+        self.weight = clusters.linear @ clusters.unit
+        self._sums, self._total = clusters.linear.sum(axis=1), self.weight.sum(axis=1)
         self._whole = clusters.weight.sum(axis=-1)
         if clusters.singletons is not None:
             self._total = self._total + clusters.singletons.weight
@@ -364,7 +363,7 @@ class _StratifiedClusters:
     @cached_property
     def _of_class(self) -> Floats:
         """Factor by which the rest of a class is scaled, (pairs, buckets, 1, classes)."""
-        return _left_out(self._weight.sum(axis=2), self._total.sum(axis=1)[:, None])[:, :, None]
+        return _left_out(self.of_classes, self._total.sum(axis=1)[:, None])[:, :, None]
 
     @cached_property
     def _of_all(self) -> Floats:
@@ -372,7 +371,7 @@ class _StratifiedClusters:
 
     @cached_property
     def _by_stratum(self) -> tuple[Floats, Floats]:
-        return self._scaled(np.sqrt(self._of_class * _left_out(self._weight, self._total[:, None])))
+        return self._scaled(np.sqrt(self._of_class * _left_out(self.weight, self._total[:, None])))
 
     @cached_property
     def _by_class(self) -> tuple[Floats, Floats]:
@@ -380,18 +379,19 @@ class _StratifiedClusters:
 
     def _scaled(self, times: Floats) -> tuple[Floats, Floats]:
         """Sums of w x and of w, scaled by bucket."""
-        return _in_rows(self.clusters.linear * times[..., None]), _in_rows(self._weight * times)
+        return _in_rows(self.clusters.linear * times[..., None]), _in_rows(self.weight * times)
 
     @cached_property
     def _of_shares(self) -> tuple[Floats, Floats]:
         """Sums of w as those of classes in a stratum, and of strata in all, count."""
-        in_stratum = _left_out(self._weight.sum(axis=-1), self._total.sum(axis=-1)[:, None])
+        in_stratum = _left_out(self.weight.sum(axis=-1), self._total.sum(axis=-1)[:, None])
         of_classes = np.sqrt(self._of_all[..., None] * in_stratum)[..., None]
-        return _in_rows(self._weight * of_classes), _in_rows(self._weight * self._of_all[..., None, None])
+        return _in_rows(self.weight * of_classes), _in_rows(self.weight * self._of_all[..., None, None])
 
     @cached_property
-    def _of_classes(self) -> Floats:
-        return np.asarray(self._weight.sum(axis=2), dtype=np.float64)
+    def of_classes(self) -> Floats:
+        """Sums of w of all strata, (pairs, buckets, classes)."""
+        return np.asarray(self.weight.sum(axis=2), dtype=np.float64)
 
     def components(self, slopes: Floats, by_stratum: bool) -> VarianceComponents:
         """Components of the variance of one component of a metric's change."""
@@ -412,7 +412,7 @@ class _StratifiedClusters:
                 len(slopes), int(np.prod(slopes.shape[1:])), slopes.shape[2]
             )
             of = cluster_influence(
-                self._of_classes, influence, clusters.weight, None if singletons is None else singletons.over_strata
+                self.of_classes, influence, clusters.weight, None if singletons is None else singletons.over_strata
             )
             squares = (
                 of.squares if singletons is None else _squares(singletons, at, self._total, self._whole, by_stratum)
@@ -569,8 +569,7 @@ class _Block:
     @property
     def hidden(self) -> Bools:
         """Pairs whose strata do not determine the variance of the components."""
-        clusters = [None, None] if self._clusters is None else [of.clusters for of in self._clusters]
-        return _hidden(self._moments, clusters)
+        return _hidden(self._moments, self._clusters or [None, None])
 
     def _of_units(self, slopes: Floats) -> tuple[Floats, Floats]:
         return slopes[self._units[0]], slopes[self._units[1]]

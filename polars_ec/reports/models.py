@@ -18,7 +18,7 @@ from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import MOST_WEIGHT, Priors, Sums, array, ratio
-from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
+from polars_ec.scores.counted import CollectedSums, GroupPrior
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import (
     PRIOR,
@@ -452,7 +452,7 @@ def multiclass_sums(models: Sequence[Model], requirements: Requirements) -> list
             "invalid": pl.when(index == -1).then(n).otherwise(0).sum(),
             "undecided": pl.lit(0),
             "size": pl.when(index.is_not_null()).then(weight).sum(),
-            "cells": collect(pl.struct(held)),
+            "cells": pl.struct(held).implode(),
             **{part: model.column(part).sum() for part in requirements.row_parts},
         }
         if _prior_column(model) is not None:
@@ -547,7 +547,7 @@ def sum_per_group(
     if units:
         names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, requirements)}
         listed = pl.struct(*units, CLASS_OF_SUMS, *(column for column, name in names.items() if name not in counts))
-        columns.append(listed.implode(maintain_order=False).alias(UNITS))
+        columns.append(listed.implode().alias(UNITS))
     if total:
         keys = [TOTAL, *keys]
         cells = with_total(cells, keys)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import pairwise
 
 import polars as pl
@@ -67,7 +67,7 @@ class ClassCounts:
     def of(self, part: Part) -> Numbers:
         """Groups x classes, or x 1: an attribute or a method by name."""
         value = getattr(self, part.name)
-        array: Numbers = value(part) if callable(value) else value
+        array: Numbers = value(part) if callable(value) else self._mass(value) if part.joint else value
         return array.reshape(self.n_groups, part.width(self.n_classes))
 
     def _by_class(self, group: Numbers, index: Numbers, amount: Numbers | None) -> Numbers:
@@ -127,19 +127,23 @@ class ClassCounts:
     def misses(self) -> Numbers:
         return self._of_cells(self.cells.decision != self.cells.index)
 
+    def _mass(self, cells: Numbers) -> Numbers:
+        """Probabilities of each class and such a decision, from the amounts; a class of prior 0 has 0."""
+        return np.where(self.prior == 0, 0.0, self.prior * (cells / self.count))
+
     def decided(self, part: Part) -> Numbers:
         return self._of_cells(self.cells.decision == part.decision)
 
-    def _of_cells(self, mask: Numbers) -> Numbers:
-        return self._by_class(self.cells.group[mask], self.cells.index[mask], self.cells.amount[mask])
+    def _of_cells(self, mask: Numbers, values: Numbers | None = None, by: str = "index") -> Numbers:
+        """Sums over the cells of a mask, of each class, or `by` the class that is decided for; of amounts if no `values` are stated."""
+        values = self.cells.amount if values is None else values
+        return self._by_class(self.cells.group[mask], getattr(self.cells, by)[mask], values[mask])
 
     def mean_cost(self, part: Part) -> Numbers:
         # Rates before costs: a count times a cost may be more than a float holds.
         rate = self.cells.amount / self.count[self.cells.group, self.cells.index]
-        cost = self._by_class(
-            self.cells.group, self.cells.index, rate * np.asarray(part.costs)[self.cells.index, self.cells.decision]
-        )
-        return np.where(self.count == 0, np.nan, cost)
+        cost = rate * np.asarray(part.costs)[self.cells.index, self.cells.decision]
+        return np.where(self.count == 0, np.nan, self._of_cells(self.cells.decision >= 0, cost))
 
     def constant_cost(self, part: Part) -> Numbers:
         cheapest: Numbers = (self.prior @ np.asarray(part.costs)).min(axis=1)
@@ -207,8 +211,7 @@ class ClassCounts:
 
     def _sum_alarms(self) -> Numbers:
         mask = (self.cells.decision != self.cells.index) & (self.cells.decision < self.n_classes)
-        amount = self.cells.amount * self._cell_weight
-        return self._by_class(self.cells.group[mask], self.cells.decision[mask], amount[mask])
+        return self._of_cells(mask, self.cells.amount * self._cell_weight, "decision")
 
     @property
     def rejections(self) -> Numbers:
@@ -217,15 +220,15 @@ class ClassCounts:
     def _sum_rejections(self) -> Numbers:
         if self._weight is None and not self.is_stated:
             # Differences of whole numbers are exact.
-            mask = self.cells.decision < self.n_classes
-            decided = self._by_class(self.cells.group[mask], self.cells.decision[mask], self.cells.amount[mask])
+            decided = self._of_cells(self.cells.decision < self.n_classes, by="decision")
             return np.asarray(self.size[:, None] + self.hits - self.count - decided)
         amount = self.cells.amount * self._cell_weight
         sums = np.zeros((self.n_groups, self.n_classes))
         for k in range(self.n_classes):
             # Not the total minus the rest, because a difference of floats would lose digits.
-            mask = (self.cells.index != k) & (self.cells.decision != k)
-            sums[:, k] = np.bincount(self.cells.group[mask], amount[mask], minlength=self.n_groups)
+            others = (self.cells.index != k) & (self.cells.decision != k)
+            mask, group = np.broadcast_arrays(others, self.cells.group)
+            sums[:, k] = np.bincount(group[mask], amount[mask], minlength=self.n_groups)
         return sums
 
     def against_rest(self) -> Numbers:
@@ -236,8 +239,7 @@ class ClassCounts:
         hits, misses, of_class = self.hits, self.misses, self.count
         alarms, rejections = self._sum_alarms(), self._sum_rejections()
         if self.is_stated:
-            of_class = self.prior
-            hits, misses = (np.where(of_class == 0, 0.0, of_class * (cell / self.count)) for cell in (hits, misses))
+            of_class, hits, misses = self.prior, self._mass(hits), self._mass(misses)
             alarms, rejections = self._of_others(alarms), self._of_others(rejections)
         return np.stack([_of_rest(of_class), of_class, rejections, alarms, misses, hits], axis=2)
 
@@ -270,9 +272,14 @@ class SummedClassCounts(ClassCounts):
 
     @cached_property
     def cells(self) -> ConfusionCells:
-        amounts = self._sums[CELL]
-        group, index, decision = (place.ravel() for place in np.indices(amounts.shape))
-        return ConfusionCells(group, index, decision, amounts.ravel())
+        group, index, decision = np.indices(self._sums[CELL].shape, sparse=True)
+        return ConfusionCells(group, index, decision, self._sums[CELL])
+
+    def _of_cells(self, mask: Numbers, values: Numbers | None = None, by: str = "index") -> Numbers:
+        # One after the other, as cells in lists are added up: the same sums to the last digit.
+        kept = np.where(mask, self.cells.amount if values is None else values, 0.0)
+        sums = reduce(np.add, np.moveaxis(kept, 2 if by == "index" else 1, 0))
+        return np.pad(sums, ((0, 0), (0, max(self.n_classes - sums.shape[1], 0))))[:, : self.n_classes]
 
     def total(self, part: Part) -> Numbers:
         assert part.loss is not None

@@ -392,15 +392,7 @@ def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) ->
     if not request.is_resampled:
         return ranking_limits(ranking, values, request.level, request.seed)
     drawn = _Resamples(ranking)
-    low, high = bootstrap(
-        drawn.values,
-        drawn.units,
-        DenseSums(drawn.sums, (drawn.width, 2)),
-        level=request.level,
-        corrected=request.method == "bca",
-        replicates=request.replicates,
-        seed=request.seed,
-    )
+    low, high = bootstrap(drawn.values, drawn.units, DenseSums(drawn.sums, (drawn.width, 2)), request, seconds=0.2)
     at_hand, ends = drawn.at_hand(), {}
     for m, (name, (value, error)) in enumerate(_estimates(ranking.coarse, values, ranking.metrics).items()):
         moved_low, moved_high = (_moved(limit[:, m], at_hand[:, m], value, name) for limit in (low, high))

@@ -315,6 +315,21 @@ def test_what_a_process_says_that_dies_is_printed():
     assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGABRT, "", "a warning\nno memory\n")
 
 
+WARNS = """
+import os, warnings
+from polars_ec.cli.terminal import panics_unseen
+with panics_unseen():
+    os.write(2, b"after\\n")
+    warnings.warn("before\\nall else")
+"""
+
+
+def test_a_warning_is_printed_at_once():
+    """What takes long says so before the work, when all else that is printed is still held back."""
+    done = subprocess.run([sys.executable, "-c", WARNS], capture_output=True, text=True, check=False, cwd=ROOT)
+    assert (done.returncode, done.stderr) == (0, "polars-ec: before\\nall else\nafter\n")
+
+
 INTERRUPTED = """
 import os, signal, sys
 wanted = sys.argv[1]

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from polars_ec.arguments.keywords import Request
 from polars_ec.inference.bootstrap import DenseSums, Units, bca_limits, bootstrap, percentile_limits
+
+
+def request_of(method: str, replicates: int, seed: int = 0) -> Request:
+    """95 % intervals of independent rows."""
+    return Request(level=0.95, cluster=None, buckets=100, method=method, replicates=replicates, seed=seed)
 
 
 def units_of(*numbers: list[float]) -> Units:
@@ -22,7 +28,7 @@ def ratio(sums: np.ndarray, _: slice) -> np.ndarray:
 
 def limits(units: Units, sums: np.ndarray, *, corrected: bool = False, replicates: int = 2000, seed: int = 0):
     made = DenseSums.of(units, sums)
-    return bootstrap(ratio, units, made, level=0.95, corrected=corrected, replicates=replicates, seed=seed)
+    return bootstrap(ratio, units, made, request_of("bca" if corrected else "bootstrap", replicates, seed))
 
 
 def replicates_of(units: Units, sums: np.ndarray, replicates: int) -> np.ndarray:
@@ -53,7 +59,7 @@ def test_bca_has_scipys_bias_and_acceleration_to_the_digit():
     def value(tables: np.ndarray, groups: slice) -> np.ndarray:
         return drawn.reshape(-1, 1, 1) if len(tables) == 999 else ratio(tables, groups)
 
-    low, high = bootstrap(value, units, DenseSums.of(units, sums), level=0.95, corrected=True, replicates=999, seed=0)
+    low, high = bootstrap(value, units, DenseSums.of(units, sums), request_of("bca", 999))
     assert (low[0, 0], high[0, 0]) == pytest.approx(tuple(expected.confidence_interval), rel=1e-9)
 
 
@@ -181,7 +187,7 @@ def test_one_row_in_a_class_has_no_acceleration():
 
     sums = np.array([[0.3, 0.1], [0.0, 0.0]])
     units = units_of([1.0, 40.0])
-    low, high = bootstrap(recall, units, DenseSums.of(units, sums), level=0.95, corrected=True, replicates=500, seed=0)
+    low, high = bootstrap(recall, units, DenseSums.of(units, sums), request_of("bca", 500))
     assert np.isnan([low, high]).all()
 
 

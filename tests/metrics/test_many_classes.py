@@ -20,7 +20,7 @@ import polars_ec as ec
 from polars_ec.scores import counted
 from polars_ec.scores.scores import Decider
 from tests.support.cases import mostly_slow
-from tests.support.plans import assert_streams
+from tests.support.plans import assert_holds_cells_only, assert_streams
 
 K, M, N = 40, 43, 2000
 
@@ -97,11 +97,11 @@ def test_it_streams(name: str, tmp_path: Path) -> None:
     assert_streams(scan.group_by("g").agg(METRICS[name]("q", "y")))
 
 
-def test_a_report_streams(tmp_path: Path) -> None:
+def test_a_report_holds_cells_only(tmp_path: Path) -> None:
     log_of(*vectors(K, 60)).write_parquet(tmp_path / "log.parquet")
     scan = pl.scan_parquet(tmp_path / "log.parquet")
-    assert_streams(scan.ec.report("q", "y", by="g", prior="uniform"))
-    assert_streams(scan.ec.report("q", "y", by="g", prior="uniform", per_class=True))
+    assert_holds_cells_only(scan.ec.report("q", "y", by="g", prior="uniform"))
+    assert_holds_cells_only(scan.ec.report("q", "y", by="g", prior="uniform", per_class=True))
 
 
 @pytest.mark.parametrize("weight", [None, "w"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +10,7 @@ import pytest
 
 import polars_ec as ec
 from tests.support.cases import CASES, ROW_FUNCTIONS
-from tests.support.plans import assert_streams, physical_plan
+from tests.support.plans import assert_holds_cells_only, assert_streams, physical_plan
 
 SCALAR = [case for case in CASES if "posterior" in case.score_types]
 CALIBRATION = [case for case in SCALAR if case.name in ("ece", "ece_mc")]
@@ -99,9 +98,11 @@ def test_report_streams(log: pl.LazyFrame, by, score, prior) -> None:
     assert_streams(log.ec.report(score, "y", by=by, prior=prior))
 
 
-def test_vector_report_streams(log: pl.LazyFrame) -> None:
-    assert_streams(log.ec.report("v", "y", by="g"))
-    assert_streams(log.ec.report("v", "y", by="g", per_class=True, prior=[0.2, 0.3, 0.5], score_prior="uniform"))
+def test_vector_report_holds_cells_only(log: pl.LazyFrame) -> None:
+    """Cells are listed in memory: the streaming engine takes 40 times as long to list structs of many groups."""
+    assert_holds_cells_only(log.ec.report("v", "y", by="g"))
+    shifted = log.ec.report("v", "y", by="g", per_class=True, prior=[0.2, 0.3, 0.5], score_prior="uniform")
+    assert_holds_cells_only(shifted)
 
 
 @pytest.mark.parametrize(
@@ -126,18 +127,8 @@ def test_one_pass_is_one_scan(log: pl.LazyFrame, prior) -> None:
 
 def test_ranking_metrics_of_a_report_hold_cells_only(log: pl.LazyFrame) -> None:
     """Whatever is done in memory comes after a group-by that streams."""
-    plan = physical_plan(log.ec.report("p", "y", by="g", metrics=["nec", "auc_roc"], prior=0.2, total=True))
-    names = dict(re.findall(r'^(\d+) \[label="([a-z-]+)', plan, flags=re.MULTILINE))
-    after = dict(re.findall(r"^(\d+) -> (\d+);", plan, flags=re.MULTILINE))
-    scans = [node for node, name in names.items() if name == "multi-scan"]
-    assert len(scans) == 2
-    for node in scans:
-        path = [node]
-        while path[-1] in after:
-            path.append(after[path[-1]])
-        steps = [names[step] for step in path]
-        assert "in-memory-map" in steps
-        assert steps.index("group-by") < steps.index("in-memory-map")
+    report = log.ec.report("p", "y", by="g", metrics=["nec", "auc_roc"], prior=0.2, total=True)
+    assert_holds_cells_only(report, scans=2)
 
 
 def test_calibration_streams(log: pl.LazyFrame) -> None:
