@@ -123,7 +123,7 @@ class Verdict:
         values = "1 value" if self.rows == 1 else f"{self.rows} values"
         if self.is_blind:
             return f"{self.gate} judged no value, which counts as a failure: of {values} {', '.join(why)}"
-        return f"{self.gate} skipped {self.small + self.null} of {values}: {', '.join(why)}"
+        return f"{self.gate} skipped {self.small + self.null} of {values}: {', '.join(why)} (--fail-on-null judges these too)"
 
 
 @dataclass(frozen=True)

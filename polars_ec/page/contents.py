@@ -55,8 +55,9 @@ class Contents:
         A sketch by group, without periods; None for vectors of scores and for costs per row.
     notes, options
         What was left out or approximated; and how the page was made, in words.
-    model, versus
-        On a page with several models, the name of this one; and `compare` of it with the first by the judged metric, on the same rows.
+    model, versus, versus_by_group
+        On a page with several models, the name of this one; and `compare` of it with the first by the judged metric, on the same rows, in the
+        whole log and by group.
     """
 
     title: str
@@ -80,6 +81,7 @@ class Contents:
     options: Mapping[str, str] = field(default_factory=dict)
     model: str = ""
     versus: pl.DataFrame | None = None
+    versus_by_group: pl.DataFrame | None = None
 
     @property
     def judged_metric(self) -> str:
@@ -429,6 +431,17 @@ def rest_sentences(contents: Contents) -> Iterator[Sentence]:
         yield from _difference_sentences(
             contents, real, names, judged(n_judged, contents.groups.height, "group"), predicates
         )
+
+
+def model_sentences(contents: Contents, first: str) -> Iterator[Sentence]:
+    """Say in which groups another model than the first would differ."""
+    table = contents.versus_by_group
+    if table is not None and table.height:
+        real, n_judged = differing_groups(contents, table)
+        of = judged(n_judged, contents.groups.height, "group")
+        change = f"significantly if {isolated(text(contents.model))} replaces {isolated(text(first))}"
+        names = shown_names(contents, real)
+        yield from _difference_sentences(contents, real, names, of, (f"differs {change}", f"differ {change}"))
 
 
 def change_sentences(contents: Contents) -> Iterator[Sentence]:

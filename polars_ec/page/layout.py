@@ -37,6 +37,7 @@ from polars_ec.page.contents import (
     groups_to_calibrate,
     interval_in_table,
     isolated,
+    model_sentences,
     named_groups,
     number_in_table,
     p_value,
@@ -485,6 +486,7 @@ class ModelsView:
     headline: str
     columns: list[Column]
     rows: list[GroupRow]
+    findings: list[Sentence]
 
     @classmethod
     def of(cls, contents: Sequence[Contents]) -> ModelsView:
@@ -507,16 +509,18 @@ class ModelsView:
             cells = _cells(shown, total, {"versus": cell})
             rows.append(GroupRow(-1, text(of_model.model), cells, small=False, costly=False, facts=[]))
         values = pl.concat(of_model.total.select(pl.col(judged).cast(pl.Float64)) for of_model in contents)[judged]
+        findings = [finding for of_model in contents for finding in model_sentences(of_model, first.model)]
         lower = lower_is_better(first.metrics[0])
         best = values.arg_min() if lower else values.arg_max()
         if best is None:
-            return cls("The models cannot be compared, because none has a value for all rows.", shown, rows)
+            says = "No model has a value for the whole log. Leave out or repair its invalid rows to compare the models."
+            return cls(says, shown, rows, findings)
         most = "lowest" if lower else "highest"
         headline = f"Model {isolated(rows[best].name)} has the {most} {short(judged)}, {number_in_table(values[best])}."
         if best and values[0] is not None:
             of_first = f"Model {isolated(rows[0].name)} has {number_in_table(values[0])}"
             headline += f" {of_first}; the difference is {'' if real[best] else 'not '}significant."
-        return cls(headline, shown, rows)
+        return cls(headline, shown, rows, findings)
 
 
 def _finding(sentence: Sentence, places: set[str]) -> Finding:

@@ -648,22 +648,34 @@ def contents_of(
     first = contents[0]
     terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
     terms |= {"reference": first.model, "interval": level, "min_rows": fewest}
-    try:
+    if isinstance(log, Sketch):
+        terms |= SketchSource(request, sketch).point.keywords
+    else:
+        clusters = {} if rows[0].cluster is None else {"cluster": rows[0].cluster, "buckets": rows[0].buckets}
+        terms |= {**rows[0].options, **clusters, "metrics": [first.metrics[0]]}
+
+    def compared(by: Sequence[str]) -> pl.DataFrame:
         if isinstance(log, Sketch):
-            terms |= SketchSource(request, sketch).point.keywords
-            table = sketch.group_by(SCORE).compare(first.metrics[0], **terms)
+            table = sketch.group_by(SCORE, *by).compare(first.metrics[0], **terms)
         else:
-            one, scores = rows[0], [model.score for model in rows]
-            clusters = {} if one.cluster is None else {"cluster": one.cluster, "buckets": one.buckets}
-            terms |= {**one.options, **clusters, "metrics": [first.metrics[0]]}
-            table = _collected(compare(one.frame, scores, one.label, **terms))
+            exprs, scores = rows[0].keys if by else [], [model.score for model in rows]
+            table = _collected(compare(rows[0].frame, scores, rows[0].label, by=exprs, **terms))
+        # From rows, the value at the reference prior follows the one at the own prior.
+        return table.unique([*by, "model"], keep="last", maintain_order=True)
+
+    try:
+        whole = compared([])
+        by_group = compared(keys) if first.groups.height > 1 else whole.clear()
     except (ValueError, SketchError) as error:
         # Some metrics have no difference, and a sketch without clusters does not know which rows belong together.
         note = f"The models are not compared: {first_line(error)}."
         return [replace(of_model, notes=[note, *of_model.notes]) for of_model in contents]
-    # From rows, the value at the reference prior follows the one at the own prior.
-    compared = table.unique("model", keep="last", maintain_order=True)
-    return [replace(of_model, versus=compared.filter(model=of_model.model)) for of_model in contents]
+    return [
+        replace(
+            of_model, versus=whole.filter(model=of_model.model), versus_by_group=by_group.filter(model=of_model.model)
+        )
+        for of_model in contents
+    ]
 
 
 def _models_of(sketch: Sketch) -> dict[str, Sketch]:

@@ -221,7 +221,7 @@ def test_groups_that_trip_are_named(folder, name):
     assert_frame_equal(ours, theirs, rel_tol=1e-9)
     assert told == [
         f"s=b: nec_ci_low is {low:.6g} (--fail-if '{GATE}')",
-        f"--fail-if '{GATE}' skipped 2 of 4 values: 2 in small groups",
+        f"--fail-if '{GATE}' skipped 2 of 4 values: 2 in small groups (--fail-on-null judges these too)",
     ]
 
 
@@ -244,7 +244,9 @@ def test_the_table_is_written_as_it_is_without_gates(folder, tmp_path):
 def test_nulls_trip_where_it_is_asked_for_and_small_groups_count_then(folder, name):
     args = (*door(folder, name), "--metrics", "recall", "--min-rows", "20")
     told = gated(0, *args, "--fail-if", "recall < 0")[1]
-    assert told == ["--fail-if 'recall < 0' skipped 2 of 4 values: 1 in small groups, 1 null"]
+    assert told == [
+        "--fail-if 'recall < 0' skipped 2 of 4 values: 1 in small groups, 1 null (--fail-on-null judges these too)"
+    ]
     assert gated(0, *args, "--fail-if", "recall < 0", "--quiet")[1] == []
     told = gated(3, *args, "--fail-if", "recall < 2", "--fail-on-null")[1]
     assert [line.split(":")[0] for line in told] == ["s=a", "s=b", "s=c", "s=d"]
@@ -257,7 +259,7 @@ def test_every_gate_is_asked(folder):
     assert told == [
         "s=c: n is 12 (--fail-if 'n < 50')",
         "s=d: n is 60 (--fail-if 'n == 60')",
-        "--fail-if 'nec < 0' skipped 1 of 4 values: 1 null",
+        "--fail-if 'nec < 0' skipped 1 of 4 values: 1 null (--fail-on-null judges these too)",
     ]
 
 

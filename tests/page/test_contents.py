@@ -172,10 +172,31 @@ def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
     view = ModelsView.of([first, second])
     assert view.headline == (f"Model p has the lowest NEC at the reference prior, {nec(LOG):.3f}.")
     assert [row.name for row in view.rows] == ["p", "other"]
+    assert view.findings == []
     without = sources.contents_of(
         blunt.ec.sketch(["p", "other"], "y", cost_fn=COST_FN), None, None, metrics=["nec"], options={}
     )
     assert all(of_model.notes[0].startswith("The models are not compared: ") for of_model in without)
+
+
+@pytest.mark.parametrize("source", ["rows", "sketch"])
+def test_a_model_that_is_worse_in_one_group_is_a_finding(source: str) -> None:
+    jittered = pl.col("p") * (0.9 + 0.2 * (ROWS % 7) / 6)
+    log = LOG.with_columns(other=pl.when(segment="a").then(1 - pl.col("p")).otherwise(jittered.clip(0, 1)))
+    given = {"metrics": ["nec"], "options": {"cost_fn": COST_FN}}
+    if source == "rows":
+        models = sources.contents_of(log, ["p", "other"], "y", by="segment", **given)
+    else:
+        models = sources.contents_of(
+            log.ec.sketch(["p", "other"], "y", by="segment", cluster="user", cost_fn=COST_FN), None, None, **given
+        )
+    names = [of_model.model for of_model in models]
+    (text,) = [finding.text for finding in ModelsView.of(models).findings]
+    # Of a sketch the models are sorted.
+    assert text.startswith(
+        f"1 of 4 groups differs significantly if {names[1]} replaces {names[0]} (NEC at the reference prior)."
+    )
+    assert f"{'Worse' if names[1] == 'other' else 'Better'}: a (" in text
 
 
 @pytest.mark.slow
