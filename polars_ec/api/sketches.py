@@ -597,7 +597,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     return sketch_of(add_cells(sketches), OperatingPoint.common(sketch.operating_point for sketch in sketches))
 
 
-@with_options(SketchOptions)
+@with_options(SketchOptions, raises="A resolution below 1; a prior that no decision uses.")
 def sketch(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -652,11 +652,6 @@ def sketch(
     Returns
     -------
     A `Sketch`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A resolution below 1; a prior that no decision uses.
 
     References
     ----------
