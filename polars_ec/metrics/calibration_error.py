@@ -217,10 +217,8 @@ def ece_mc(
     bins
         The number of bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32. With more than 32, or
         log-likelihoods, the posteriors of all rows are held in memory.
-    norm
-        1 (the usual ECE) or 2 (root mean square).
-    equal_mass
-        Use bins of equal weight instead of equal width, as for `ece`. This does not stream, and SQL does not offer it.
+    norm, equal_mass
+        As for `ece`.
 
     Returns
     -------

@@ -33,10 +33,6 @@ def effective_prior(prior: float, cost_fn: float = 1.0, cost_fp: float = 1.0) ->
     cost_fn, cost_fp
         Costs of a miss and of a false alarm, non-negative numbers. Default 1 each.
 
-    Returns
-    -------
-    A float.
-
     Raises
     ------
     ValueError
