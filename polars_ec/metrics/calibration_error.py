@@ -218,7 +218,7 @@ def ece_mc(
         The number of bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32. With more than 32, or
         log-likelihoods, the posteriors of all rows are held in memory.
     norm, equal_mass
-        As for `ece`.
+        As for `ece`. Bins of equal weight do not stream, and SQL does not offer them.
 
     Returns
     -------
