@@ -82,16 +82,11 @@ def sketch(
     resolution
         Bins per nat of log-odds (for raw scores, per factor e of |score|): a whole number from 1 to 4096.
     thresholds
-        Operating points that must be exact: numbers on the scale of the score, or `CostMatrix` objects, which stand for their Bayes
-        threshold. The operating point of the options is always included.
+        Operating points that must be exact, as for `polars_ec.sketch`.
     score_type
         The kind of score, one number per row, as for `polars_ec.sketch`. Default "posterior", of the positive class.
-    weight
-        Weights, finite and not negative. A row of weight w counts as w rows. Default None: 1 each.
-    pos_label
-        The label value of the positive class; all other values are the negative class.
-    classes
-        The two label values, the negative class first; any other value is invalid.
+    weight, pos_label, classes
+        As for `polars_ec.sketch`. `classes` has two values, the negative class first.
     cluster, buckets
         The cluster column, which groups correlated rows, such as the user or the day, for intervals. The number of buckets, from 5 to 1000,
         to which Spark assigns clusters by MD5. A row with a null there is its own cluster. A cluster is an integer, a string, a date, a

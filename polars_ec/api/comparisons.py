@@ -63,13 +63,9 @@ def compare(
         groups, within each model: "rest" (all other groups together), "total" (all groups), "best" (the group with the best value), or one
         group. Name a group by its value in the `by` column, or by a mapping from column to value. With two `by` columns, `{"month": may}`
         compares each group with the same group in May.
-    interval
-        The level of the intervals, between 0 and 1.
     cluster
         The cluster column, which groups correlated rows, such as the user or the day. A list with one per model is accepted if all are equal.
         A row with a null there is its own cluster, and a cluster may have rows in several groups. Default None: independent rows.
-    buckets
-        The number of hash buckets for the clusters, from 100 to 1000.
     min_rows
         Mark groups with fewer rows as `small` too. No group is dropped.
     prior

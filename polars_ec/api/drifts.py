@@ -60,13 +60,9 @@ def drift(
         Names or expressions of the strata within a group whose shares may change. Default: none, and no component `mix`.
     metrics
         As for `compare`, without ranking metrics, which are not functions of sums. Default: the default metrics of `report`.
-    interval
-        The level of the intervals, between 0 and 1.
     cluster
         The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. A cluster
         may have rows in several groups and periods. Default None: independent rows.
-    buckets
-        The number of hash buckets for the clusters, from 100 to 1000.
     min_rows
         Mark periods of a group with fewer rows as `small` too.
     prior
@@ -108,10 +104,8 @@ def drift(
 
     Notes
     -----
-    Let W_m be the share of stratum m, pi_mi the share of class i in it, and mu_mi the mean over the rows of that class. Then the value of a
-    period is g(sum_m W_m pi_mi mu_mi). Each component is a Shapley value. Replace one factor's reference value by its value in the period,
-    and average the change over all orders of replacement. With two factors this is Kitagawa's decomposition; one fixed order gives that of
-    Oaxaca and Blinder.
+    Each component is a Shapley value: the change of the metric when one factor moves from the reference to the period, averaged over all
+    orders of the factors. With two factors this is Kitagawa's decomposition; one fixed order gives that of Oaxaca and Blinder.
 
     Intervals use sums of squared influences of rows, or of buckets of clusters, which may have rows in both periods. Influences within a
     class of a stratum are scaled by n / (n - 1).

@@ -123,8 +123,8 @@ def report(
 
     Notes
     -----
-    Intervals are t intervals around the value on a scale that makes it nearly normal. The scale is the logarithm for costs and losses,
-    log-odds for rates, atanh for MCC and informedness, and the value itself with more than two classes.
+    Intervals are t intervals on the scale of the logarithm for costs and losses, log-odds for rates, and atanh for MCC and informedness. With
+    more than two classes they are on the scale of the value.
 
     For independent rows the variance sums the squared influences psi of the rows, centred by class and scaled by n_i / (n_i - 1). The
     variance of the class counts is added, with Satterthwaite's degrees of freedom. For clusters it is (K - 1) / K sum_b psi_b^2 over K
@@ -134,8 +134,7 @@ def report(
     width. With K classes and M decisions each gets 1 / (K (M - 1)) of a row, or 1 / (2 (M - 1)) for metrics of a single class. With clusters
     such rates are as uncertain as if each cluster were one row.
 
-    A weight does not add rows: the variance uses the sum of w^2 psi^2. A stated prior, including "overall", counts as known. If classes times
-    decisions exceed 200, a jackknife over subsets of the rows is used.
+    With weights the variance uses the sum of w^2 psi^2. If classes times decisions exceed 200, a jackknife over subsets of the rows is used.
 
     References
     ----------

@@ -219,9 +219,7 @@ class Sketch(DecidingCells):
             As for `compare`. Models are the values of the group column `score`; default the first in its order. Comparing models requires a
             sketch with clusters, `sketch(cluster=)`, because cells do not identify rows. The cluster column may be a row ID. All models must
             have the same rows.
-        interval
-            The level of the intervals, between 0 and 1.
-        min_rows
+        interval, min_rows
             As for `compare`.
         costs, cost_fn, cost_fp, threshold, prior, beta, p_t, sensitivity, specificity, method
             As for `evaluate`. With `prior` all values are at that prior. Decisions use declared thresholds only.
@@ -416,10 +414,6 @@ class Sketch(DecidingCells):
             The step from one period to the next, in Polars notation: "1d", "1w", "1mo", "1h". Days and months of a time zone follow its local
             time.
 
-        Returns
-        -------
-        Windows, with `evaluate` and `drift`.
-
         Raises
         ------
         SketchError, ValueError
@@ -467,7 +461,7 @@ class Windows:
     def evaluate(self, *metrics: str, **keywords: Unpack[_WindowKeywords]) -> pl.DataFrame:
         """Compute metrics of every window of every group, one row per window, sorted.
 
-        Values are those of `Sketch.evaluate` for the rows of the window.
+        Values are those of `Sketch.evaluate` for the rows of the window. The column of periods holds the last one of each window.
 
         Parameters
         ----------
@@ -476,15 +470,6 @@ class Windows:
         **keywords
             As for `Sketch.evaluate`. `prior="overall"` is the prior of all rows of the sketch, counted once, for each `score` and `target`.
             Intervals apply to each window alone: neighbouring windows share rows, so their errors are correlated.
-
-        Returns
-        -------
-        As `Sketch.evaluate`. The column of periods holds the last one of each window.
-
-        Raises
-        ------
-        SketchError, ValueError
-            Errors of `Sketch.evaluate`.
 
         Examples
         --------
@@ -522,23 +507,16 @@ class Windows:
 
         Parameters
         ----------
-        *metrics
-            Names, as for `Sketch.drift`.
         reference
             The window to compare with: its last period, or "previous" for the preceding window of the group, which shares most of its rows.
             Default: the earliest window of the sketch.
-        mix, interval, min_rows, costs, cost_fn, cost_fp, threshold, prior, beta, p_t
+        *metrics, mix, interval, min_rows, costs, cost_fn, cost_fp, threshold, prior, beta, p_t
             As for `Sketch.drift`; `prior="overall"` as for `evaluate`.
 
         Returns
         -------
         As `Sketch.drift`. The column of periods holds the last one of each window. If windows share periods, bounds and p-values require that
         all rows of both are in clusters, `sketch(cluster=)`, whose sums identify the shared rows. Otherwise they are null.
-
-        Raises
-        ------
-        SketchError, ValueError
-            Errors of `Sketch.drift`; an unknown window as the reference.
 
         Examples
         --------
@@ -574,10 +552,6 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     sketches
         At least one sketch. All must have the same group columns, score type, resolution, thresholds and costs.
 
-    Returns
-    -------
-    A Sketch.
-
     Raises
     ------
     SketchError
@@ -597,7 +571,7 @@ def merge(sketches: Sequence[Sketch]) -> Sketch:
     return sketch_of(add_cells(sketches), OperatingPoint.common(sketch.operating_point for sketch in sketches))
 
 
-@with_options(SketchOptions)
+@with_options(SketchOptions, raises="A resolution below 1; a prior that no decision uses.")
 def sketch(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -648,15 +622,6 @@ def sketch(
     prior
         Class priors, only for LLRs (for their decisions) and log-likelihoods. Pass the prior of the positive class, one per class (a sequence
         in class order, or a mapping from class), "uniform", or an expression.
-
-    Returns
-    -------
-    A `Sketch`.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A resolution below 1; a prior that no decision uses.
 
     References
     ----------

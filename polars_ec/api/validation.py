@@ -41,10 +41,6 @@ def validate(
     score
         Column name or expression, or several.
 
-    Returns
-    -------
-    `frame`.
-
     Raises
     ------
     InvalidDataError

@@ -33,7 +33,8 @@ def of_values(
     score_name, score = next(iter(arguments.items()))
     column_arguments = {name: value for name, value in arguments.items() if name in columns}
     named = {name: value for name, value in column_arguments.items() if isinstance(value, str | pl.Expr)}
-    if not holds_values(score) or (named and _is_of_names(score)):
+    lists_columns = isinstance(score, list | tuple) and all(isinstance(value, str | pl.Expr) for value in score)
+    if not holds_values(score) or (named and lists_columns):
         return function(**arguments)
     named |= {name: arguments[name] for name in priors if isinstance(arguments.get(name), pl.Expr)}
     for name, value in named.items():
@@ -147,10 +148,6 @@ def _of_list(values: Sequence[Any], name: str) -> pl.Series:
     if bool in kinds and len(kinds) > 1:
         raise TypeError(f"Booleans and {min(kind.__name__ for kind in kinds - {bool})}s")
     return pl.Series(name, plain)
-
-
-def _is_of_names(values: Any) -> bool:
-    return isinstance(values, list | tuple) and all(isinstance(value, str | pl.Expr) for value in values)
 
 
 def _is_series(value: Any) -> bool:

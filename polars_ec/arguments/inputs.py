@@ -51,7 +51,7 @@ def as_lazy(frame: FrameLike) -> pl.LazyFrame:
     if is_instance(table, "pandas", "DataFrame"):
         return _of_pandas(table).lazy()
     if is_instance(table, "pyarrow.dataset", "Dataset"):
-        return _of_dataset(table)
+        return _scan(table, table.schema, lambda names: table.scanner(list(names)).to_reader())
     if is_instance(table, "duckdb", "DuckDBPyRelation"):
         return _of_relation(table)
     if hasattr(table, "__arrow_c_stream__") and not isinstance(table, pl.Series):
@@ -95,10 +95,6 @@ def _pandas_column(frame: Any, name: Any) -> pl.Series:
             f"column {name!r} of the pandas frame has the type {column.dtype}, which Polars does not have ({error}): "
             "convert it, or pass only the columns that you need"
         ) from None
-
-
-def _of_dataset(dataset: Any) -> pl.LazyFrame:
-    return _scan(dataset, dataset.schema, lambda names: dataset.scanner(list(names)).to_reader())
 
 
 def _of_relation(relation: Any) -> pl.LazyFrame:

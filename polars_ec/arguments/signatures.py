@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from inspect import Parameter, cleandoc, getsource, signature
 from itertools import pairwise
-from typing import Any, ForwardRef, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from polars_ec.arguments import options
 from polars_ec.arguments.arrays import of_values
@@ -35,6 +35,8 @@ _COLUMNS_OF_LOGS = {
     "by": "Names or expressions of the group columns. Default: one group.",
     "calibrator": '"affine" or "temperature"; for one score per row also "gaussian", "pav" and "histogram".',
     "fold_by": "Column name or expression of the key that assigns rows to folds: a row ID, or the cluster column.",
+    "interval": "The level of the intervals, between 0 and 1.",
+    "buckets": "The number of hash buckets for the clusters, from 100 to 1000.",
     "stratified": "Spread the keys of each class evenly over the folds within each group, as in `sketch`.",
 }
 
@@ -166,7 +168,7 @@ def with_options(family: type[Any], *, score: str = "", raises: str = "") -> Cal
     def decorate(function: F) -> F:
         declared = signature(function)
         kept = [p for p in declared.parameters.values() if p.kind is not Parameter.VAR_KEYWORD]
-        annotations = {name: _source(hint) for name, hint in family.__annotations__.items()}
+        annotations = {name: getattr(hint, "__forward_arg__", hint) for name, hint in family.__annotations__.items()}
         shared = [
             Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=annotations[name])
             for name, default in DEFAULTS.items()
@@ -176,15 +178,11 @@ def with_options(family: type[Any], *, score: str = "", raises: str = "") -> Cal
         checked = checked_at_call(function, shown, of_values if "score" in list(shown.parameters)[:1] else None)
         if function.__doc__:
             shared_texts = _COLUMNS_OF_LOGS if "frame" in shown.parameters else {"score": score} if score else {}
-            texts = {**descriptions().get(family.__name__, {}), **shared_texts}
+            texts = {**shared_texts, **descriptions().get(family.__name__, {})}
             checked.__doc__ = completed(function.__doc__, list(shown.parameters.values()), texts, raises)
         return cast("F", checked)
 
     return decorate
-
-
-def _source(hint: Any) -> Any:
-    return hint.__forward_arg__ if isinstance(hint, ForwardRef) else hint
 
 
 def checked_keywords(function: F) -> F:

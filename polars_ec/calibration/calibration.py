@@ -43,11 +43,6 @@ from polars_ec.typing import IntoExpr
 _TEXTS = (pl.String, pl.Categorical, pl.Enum)
 
 
-def can_look_up(fits: pl.DataFrame, by: Sequence[str]) -> bool:
-    """True if all keys have a string that is theirs alone."""
-    return not any(fits.schema[name].is_nested() or fits.schema[name] == pl.Object for name in by)
-
-
 def look_up(fits: pl.DataFrame, by: Sequence[str], columns: Sequence[str]) -> list[pl.Expr]:
     """Look up these columns of each row's fit by the row's values of the columns `by`; null where there is no such fit."""
     if not by:
@@ -407,7 +402,9 @@ class Calibration:
             raise SketchError("the calibration has no folds: make it with folds= and fold_by=")
         name = column.meta.output_name()
         x = per_row("calibrated", column, _reading(self), _reader(self, name), classes=self.classes).alias(_X)
-        if self.is_affine and can_look_up(parameters, by):
+        # Keys of these types have no text that identifies them.
+        without_text = any(parameters.schema[key].is_nested() or parameters.schema[key] == pl.Object for key in by)
+        if self.is_affine and not without_text:
             alpha, beta = look_up(parameters, by, ["alpha", "beta"])
             return bind([x, alpha, beta], _calibrator(self)).alias(f"{name}_calibrated")
 
@@ -426,16 +423,14 @@ class Calibration:
     def to_sql(self, score: str, *, dialect: WarehouseDialect = "duckdb") -> str:
         """Write the calibrated posterior as one SQL expression, a CASE over the groups, in the dialect of a warehouse.
 
+        It computes the values of `apply`, except that posteriors below 1e-304 become about 1e-304.
+
         Parameters
         ----------
         score
             The score, as SQL in that dialect. Group columns are referred to by name.
         dialect
             As for `sketch_query`.
-
-        Returns
-        -------
-        The text. It computes the values of `apply`, except that posteriors below 1e-304 become about 1e-304.
 
         Raises
         ------

@@ -48,12 +48,6 @@ def reliability(
     most an eighth of their width. Means are null if a bin has no weight or its group has invalid rows; `calibrated` also if the calibrator
     has no parameters.
 
-    Raises
-    ------
-    ValueError
-        LLRs and raw scores; an unsuitable resolution; an unknown calibrator; a group column with the name of a result column or of a
-        parameter.
-
     References
     ----------
     Ferrer and Ramos, "Evaluating posterior probabilities", section 2.4.2, for the calibrators.

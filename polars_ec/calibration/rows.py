@@ -45,7 +45,10 @@ _LABEL, _WEIGHT, _PRIOR, _RAW, _CALIBRATED = "__label", "__weight", "__prior", "
 _REASON, _FOUND, _GROUP, _INVALID = "__reason", "__found", "__group", "__invalid"
 
 
-@with_options(CalibrationOptions)
+@with_options(
+    CalibrationOptions,
+    raises="A calibrator that does not support K classes, or raw scores; other errors of `Sketch.calibrate`.",
+)
 def calibrate(
     frame: FrameLike,
     score: IntoExpr,
@@ -84,11 +87,6 @@ def calibrate(
     `"wrong rows"` (invalid rows), "no rows", "no prior", "a class without rows", "not converged", "separable" (no minimum of the
     cross-entropy) or "infinite log-odds". The last means that a row has posterior 0 for its own class. Scores that point the wrong way get
     alpha = 0, so that every posterior is the prior, and the reason "reversed".
-
-    Raises
-    ------
-    ValueError, TypeError
-        A calibrator that does not support K classes, or raw scores; other errors of `Sketch.calibrate`.
 
     References
     ----------
@@ -170,7 +168,9 @@ def _of_classes(
     return Calibration(fitted, calibrator, rows.scores.scale.name, rows.class_names)
 
 
-@with_options(CalibrationLossOptions)
+@with_options(
+    CalibrationLossOptions, raises='An unknown rule or training; "cv" without folds; intervals for vectors of K scores.'
+)
 def calibration_loss(
     frame: FrameLike,
     score: IntoExpr,
@@ -219,11 +219,6 @@ def calibration_loss(
     One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`, `cal_loss` and
     `rcl` in percent (null if `raw` is 0). With `interval` each has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing calibrated
     loss, as in `calibrate`. For "infinite log-odds" (a row has posterior 0 for its own class), clip the scores.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An unknown rule or training; "cv" without folds; intervals for vectors of K scores.
 
     References
     ----------

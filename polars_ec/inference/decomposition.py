@@ -85,7 +85,9 @@ class FactoredChange:
         self, formula: Formula, *, with_slopes: bool = True, of_ends: tuple[Floats, Floats] | None = None
     ) -> Attribution:
         """Components of the change of metrics; `of_ends` are the known derivatives at the sums of the period and of the reference."""
-        subsets = list(self._subsets())
+        # The factors that may be the period's while the others are the reference's.
+        sizes = range(len(self._factors) + 1)
+        subsets = [frozenset(some) for size in sizes for some in combinations(self._factors, size)]
         sums = np.stack([self._sums(some) for some in subsets])
         values = dict(zip(subsets, formula(sums), strict=True))
         added = {
@@ -101,11 +103,6 @@ class FactoredChange:
         most = {factor: np.max([more for _, more in of], axis=0) for factor, of in added.items()}
         slopes = self._slopes(self._slopes_of_sums(formula, subsets, sums, of_ends)) if with_slopes else {}
         return Attribution(part, least, most, slopes)  # type: ignore[arg-type]
-
-    def _subsets(self) -> Iterator[frozenset[str]]:
-        """Factors that may be the period's while the others are the reference's."""
-        for number in range(len(self._factors) + 1):
-            yield from map(frozenset, combinations(self._factors, number))
 
     def _share(self, before: int) -> float:
         """Share of the orders in which this set of factors changes before a given one."""

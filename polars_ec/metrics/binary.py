@@ -37,7 +37,7 @@ def precision(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
     return decision_metric("precision", score, label, options)
 
 
-@with_options(DecisionOptions, raises=NOT_BINARY)
+@with_options(DecisionOptions, raises=f"A `beta` that is not above 0, or infinite. {NOT_BINARY}")
 def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """F score, in which recall counts beta times as much as precision; with `prior`, calibrated.
 
@@ -51,11 +51,6 @@ def fbeta(score: IntoExpr, label: IntoExpr, *, beta: float = 1.0, **options: Unp
     Returns
     -------
     Float64, one per group; null if the denominator is 0 or a class with prior above 0 has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A `beta` that is not above 0, or infinite.
 
     References
     ----------
@@ -121,7 +116,7 @@ def mcc(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     return decision_metric("mcc", score, label, options)
 
 
-@with_options(ThresholdOptions, raises=NOT_BINARY)
+@with_options(ThresholdOptions, raises=f"A `p_t` outside (0, 1). {NOT_BINARY}")
 def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[ThresholdOptions]) -> pl.Expr:
     """Net benefit per row of deciding positive above the posterior p_t: hits minus weighted false alarms.
 
@@ -136,11 +131,6 @@ def net_benefit(score: IntoExpr, label: IntoExpr, p_t: float, **options: Unpack[
     Returns
     -------
     Float64, one per group; null if a class with prior above 0 has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A `p_t` outside (0, 1).
 
     References
     ----------

@@ -42,6 +42,8 @@ class _Confidences:
     """Whether the posterior is worked out from the scores, and not a column."""
 
 
+_UNSUITABLE = "`bins` that is not a whole number above 0; an unknown `norm`; decisions instead of scores."
+
 _SUMMED_BINS = 32
 """With more bins the plan has the weights once, and rows whose posteriors are computed are collected: planning would take seconds."""
 
@@ -145,7 +147,7 @@ def _gap(rows: Rows, confidences: _Confidences, mask: pl.Expr) -> pl.Expr:
     return sum_where(mask, posterior) - rows.amount(mask & confidences.holds)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=f"{_UNSUITABLE} More than two classes.")
 def ece(
     score: IntoExpr,
     label: IntoExpr,
@@ -180,11 +182,6 @@ def ece(
     -------
     Float64, one per group; null if a class with prior above 0 has no rows.
 
-    Raises
-    ------
-    ValueError, TypeError
-        `bins` that is not a whole number above 0; an unknown `norm`; more than two classes; decisions instead of scores.
-
     References
     ----------
     Ferrer and Ramos, "Evaluating posterior probabilities", Eq. 27.
@@ -199,7 +196,7 @@ def ece(
     return _calibration_error("ece", score, label, options, EceBins.of(bins, norm, equal_mass), _of_class_1)
 
 
-@with_options(PriorOptions)
+@with_options(PriorOptions, raises=_UNSUITABLE)
 def ece_mc(
     score: IntoExpr,
     label: IntoExpr,
@@ -220,19 +217,12 @@ def ece_mc(
     bins
         The number of bins of equal width in (0, 1], at least 1; those below 1/K stay empty. In SQL at most 32. With more than 32, or
         log-likelihoods, the posteriors of all rows are held in memory.
-    norm
-        1 (the usual ECE) or 2 (root mean square).
-    equal_mass
-        Use bins of equal weight instead of equal width, as for `ece`. This does not stream, and SQL does not offer it.
+    norm, equal_mass
+        As for `ece`. Bins of equal weight do not stream, and SQL does not offer them.
 
     Returns
     -------
     Float64, one per group; null if a class with prior above 0 has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        `bins` that is not a whole number above 0; an unknown `norm`; decisions instead of scores.
 
     References
     ----------

@@ -63,7 +63,7 @@ def expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOp
     return decision_metric("expected_cost", score, label, options)
 
 
-@with_options(DecisionOptions)
+@with_options(DecisionOptions, raises="A negative cost: pass `costs.normalized()`.")
 def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) -> pl.Expr:
     """Expected cost normalised by the cost of the naive system, which ignores the score and always makes the cheapest decision.
 
@@ -75,11 +75,6 @@ def nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOptions]) ->
     Returns
     -------
     Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A negative cost: pass `costs.normalized()`.
 
     References
     ----------
@@ -197,7 +192,7 @@ def balanced_accuracy(score: IntoExpr, label: IntoExpr, **options: Unpack[Decisi
     return decision_metric("balanced_accuracy", score, label, options)
 
 
-@with_options(DcfOptions)
+@with_options(DcfOptions, raises='No `prior`; a `score_type` other than "llr" or "decision".')
 def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.Expr:
     """Normalised detection cost (actual DCF) of log-likelihood ratios at a stated prior and costs.
 
@@ -207,11 +202,6 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
     Returns
     -------
     Float64, one per group; null if the naive cost is 0 or a class with prior above 0 has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        No `prior`; a `score_type` other than "llr" or "decision".
 
     References
     ----------

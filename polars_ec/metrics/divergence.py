@@ -21,6 +21,9 @@ from polars_ec.scores.two_vectors import mean_comparison
 from polars_ec.typing import IntoExpr, ScoringRule
 
 _RowLoss = Callable[[Scores, Scores, int], pl.Expr]
+_UNSUITABLE = (
+    "An unknown `rule`; scores that are not posteriors; a score and a reference with different numbers of classes."
+)
 
 
 def _log_losses(scores: Scores, n_classes: int) -> list[pl.Expr]:
@@ -115,7 +118,7 @@ def _mean(
     return pl.pipe_with_dtype(columns, resolved)
 
 
-@with_options(DivergenceOptions)
+@with_options(DivergenceOptions, raises=_UNSUITABLE)
 def expected_score_divergence(
     score: IntoExpr, reference: IntoExpr, *, rule: ScoringRule = "cross_entropy", **options: Unpack[DivergenceOptions]
 ) -> pl.Expr:
@@ -138,11 +141,6 @@ def expected_score_divergence(
     -------
     Float64, one per group. Differences between cross-entropies below about 1e-15 are lost in rounding.
 
-    Raises
-    ------
-    ValueError, TypeError
-        An unknown `rule`; scores that are not posteriors; a score and a reference with different numbers of classes.
-
     References
     ----------
     Ferrer and Ramos, "Evaluating posterior probabilities", Eqs. 24 to 26.
@@ -159,7 +157,7 @@ def expected_score_divergence(
     return _mean("expected_score_divergence", score, reference, options, _DIVERGENCES, rule)
 
 
-@with_options(DivergenceOptions)
+@with_options(DivergenceOptions, raises=_UNSUITABLE)
 def semi_empirical_epsr(
     score: IntoExpr,
     reference: IntoExpr,
@@ -188,11 +186,6 @@ def semi_empirical_epsr(
     Returns
     -------
     Float64, one per group. If normalised, it is null if the mean reference is certain of one class.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An unknown `rule`; scores that are not posteriors; a score and a reference with different numbers of classes.
 
     References
     ----------

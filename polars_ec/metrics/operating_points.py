@@ -33,10 +33,6 @@ def effective_prior(prior: float, cost_fn: float = 1.0, cost_fp: float = 1.0) ->
     cost_fn, cost_fp
         Costs of a miss and of a false alarm, non-negative numbers. Default 1 each.
 
-    Returns
-    -------
-    A float.
-
     Raises
     ------
     ValueError
@@ -64,7 +60,9 @@ def effective_prior(prior: float, cost_fn: float = 1.0, cost_fp: float = 1.0) ->
     return of_misses / (of_misses + of_alarms)
 
 
-@with_options(RowOptions)
+@with_options(
+    RowOptions, raises='No operating point, or one that is not three numbers; a `score_type` other than "llr".'
+)
 def c_primary(
     score: IntoExpr,
     label: IntoExpr,
@@ -88,11 +86,6 @@ def c_primary(
     Returns
     -------
     Float64, one per group; null if a class has no rows, or the naive cost of a point is 0.
-
-    Raises
-    ------
-    ValueError, TypeError
-        No operating point, or one that is not three numbers; a `score_type` other than "llr".
 
     References
     ----------

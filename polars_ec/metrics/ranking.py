@@ -129,7 +129,7 @@ def auprg(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingPriorOption
     return _ranked("auprg", score, label, options)
 
 
-@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+@with_options(RankingOptions, score=_NUMBER, raises=f"An unknown `method`. {_NOT_NUMBERS}")
 def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **options: Unpack[RankingOptions]) -> pl.Expr:
     """Equal error rate: the error rate at the threshold where false-negative and false-positive rate are equal.
 
@@ -145,11 +145,6 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     -------
     Float64, one per group; null if a class has no rows.
 
-    Raises
-    ------
-    ValueError, TypeError
-        An unknown `method`.
-
     References
     ----------
     Brümmer and de Villiers, "The BOSARIS toolkit", 2013, for the hull.
@@ -164,7 +159,11 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     return _ranked("eer", score, label, options, method=checked_method(method))
 
 
-@with_options(RankingRiskOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+@with_options(
+    RankingRiskOptions,
+    score=_NUMBER,
+    raises=f"Costs that are not 2 x 2, or in which an error costs less than a right decision. {_NOT_NUMBERS}",
+)
 def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingRiskOptions]) -> pl.Expr:
     """Expected cost at the best threshold for these rows, in units of the costs.
 
@@ -174,11 +173,6 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[Rankin
     Returns
     -------
     Float64, one per group; null if a class has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        Costs that are not 2 x 2, or in which an error costs less than a right decision.
 
     References
     ----------
@@ -222,7 +216,7 @@ def min_dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingDetection
     return _ranked("min_dcf", score, label, options)
 
 
-@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+@with_options(RankingOptions, score=_NUMBER, raises=f"A `sensitivity` outside (0, 1]. {_NOT_NUMBERS}")
 def specificity_at_sensitivity(
     score: IntoExpr, label: IntoExpr, *, sensitivity: float = 0.95, **options: Unpack[RankingOptions]
 ) -> pl.Expr:
@@ -239,11 +233,6 @@ def specificity_at_sensitivity(
     -------
     Float64, one per group; null if a class has no rows.
 
-    Raises
-    ------
-    ValueError, TypeError
-        A `sensitivity` outside (0, 1].
-
     References
     ----------
     Ferrer, "Analysis and comparison of classification metrics", section 4.6.
@@ -259,7 +248,7 @@ def specificity_at_sensitivity(
     return _ranked("specificity_at_sensitivity", score, label, options, sensitivity=share)
 
 
-@with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
+@with_options(RankingOptions, score=_NUMBER, raises=f"A `specificity` outside (0, 1]. {_NOT_NUMBERS}")
 def sensitivity_at_specificity(
     score: IntoExpr, label: IntoExpr, *, specificity: float = 0.95, **options: Unpack[RankingOptions]
 ) -> pl.Expr:
@@ -276,11 +265,6 @@ def sensitivity_at_specificity(
     Returns
     -------
     Float64, one per group; null if a class has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A `specificity` outside (0, 1].
 
     References
     ----------

@@ -221,7 +221,7 @@ def log_odds(score: IntoExpr, **options: Unpack[ScoreOptions]) -> pl.Expr:
     return per_row("log_odds", score, parse_options(options), lambda scores, *_: _binary(scores, "log_odds").log_odds)
 
 
-@with_options(ScoreTypeOption)
+@with_options(ScoreTypeOption, raises="A `prior` of None; a score that is an LLR already, or a vector.")
 def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl.Expr:
     """Log-likelihood ratio of each row's binary score: its log-odds minus those of its own prior.
 
@@ -237,11 +237,6 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     Returns
     -------
     Float64, one per row; null for infinite log-odds that the prior contradicts.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A `prior` of None; a score that is an LLR already, or a vector.
 
     References
     ----------
@@ -266,7 +261,7 @@ def llr(score: IntoExpr, prior: Prior, **options: Unpack[ScoreTypeOption]) -> pl
     return per_row("llr", score, checked, build)
 
 
-@with_options(ScoreTypeOption)
+@with_options(ScoreTypeOption, raises="A prior of None; LLRs, log-likelihoods and decisions, which contain no prior.")
 def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[ScoreTypeOption]) -> pl.Expr:
     """Move scores from one prior to another: posteriors are multiplied by to/from and renormalised.
 
@@ -282,11 +277,6 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     -------
     The same kind of score, one per row. The result is also null if a prior column has an invalid value, if `from_` is 0 for a class, or if a
     posterior of 1 meets a target prior of 0.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A prior of None; LLRs, log-likelihoods and decisions, which contain no prior.
 
     References
     ----------

@@ -170,7 +170,9 @@ def bayes_risk(score: IntoExpr, label: IntoExpr, **options: Unpack[RowRiskOption
     return decision_metric("bayes_risk", score, label, options)
 
 
-@with_options(RowOptions)
+@with_options(
+    RowOptions, raises='A `score_type` other than "llr": posteriors contain a prior, which `llr(score, prior)` removes.'
+)
 def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Cost of log-likelihood ratios (Cllr): their cross-entropy at a prior of 0.5, in bits.
 
@@ -187,11 +189,6 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     Returns
     -------
     Float64, one per group; null if a class has no rows.
-
-    Raises
-    ------
-    ValueError, TypeError
-        A `score_type` other than "llr": posteriors contain a prior, which `llr(score, prior)` removes.
 
     References
     ----------
@@ -213,7 +210,7 @@ def cllr(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.
     return _expected("cllr", score, label, {**options, "prior": 0.5}, lambda rows: rows.loss("log_loss") / math.log(2))
 
 
-@with_options(PriorOptions, raises=_NOT_DECISIONS)
+@with_options(PriorOptions, raises=f"`a` or `b` outside [0.001, 20]; more than two classes. {_NOT_DECISIONS}")
 def epsr(
     score: IntoExpr, label: IntoExpr, *, a: float = 1.0, b: float = 1.0, **options: Unpack[PriorOptions]
 ) -> pl.Expr:
@@ -233,11 +230,6 @@ def epsr(
     -------
     Float64, one per group; null if a class with prior above 0 has no rows. The loss of each row is computed from series with an error below
     1e-10.
-
-    Raises
-    ------
-    ValueError, TypeError
-        `a` or `b` outside [0.001, 20]; more than two classes.
 
     References
     ----------

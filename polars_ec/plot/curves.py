@@ -153,11 +153,6 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     alt.LayerChart of `sketch.pr(prior=, interval=)`. If all lines have the same prior, a dashed line shows it: the precision of deciding
     every case positive.
 
-    Raises
-    ------
-    ValueError
-        An invalid prior.
-
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
@@ -193,11 +188,6 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     Returns
     -------
     alt.LayerChart of `sketch.prg(prior=)`. Gains below 0 are cut off: such decisions are worse than deciding every case positive.
-
-    Raises
-    ------
-    ValueError
-        An invalid prior.
 
     References
     ----------
@@ -298,11 +288,6 @@ def tippett(sketch: DecidingCells) -> alt.LayerChart:
     -------
     alt.LayerChart of `sketch.tippett()`, from -15 to 15 at most, linear within a bin, with a mark at an LLR of 0.
 
-    Raises
-    ------
-    SketchError
-        Raw scores.
-
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
@@ -339,11 +324,6 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
     Returns
     -------
     alt.LayerChart of `sketch.bayes_error(prior_log_odds)`; the naive system costs 1 everywhere.
-
-    Raises
-    ------
-    SketchError, ValueError
-        Scores other than LLRs; log-odds that are not finite numbers.
 
     References
     ----------
@@ -409,11 +389,6 @@ def cost_curve(
     alt.LayerChart of `sketch.cost_curve(...)`, or for several metrics an alt.HConcatChart of them. Marks show the Bayes threshold of the
     costs and the threshold of the sketch. A line is flat between scores, and linear within a bin, whose scores have unknown positions. If the
     metric has a naive value, a dashed line shows it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
-
-    Raises
-    ------
-    SketchError, ValueError
-        Another metric; invalid costs or priors.
 
     Examples
     --------
@@ -487,11 +462,6 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
     alt.LayerChart of `sketch.bayes_risk()`, and of the risk between its points. The area below is the cross-entropy. Risks above 2 are cut
     off.
 
-    Raises
-    ------
-    SketchError
-        Other scores.
-
     References
     ----------
     Ferrer and Ramos, "Evaluating posterior probabilities", Figure 1.
@@ -531,11 +501,6 @@ def reliability(
     Returns
     -------
     alt.VConcatChart of `sketch.reliability(...)` over the histogram of rows by bin, stacked by group.
-
-    Raises
-    ------
-    SketchError, ValueError
-        Other scores; an unsuitable resolution; an unknown calibrator.
 
     Examples
     --------

@@ -25,26 +25,15 @@ _PART = re.compile(r'(?<= id=")(clip|gradient_)\d+(?=")|(?<=="url\(#)(clip|gradi
 
 
 def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
-    """Write a chart to a file, completely or not at all.
+    """Write a chart to a file, completely or not at all, and return its path.
 
     Parameters
     ----------
     chart
         Any Altair chart.
     path
-        The path, whose suffix determines the format. `.svg`, `.png` and `.pdf` are drawn by vl-convert-python. `.html` is a page that works
-        offline, and in which names can never act as code.
-
-    Returns
-    -------
-    The path.
-
-    Raises
-    ------
-    ModuleNotFoundError
-        Altair or vl-convert-python is not installed.
-    ValueError, TypeError, OSError
-        Another suffix; an object that is not a chart; a folder that does not exist.
+        The path, in an existing folder. Its suffix determines the format. `.svg`, `.png` and `.pdf` are drawn by vl-convert-python. `.html`
+        is a page that works offline, and in which names can never act as code.
 
     Examples
     --------

@@ -74,15 +74,6 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     metric
         A column of it.
 
-    Returns
-    -------
-    An Altair chart.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An object that is not a collected report; an unknown column, or one without numbers.
-
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
@@ -168,17 +159,8 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
     Parameters
     ----------
     table
-        A collected result of `ec.compare`. Among many groups the 20 largest are shown, and the 10 of the others whose differences are largest
-        relative to their intervals.
-
-    Returns
-    -------
-    An Altair chart.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An object that is not a collected comparison; more than 12 metrics.
+        A collected result of `ec.compare` with at most 12 metrics. Among many groups the 20 largest are shown, and the 10 of the others
+        whose differences are largest relative to their intervals.
 
     Examples
     --------
@@ -351,15 +333,6 @@ def trend(
         A group column, or several, for one small chart per group. Among many groups the 8 largest and the 4 worst of the others are shown.
         One more chart summarises the rest, with the median in each period and a band from 10% to 90%. Group columns that are neither `x` nor
         in `facet`, including models and classes, become lines; among many the 4 largest and the 2 worst.
-
-    Returns
-    -------
-    An Altair chart.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An object that is not a collected report; unknown columns, or columns without numbers; more periods than a chart can show.
 
     Examples
     --------
@@ -619,15 +592,6 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     table
         A collected result of `ec.drift`. Groups, models and metrics become small charts; among many, the 8 largest, and the 4 of the others
         with the largest change for the worse.
-
-    Returns
-    -------
-    An Altair chart.
-
-    Raises
-    ------
-    ValueError, TypeError
-        An object that is not a collected drift; more periods than a chart can show.
 
     Examples
     --------

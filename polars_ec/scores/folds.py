@@ -146,10 +146,8 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
 
     Raises
     ------
-    ValueError
-        A number of folds out of range.
-    TypeError
-        A key of another type, as for `bucket`.
+    ValueError, TypeError
+        A number of folds or a key that `bucket` does not accept.
 
     Examples
     --------

@@ -74,7 +74,8 @@ def index_of_names(
             f"integers 0..{costs.n_decisions - 1}"
         )
     # A cast to these categories, of which each row's number is taken: `replace` does not stream.
-    known = decision.cast(pl.String).cast(pl.Enum([name_as_text(name, dtype) for name in names]), strict=False)
+    texts = [str(name).lower() if dtype == pl.Boolean else str(name) for name in names]
+    known = decision.cast(pl.String).cast(pl.Enum(texts), strict=False)
     # `pos_label` leaves all other values to the negative class.
     others = 0.0 if classes.rest and not costs.names_decision(0) else -1.0
     index = known.to_physical().cast(pl.Float64).fill_null(others)
@@ -95,11 +96,6 @@ def decision_names(classes: ClassNames, costs: CostMatrix) -> list[Any]:
                 f"the order of the classes {list(values)}, or name its rows with classes= too"
             )
     return names
-
-
-def name_as_text(name: Any, dtype: pl.DataType) -> str:
-    """The name of a decision, cast to text."""
-    return str(name).lower() if dtype == pl.Boolean else str(name)
 
 
 # Scores.
@@ -268,7 +264,7 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
         _check_value(name, dtype, pos_label, "pos_label")
         positive = label == _literal(pos_label, dtype)
         names = ClassNames((f"not {pos_label}", pos_label), rest=True)
-        return Labels(label, [~positive, positive], _not_nan(label, dtype), names)
+        return Labels(label, [~positive, positive], ~label.is_nan() if dtype.is_float() else None, names)
     if classes is not None:
         if len(classes) != n_classes:
             vector = (
@@ -379,10 +375,6 @@ def _check_value(name: str, dtype: pl.DataType, value: Any, argument: str) -> No
 
 def _literal(value: Any, dtype: pl.DataType) -> pl.Expr:
     return pl.lit(value, dtype=dtype) if isinstance(dtype, pl.Enum) else pl.lit(value)
-
-
-def _not_nan(label: pl.Expr, dtype: pl.DataType) -> pl.Expr | None:
-    return ~label.is_nan() if dtype.is_float() else None
 
 
 def class_index(labels: Labels) -> pl.Expr:

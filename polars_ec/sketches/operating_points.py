@@ -469,23 +469,10 @@ class DecidingCells(Cells):
         """
         eer, way = parse_method(method)
         request = parse_interval({"interval": interval, "method": way, "replicates": replicates, "seed": seed})
-        keywords, own_threshold = self.operating_point.stands_in(
-            {
-                "costs": costs,
-                "cost_fn": cost_fn,
-                "cost_fp": cost_fp,
-                "threshold": threshold,
-                "prior": prior,
-                "beta": beta,
-                "p_t": p_t,
-                "sensitivity": sensitivity,
-                "specificity": specificity,
-                "method": eer,
-                "bins": bins,
-                "norm": norm,
-            },
-            self.grid.classes,
-        )
+        point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
+        others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity}
+        stated = {**point, **others, "method": eer, "bins": bins, "norm": norm}
+        keywords, own_threshold = self.operating_point.stands_in(stated, self.grid.classes)
         return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
 
     def mean_over_targets(self, *metrics: str, **keywords: Unpack[EvaluationKeywords]) -> pl.DataFrame:
@@ -564,11 +551,6 @@ class DecidingCells(Cells):
             Names, as for `evaluate`, of metrics that are functions of a confusion matrix.
         costs, cost_fn, cost_fp, prior, beta, p_t, interval
             As for `evaluate`.
-
-        Raises
-        ------
-        SketchError
-            Another metric.
 
         Examples
         --------

@@ -111,11 +111,9 @@ def report_query(
     Raises
     ------
     ValueError
-        An invalid dialect, level, number of rows or score type; vector scores; metrics that reports do not offer, or this query does not
-        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Intervals in Spark. Invalid costs, thresholds or priors,
-        or columns for them; scores that need a prior. A name or expression that is empty, not SQL, or more than one expression; a group
-        column without a name, or with the name of another or of a report column. Labels that are not an SQL literal; `pos_label` with
-        `classes`.
+        Errors of `sketch_query`; an invalid level or number of rows; vector scores; metrics that reports do not offer, or this query does not
+        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Intervals in Spark. Invalid costs or priors, or columns
+        for them; scores that need a prior.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 
