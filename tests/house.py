@@ -22,8 +22,8 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = "polars_ec"
 
 GOALS: dict[str, float] = {
-    # 40,500 once the house was built; and what intervals that cover and warnings that say why took since.
-    "lines": 40_700,
+    # 40,500 once the house was built; then intervals that cover, warnings that say why, and the first screen of the page.
+    "lines": 40_600,
     "files": 175,
     "most code lines in a file": 700,
     "floors": 12,
