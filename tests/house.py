@@ -23,7 +23,7 @@ PACKAGE = "polars_ec"
 
 GOALS: dict[str, float] = {
     # 40,500 once the house was built; then intervals that cover, warnings that say why, and the first screen of the page.
-    "lines": 40_600,
+    "lines": 40_620,
     "files": 175,
     "most code lines in a file": 700,
     "floors": 12,

@@ -448,3 +448,9 @@ def test_a_column_of_pandas_that_polars_does_not_have_is_named(column) -> None:
 def test_frames_of_no_rows(of_kind) -> None:
     empty = LOG.clear()
     assert ec.report(of_kind(empty), "p", "y", pos_label=1).select("n", "nec").row(0) == (0, None)
+
+
+def test_a_dict_of_scores_is_no_list_of_columns() -> None:
+    log = pl.DataFrame({"p": [0.2, 0.8], "y": [0, 1]})
+    with pytest.raises(TypeError, match=r"score= is a dict, whose values would be ignored: pass the names of columns"):
+        ec.report(log, {"p": log["p"]}, "y")  # type: ignore[call-overload]

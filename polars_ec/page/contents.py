@@ -536,7 +536,7 @@ def _components_in_words(contents: Contents, row: dict[str, Any]) -> str:
         )
     real = _significant_components(row, components, contents.interval)
     if not real:
-        return "No part of the change is significant on its own."
+        return "No single part of the change is significant."
     said = " and ".join(f"{words[name]} explains {signed(row[name])}" for name in real)
     others = " and ".join(words[name] for name in components if name not in real)
     also = f"; the part of {others} is not significant" if others else ""
@@ -617,7 +617,8 @@ def calibration_sentences(contents: Contents) -> Iterator[Sentence]:
     most = groups_to_calibrate(contents)
     if most:
         gains, names = contents.groups["rcl"], shown_names(contents)
-        candidates = judged(int(eligible(contents.groups, "rcl").sum()), contents.groups.height, "group")
+        known = int(eligible(contents.groups, "rcl").sum())
+        candidates = count(known, "group") + " with a known gain" * (known < contents.groups.height)
         shown = listed([f"{names[i]} ({tenths(gains[i])}%)" for i in most], MOST_TO_CALIBRATE)
         yield Sentence(
             f"Recalibrating each group would reduce the loss significantly in {len(most):,} of {candidates}: {shown}.",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
@@ -216,6 +217,8 @@ def _value_cell(group: Row, name: str, *, bad: bool = False) -> Cell:
         return Cell(NONE, None, why=_why_null(group))
     between = interval_in_table(group.get(f"{name}_ci_low"), group.get(f"{name}_ci_high"), show)
     unknown = "no interval: too few rows or clusters" if f"{name}_ci_low" in group and not between else ""
+    if math.isinf(value):
+        unknown = "infinite: a row has posterior 0 for its own class"
     return Cell(show(value), value, between, why=unknown, word="above 1" if bad else "", bad=bad)
 
 
@@ -418,6 +421,7 @@ class Card:
     bar: Markup | None = None
     trend: Markup | None = None
     kind: Kind = "neutral"
+    of_trend: str = ""
 
 
 @dataclass(frozen=True)
@@ -445,7 +449,8 @@ def page_view(
     others = [figure for figure in figures if figure is not picture]
     places = {"groups", "quality", *(["periods"] if trends is not None else []), *(["charts"] if others else [])}
     headline, *findings = [_finding(sentence, places) for sentence in sentences(contents)]
-    caution = [KINK.strip()] * headline.text.endswith(KINK)
+    caution = [KINK.strip()] * any(finding.text.endswith(KINK) for finding in [headline, *findings])
+    findings = [replace(finding, text=finding.text.removesuffix(KINK)) for finding in findings]
     # Bad news first.
     findings.sort(key=lambda finding: ["bad", "neutral", "good"].index(finding.kind))
     return {
@@ -487,6 +492,7 @@ class ModelsView:
     columns: list[Column]
     rows: list[GroupRow]
     findings: list[Sentence]
+    best: int = 0
 
     @classmethod
     def of(cls, contents: Sequence[Contents]) -> ModelsView:
@@ -520,7 +526,7 @@ class ModelsView:
         if best and values[0] is not None:
             of_first = f"Model {isolated(rows[0].name)} has {number_in_table(values[0])}"
             headline += f" {of_first}; the difference is {'' if real[best] else 'not '}significant."
-        return cls(headline, shown, rows, findings)
+        return cls(headline, shown, rows, findings, best)
 
 
 def _finding(sentence: Sentence, places: set[str]) -> Finding:
@@ -558,7 +564,17 @@ def _cards(contents: Contents, trends: Trends | None) -> list[Card]:
     picture = sparkline(shares[-MOST_PERIODS:], Scale.of(shares, None), None) if len(shares) > 1 else None
     base = contents.has_positives and total["class_prior"] is not None
     rate = f"base rate {percent_in_table(total['class_prior'])}; " if base else ""
-    return [*cards, Card("Rows", used, f"{rate}{lost}", trend=picture, kind="bad" if total["n_invalid"] else "neutral")]
+    return [
+        *cards,
+        Card(
+            "Rows",
+            used,
+            f"{rate}{lost}",
+            trend=picture,
+            kind="bad" if total["n_invalid"] else "neutral",
+            of_trend="base rate ",
+        ),
+    ]
 
 
 def _card(title: str, row: Row, name: str, contents: Contents, trend: Values, trends: Trends | None) -> Card:
@@ -628,6 +644,8 @@ def _lead(contents: Contents, trends: Trends | None) -> str:
         facts.append(f"{n:,} periods {span}" if n > 1 else f"1 period, {last}")
     if contents.has_positives and total["class_prior"] is not None:
         facts.append(f"base rate {percent_in_table(total['class_prior'])}")
+    if "Costs" in contents.options:
+        facts.append(f"costs: {cut(text(contents.options['Costs']))}")
     return " · ".join(facts)
 
 
@@ -674,6 +692,9 @@ def _definitions(contents: Contents) -> list[tuple[str, str]]:
         meaning = _RCL if metric == "rcl" else summary.replace("\n", " ").replace("`", "")
         direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
         definitions.append((in_words(metric), f"{meaning} {direction}".strip()))
+    if contents.judged_metric != contents.metrics[0]:
+        meaning = "A base rate that all groups and periods are compared at, so that a different base rate is not taken for a different model."
+        definitions.append(("Reference prior", meaning))
     return definitions
 
 

@@ -757,6 +757,10 @@ def _remedy(kind: str, rows: Rows, models: Sequence[str]) -> str:
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
     """One expression per column; selectors are expanded."""
+    if isinstance(columns, Mapping):
+        raise TypeError(
+            f"{what}= is a dict, whose values would be ignored: pass the names of columns, such as {[*columns][:2]}"
+        )
     if not isinstance(columns, str | pl.Expr) and not hasattr(columns, "__iter__"):
         raise TypeError(f"{what}={columns!r} is not a column's name, an expression or a sequence of them")
     given: Any = [columns] if isinstance(columns, str | pl.Expr) or hasattr(columns, "__array__") else columns

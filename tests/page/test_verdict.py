@@ -315,7 +315,7 @@ def test_a_change_that_is_not_significant_and_parts_that_are_not_known() -> None
     weak = made.history.with_columns(
         mix=0.0, mix_ci_low=-0.1, mix_ci_high=0.1, prior=0.05, prior_ci_low=0.001, prior_ci_high=0.1
     )
-    assert said(replace(made, history=weak), "From")[0].endswith("No part of the change is significant on its own.")
+    assert said(replace(made, history=weak), "From")[0].endswith("No single part of the change is significant.")
     assert not said(replace(made, history=made.history.clear()), "From")
 
 

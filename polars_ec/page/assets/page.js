@@ -30,6 +30,8 @@
   });
   const draw = async (element, spec) => {
     const room = element.clientWidth;
+    // A legend is no wider than its chart.
+    spec = JSON.parse(JSON.stringify(spec).replaceAll('"labelLimit":400', `"labelLimit":${Math.min(400, Math.max(100, room - 60))}`));
     // What is made of several charts keeps its size, and is scaled down where there is no room.
     const one = typeof spec.width === "number" && !["facet", "hconcat", "vconcat", "concat", "repeat"].some((key) => key in spec);
     const inSteps = typeof spec.height === "object";
@@ -224,5 +226,5 @@
     choice.hidden = false;
     choice.addEventListener("change", (event) => show(+event.target.value));
   }
-  show(0);
+  show(+(document.querySelector("#choice input:checked")?.value ?? 0));
 })();
