@@ -86,7 +86,7 @@ def test_files_outside_a_ducklake(lake, tmp_path):
 
 
 def test_what_a_ducklake_has_not(lake, tmp_path):
-    fails(2, "report", f"{lake.path}::nope", *READ, words=["has no table 'nope': it has log, old.log"])
+    fails(2, "report", f"{lake.path}::nope", *READ, words=["has no table 'nope'. The tables are log, old.log"])
     fails(1, "report", f"duckdb:ducklake:{tmp_path}/nope.ducklake::log", *READ, words=["cannot be attached"])
 
 
