@@ -205,7 +205,7 @@ def test_broken_files_are_named_after_the_others_are_done(logs, tmp_path):
     for part, words in {
         "part-03": "cannot be read as Parquet",
         "part-05": "no column 'carrier' (--by)",
-        "part-02": "the group column 'carrier' is Int32, and String in the other inputs",
+        "part-02": "the group column 'carrier' is Int32, but String in the other inputs",
         "part-01": "--pos-label",
     }.items():
         assert any(part in line and words in line for line in lines), lines

@@ -99,12 +99,12 @@ def test_labels_of_types_that_mean_the_same(tmp_path, args, dtypes):
 
 
 NAMES = [
-    ("nec", "'nec', which results"),
-    ("nec_at_prior", "'nec_at_prior', which results"),
-    ("auc_roc_error", "'auc_roc_error', which results"),
-    ("small", "'small', which results"),
-    ("__ec_group", "'__ec_group', which results"),
-    ("__ec_count_1", "'__ec_count_1', which results"),
+    ("nec", "group column 'nec', as the result has"),
+    ("nec_at_prior", "group column 'nec_at_prior', as the result has"),
+    ("auc_roc_error", "group column 'auc_roc_error', as the result has"),
+    ("small", "group column 'small', as the result has"),
+    ("__ec_group", "group column '__ec_group', as the result has"),
+    ("__ec_count_1", "group column '__ec_count_1', as the result has"),
     ("__part", None),
     ("__placed", None),
     ("nec_low", None),

@@ -144,7 +144,7 @@ def test_partitions_of_other_types(place, tmp_path, by):
 def test_a_table_with_partitions_in_a_folder_that_looks_like_one(tmp_path):
     write_deltalake(tmp_path / "g=x" / "log", LOG, partition_by=["g"])
     write_deltalake(tmp_path / "g=x" / "plain", LOG)
-    fails(1, "report", tmp_path / "g=x" / "log", *READ, *BY, words=["g=x", "rename it"])
+    fails(1, "report", tmp_path / "g=x" / "log", *READ, *BY, words=["g=x", "Rename it"])
     is_report_of(LOG, tmp_path / "g=x" / "plain")
 
 

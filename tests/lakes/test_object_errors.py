@@ -115,7 +115,7 @@ def test_one_of_many_that_is_broken(bucket, tmp_path):
 def test_several_kinds(bucket, tmp_path):
     for suffix in (".csv", ".parquet"):
         bucket.put(f"log/a{suffix}", write(LOG, tmp_path / f"a{suffix}").read_bytes())
-    refused(2, bucket.url("log"), "several kinds")
+    refused(2, bucket.url("log"), "different kinds")
 
 
 def test_a_column_that_is_not_there(bucket, tmp_path):
