@@ -293,7 +293,10 @@ def test_calibrators_are_trained_anew_by_group_and_seed(monkeypatch):
         assert_frame_equal(sketch.calibration_loss(**asked), whole)
     seeds = [sketch.calibration_loss(**asked, seed=seed)["rcl_ci_low"].to_list() for seed in (0, 1)]
     assert seeds[0] != seeds[1]
-    with pytest.raises(ValueError, match=r'method="bca" would train calibrators .*: pass "bootstrap" or "influence"'):
+    with pytest.raises(
+        ValueError,
+        match=r'method="bca" would refit the calibrator once for each row: pass method="bootstrap" or "influence"',
+    ):
         sketch.calibration_loss(interval=0.95, method="bca")
 
 
@@ -347,7 +350,7 @@ def test_weights_whose_squares_no_float_holds_have_no_limits(weight):
 
 
 def test_many_groups_are_warned_of_before_they_are_resampled(monkeypatch):
-    """Of ranking metrics and of calibrators that are refitted: what takes minutes says so first."""
+    """A bootstrap of ranking metrics or of refitted calibrators warns before it takes minutes."""
     monkeypatch.setattr("polars_ec.inference.bootstrap._LONG", 0.05)
     frame = log().with_columns(pl.col("x").alias("s").rank("ordinal") % 5)
     sketch = frame.ec.sketch("x", "y", by="s", score_type="log_odds", folds=2, fold_by="user")
