@@ -11,14 +11,13 @@ import polars as pl
 
 from polars_ec.arguments.keywords import did_you_mean
 from polars_ec.arguments.signatures import checked_keywords
-from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES, Scale, interval_scale
+from polars_ec.formulas.decisions import AT_PRIOR, DECISIONS, OF_CLASSES, Scale, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.inference.confidence import forward, inverse
 from polars_ec.numerics import Floats, np
 
 _METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS, "rcl", "cal_loss")
-_AT_PRIOR = "_at_prior"
 # A width that no interval on an exponential scale reaches, and enough bisections for all digits.
 _WIDEST, _HALVINGS = 800.0, 100
 _MOST_OF_SIZES = 2.0**62
@@ -78,7 +77,7 @@ def rows_needed(pilot: pl.LazyFrame | pl.DataFrame, metric: str, *, width: float
         raise TypeError(f"pilot= is {type(pilot).__name__}: pass the result of report(..., interval=0.95)")
     schema = pilot.collect_schema()
     _check_metric(metric, schema.names())
-    scale = interval_scale(metric.removesuffix(_AT_PRIOR))
+    scale = interval_scale(metric.removesuffix(AT_PRIOR))
     goal = _checked_width(width, metric, scale)
     read = pilot.lazy().select(
         *schema.names()[: schema.names().index("n")],
@@ -125,7 +124,7 @@ def _with_rows(table: pl.DataFrame, *, metric: str, scale: Scale, goal: float) -
 def _check_metric(metric: Any, names: Sequence[str]) -> None:
     """ValueError for a name that is no metric's, and for one without an interval in the pilot."""
     ends = ("_ci_low", "_ci_high")
-    if not isinstance(metric, str) or metric.removesuffix(_AT_PRIOR) not in _METRICS:
+    if not isinstance(metric, str) or metric.removesuffix(AT_PRIOR) not in _METRICS:
         hint = did_you_mean(str(metric), _METRICS)
         raise ValueError(f"metric={metric!r} is not a metric with intervals: {hint}Pass a name such as 'nec'")
     if "n" in names and all(f"{metric}{end}" in names for end in ends):

@@ -12,7 +12,7 @@ from unicodedata import bidirectional
 
 import polars as pl
 
-from polars_ec.formulas.decisions import lower_is_better
+from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.inference.confidence import t_quantile
 from polars_ec.numerics import Bools, Floats, floats, np
 from polars_ec.output.words import MISSING, in_words, naive_value, short, unique
@@ -115,7 +115,6 @@ class Contents:
         return self.groups.select(self.keys).with_row_index(ROW)
 
 
-AT_PRIOR = "_at_prior"
 MOST, _LONGEST = 3, 60
 
 
@@ -428,9 +427,7 @@ def rest_sentences(contents: Contents) -> Iterator[Sentence]:
         real, n_judged = differing_groups(contents, contents.rest)
         predicates = ("differs significantly from all others", "differ significantly from all others")
         names = shown_names(contents, real)
-        yield from _difference_sentences(
-            contents, real, names, judged(n_judged, contents.groups.height, "group"), predicates
-        )
+        yield from _difference_sentences(contents, real, names, n_judged, predicates)
 
 
 def model_sentences(contents: Contents, first: str) -> Iterator[Sentence]:
@@ -438,10 +435,9 @@ def model_sentences(contents: Contents, first: str) -> Iterator[Sentence]:
     table = contents.versus_by_group
     if table is not None and table.height:
         real, n_judged = differing_groups(contents, table)
-        of = judged(n_judged, contents.groups.height, "group")
         change = f"significantly if {isolated(text(contents.model))} replaces {isolated(text(first))}"
         names = shown_names(contents, real)
-        yield from _difference_sentences(contents, real, names, of, (f"differs {change}", f"differ {change}"))
+        yield from _difference_sentences(contents, real, names, n_judged, (f"differs {change}", f"differ {change}"))
 
 
 def change_sentences(contents: Contents) -> Iterator[Sentence]:
@@ -456,8 +452,7 @@ def change_sentences(contents: Contents) -> Iterator[Sentence]:
         for name, last in zip(shown_names(contents, real), real[contents.period].to_list(), strict=True)
     ]
     since = f"changed significantly since {_period_in_sentence(contents, contents.reference)}"
-    groups = judged(n_judged, contents.groups.height, "group")
-    yield from _difference_sentences(contents, real, names, groups, (f"has {since}", f"have {since}"))
+    yield from _difference_sentences(contents, real, names, n_judged, (f"has {since}", f"have {since}"))
 
 
 def period_sentences(contents: Contents) -> Iterator[Sentence]:
@@ -482,12 +477,13 @@ def period_sentences(contents: Contents) -> Iterator[Sentence]:
 
 
 def _difference_sentences(
-    contents: Contents, real: pl.DataFrame, names: Sequence[str], of: str, predicates: tuple[str, str]
+    contents: Contents, real: pl.DataFrame, names: Sequence[str], n_judged: int, predicates: tuple[str, str]
 ) -> Iterator[Sentence]:
-    """Say which of those with enough rows differ significantly, the worse and the better ones; `real` are their rows."""
+    """Say which of the groups with enough rows differ significantly, the worse and the better ones; `real` are their rows."""
     main, measure = contents.metrics[0], short(contents.judged_metric)
-    if of.startswith("0 "):
+    if not n_judged:
         return
+    of = judged(n_judged, contents.groups.height, "group")
     if not real.height:
         yield Sentence(f"None of {of} {predicates[0]} ({measure}).", "good")
         return

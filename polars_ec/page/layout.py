@@ -16,11 +16,10 @@ from markupsafe import Markup
 
 from polars_ec import plot
 from polars_ec.arguments.scales import ScoreScale
-from polars_ec.formulas.decisions import lower_is_better
+from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.metrics.families import function_of
 from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short
 from polars_ec.page.contents import (
-    AT_PRIOR,
     KINK,
     MOST_TO_CALIBRATE,
     NEC,
@@ -121,13 +120,13 @@ def columns(contents: Contents, *, periods: bool = False) -> list[Column]:
         shown.append(Column(contents.judged_metric, f"{short(main)} at {prior}", about, naive=naive_value(main)))
     if contents.trend is not None and not periods:
         shown.append(Column(TREND, f"{short(main)} by period", "dashed: the naive system"))
-    at_prior = " at the reference prior" * (contents.judged_metric != main)
+    judged = short(contents.judged_metric)
     if (contents.periods if periods else contents.rest) is not None:
         others_of = "periods" if periods else "groups"
-        about = f"{short(main)}{at_prior}, minus that of all other {others_of} together"
+        about = f"{judged}, minus that of all other {others_of} together"
         shown.append(Column("rest", "Against all others", about, naive=0.0))
     if contents.changes is not None and not periods:
-        about = f"{short(main)}{at_prior} of the last period, minus that of the reference period"
+        about = f"{judged} of the last period, minus that of the reference period"
         shown.append(Column("change", "Change", about, naive=0.0))
     if "rcl" in contents.groups.columns and "rcl" not in contents.metrics and not periods:
         shown.append(Column("rcl", "RCL, %", in_words("rcl"), naive=0.0))

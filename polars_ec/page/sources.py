@@ -28,13 +28,12 @@ from polars_ec.arguments.keywords import (
 from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
 from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import OF_RANKS, lower_is_better, worst_first
+from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.words import costs_in_words, first_line, number
 from polars_ec.page.contents import (
-    AT_PRIOR,
     NEC,
     ROW,
     Contents,
@@ -647,12 +646,10 @@ def contents_of(
     contents = [replace(build_contents(source), model=name) for name, source in sources.items()]
     first = contents[0]
     terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
-    terms |= {"reference": first.model, "interval": level, "min_rows": fewest}
     if isinstance(log, Sketch):
-        terms |= SketchSource(request, sketch).point.keywords
+        terms |= {**SketchSource(request, sketch).stated, "reference": first.model}
     else:
-        clusters = {} if rows[0].cluster is None else {"cluster": rows[0].cluster, "buckets": rows[0].buckets}
-        terms |= {**rows[0].options, **clusters, "metrics": [first.metrics[0]]}
+        terms |= {**RowSource(request, rows[0]).keywords, "metrics": [first.metrics[0]], "reference": first.model}
 
     def compared(by: Sequence[str]) -> pl.DataFrame:
         if isinstance(log, Sketch):

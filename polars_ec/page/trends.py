@@ -40,10 +40,6 @@ class Scale:
         low = min(ends) - room
         return cls(max(low, 0.0) if min(ends) >= 0 else low, max(ends) + room)
 
-    def holds(self, values: Iterable[float | None]) -> bool:
-        """Whether none of the values lies beyond."""
-        return all(value is None or math.isnan(value) or self.low <= value <= self.high for value in values)
-
 
 def sparkline(values: Values, scale: Scale, naive: float | None) -> Markup:
     """A line the size of a word, with gaps where nothing is known, and the level of the naive system."""
