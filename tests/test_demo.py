@@ -212,7 +212,8 @@ def check_page_and_picture(found, printed):
     assert len(page) < 2_000_000
     whole, text = found.noise.whole.row(0, named=True), page.decode()
     assert "Late flights from New York, 2013" in text
-    assert "{:.3g} [{:.3g}, {:.3g}]".format(*(whole[f"nec{end}"] for end in ("", "_ci_low", "_ci_high"))) in text
+    assert f"(NEC {whole['nec']:.3f})" in text
+    assert "95% CI {:.3f} to {:.3f}".format(*(whole[f"nec_{end}"] for end in ("ci_low", "ci_high"))) in text
     assert all(f">{carrier}<" in text for carrier in found.by_carrier["carrier"])
     assert b"Precision at the reference prior" in picture
     assert pixels.startswith(b"\x89PNG")
