@@ -5,6 +5,7 @@ export PYTHONDONTWRITEBYTECODE :=
 ROWS ?= 20_000_000
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13 3.14
+DUCKDBS := 1.4 1.5 2
 NEWEST = $(lastword $(foreach version,$(PYTHONS),$(shell python$(version) -c '' 2> /dev/null && echo $(version))))
 NUMERIC := tests/metrics tests/cells tests/calibration tests/papers tests/intervals \
 	$(wildcard tests/test_intervals*.py tests/test_compare*.py tests/test_bootstrap.py)
@@ -13,7 +14,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
+.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/python -m examples.demo
@@ -72,6 +73,20 @@ FUZZED := metrics/test_properties metrics/test_digits cells/test_sketches cells/
 fuzz: .venv/test
 	EXAMPLES=$(EXAMPLES) KILLS=$(KILLS) $(VENV)/bin/python -m pytest -n 2 -m "slow or not slow" $(FUZZED:%=tests/%.py)
 
+# The tests of the macros with each series of DuckDB, in an environment of its own.
+test-duckdb: $(DUCKDBS:%=test-duckdb-%)
+test-duckdb-%: .venv-duckdb-%/test dist/ec.duckdb
+	.venv-duckdb-$*/bin/python -m pytest -n 2 tests/sql
+
+# Written by the newest DuckDB, for all.
+dist/ec.duckdb: .venv/test sql/polars_ec_duckdb_1.sql
+	$(VENV)/bin/python -m sql.generate.database
+
+.venv-duckdb-%/test: pyproject.toml
+	$(PYTHON) -m venv .venv-duckdb-$*
+	.venv-duckdb-$*/bin/python -m pip install --quiet --editable ".[test]" "duckdb==$*.*"
+	touch $@
+
 # The lowest versions that pyproject.toml allows, in an environment of their own.
 test-lowest: .venv-lowest/test
 	.venv-lowest/bin/python -m pytest -n 2
@@ -111,6 +126,7 @@ pictures: .venv/docs demo
 # formulas of the dbt package, from the queries for warehouses.
 sql: .venv/test
 	$(VENV)/bin/python -m sql.generate.overloads
+	$(VENV)/bin/python -m sql.generate.database
 	$(VENV)/bin/python -m sql.generate.dbt_macros
 	$(VENV)/bin/python -m sql.generate.dbt_sketch_parts
 
@@ -136,4 +152,4 @@ vega: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv .venv-dbt .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output .site site
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output .site site

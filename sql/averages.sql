@@ -41,7 +41,7 @@ CREATE OR REPLACE MACRO ec._table_vector(score, label, matrix, prior, threshold,
 -- P_i R_ij, or NULL where a class with prior above 0 has no rows.
 CREATE OR REPLACE MACRO ec._joint(t) AS
     list_transform(t['n'], lambda _r, _i: list_transform(_r, lambda _x: ec._term(t['p'][_i], ec._ratio(_x, list_sum(_r)))));
-CREATE OR REPLACE MACRO ec._but(values, k) AS list_filter(values, lambda _v, _n: _n <> k);
+CREATE OR REPLACE MACRO ec._but(numbers, k) AS list_filter(numbers, lambda _v, _n: _n <> k);
 -- Hits, misses, false alarms and right rejections of class k, given the joint probabilities j.
 CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'h': j[k][k], 'm': ec._plus(ec._but(j[k], k)),
@@ -49,7 +49,7 @@ CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._plus(ec._but(_o, k))))};
 CREATE OR REPLACE MACRO ec._detectors(t) AS
     list_transform([ec._joint(t)], lambda _j: list_transform(range(1, len(_j) + 1), lambda _k: ec._detector(_j, _k)))[1];
-CREATE OR REPLACE MACRO ec._mean_of(values) AS ec._plus(values) / len(values);
+CREATE OR REPLACE MACRO ec._mean_of(numbers) AS ec._plus(numbers) / len(numbers);
 CREATE OR REPLACE MACRO ec._pool(detectors, part) AS ec._plus(list_transform(detectors, lambda _e: _e[part]));
 
 CREATE OR REPLACE MACRO ec._precisions(t) AS list_transform(ec._detectors(t), lambda _d: ec._ratio(_d['h'], _d['h'] + _d['a']));

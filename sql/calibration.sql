@@ -56,7 +56,7 @@ CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
 -- To cut a text that has as many characters as bytes is faster than to cut bytes.
 CREATE OR REPLACE MACRO ec._bytes(t, since, n) AS
     CASE WHEN length(t) = strlen(t) THEN encode(substring(t, since, n)) ELSE encode(t)[since:since + n - 1] END;
-CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS UUID) AS UHUGEINT);
+CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS BIT) AS UHUGEINT);
 CREATE OR REPLACE MACRO ec._with_blocks(t, n) AS
     CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
          WHEN n < 32 THEN ec._with_block(CAST(0 AS UBIGINT), ec._block(t, 1))
@@ -70,7 +70,7 @@ CREATE OR REPLACE MACRO ec._unmixed_text_of(t, n) AS
     xor(ec._with_left(ec._with_blocks(t, n), ec._block_left(t, n), n & 15), CAST(n AS UBIGINT));
 CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._unmixed_text_of(t, strlen(t));
 
--- Microseconds, rounded down; casts round to the nearest.
+-- Microseconds, rounded down; casts round to the nearest. DuckDB 1 has no TIMESTAMPTZ_NS: its text has the nanoseconds.
 CREATE OR REPLACE MACRO ec._micros(nanos) AS nanos // 1000 - CAST(nanos % 1000 < 0 AS BIGINT);
 CREATE OR REPLACE MACRO ec._number_of_key(key) AS
     CASE typeof(key)
@@ -79,7 +79,7 @@ CREATE OR REPLACE MACRO ec._number_of_key(key) AS
          WHEN 'TIME' THEN epoch_us(TRY_CAST(key AS TIME))
          WHEN 'TIME_NS' THEN ec._micros(epoch_ns(TRY_CAST(key AS TIME_NS)))
          WHEN 'TIMESTAMP_NS' THEN ec._micros(epoch_ns(TRY_CAST(key AS TIMESTAMP_NS)))
-         WHEN 'TIMESTAMPTZ_NS' THEN ec._micros(epoch_ns(TRY_CAST(key AS TIMESTAMPTZ_NS)))
+         WHEN 'TIMESTAMPTZ_NS' THEN epoch_us(TRY_CAST(regexp_replace(CAST(key AS VARCHAR), '(\.\d{6})\d+', '\1') AS TIMESTAMPTZ))
          WHEN 'TIMESTAMP WITH TIME ZONE' THEN epoch_us(TRY_CAST(key AS TIMESTAMPTZ))
          WHEN 'INTERVAL' THEN epoch_us(TRY_CAST(key AS INTERVAL))
          ELSE epoch_us(TRY_CAST(key AS TIMESTAMP)) END;

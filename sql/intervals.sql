@@ -186,9 +186,9 @@ CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
     CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'ratio' THEN NOT x > 0 WHEN 'identity' THEN false
                ELSE least(CASE scale WHEN 'atanh' THEN x + 1 ELSE x END, 1 - x) <= 1e-12 END;
 
-CREATE OR REPLACE MACRO ec._level(interval) AS
-    CASE WHEN interval > 0 AND interval < 1 THEN interval
-         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: pass 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._level(level) AS
+    CASE WHEN level > 0 AND level < 1 THEN level
+         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: pass 0.95', coalesce(CAST(level AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
 -- Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end of the scale: with fewer
 -- than 20 errors the limit at that end is further away. A value leans to the lower end by 1 to -1; a ratio to both.
@@ -233,7 +233,7 @@ CREATE OR REPLACE MACRO ec._limits_of_groups(limits) AS TABLE
     FROM query_table(limits) GROUP BY _ec_id;
 
 -- Of independent rows; metrics of decisions from sums with half a row more.
-CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, interval) AS TABLE
+CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, level) AS TABLE
     WITH _ec_moments AS MATERIALIZED (
         SELECT * REPLACE (family <> 'decisions' AS sloped) FROM ec._moments(groups)),
     _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_moments')),
@@ -242,7 +242,7 @@ CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, 
         SELECT *, family = 'decisions' AS skewed FROM ec._spread_of_rows('_ec_slopes', '_ec_both')
         JOIN (SELECT _ec_id, at_prior, name, value AS estimate FROM _ec_slopes WHERE kind = 'plain') USING (_ec_id, at_prior, name)
         WHERE sloped),
-    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(level)))
     FROM ec._limits_of_groups('_ec_limits');
 
 -- Clusters ------------------------------------------------------------------------------------------------------------
@@ -321,7 +321,7 @@ CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
             USING (_ec_id, family, at_prior, name)));
 
 -- A rate of 0 or 1 has the limits of as many independent rows as there are clusters.
-CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, interval) AS TABLE
+CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, level) AS TABLE
     WITH _ec_moments AS MATERIALIZED (FROM ec._moments(groups)),
     _ec_clusters AS MATERIALIZED (FROM ec._clusters(units)),
     _ec_fewer AS MATERIALIZED (FROM ec._fewer('_ec_moments', '_ec_clusters')),
@@ -344,5 +344,5 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
         FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (no_width OR ec._is_at_end(scale, estimate)), false) AS at_end
               FROM (SELECT *, variance <= pow(1e-9 * estimate, 2) AS no_width FROM _ec_of_clusters)
               LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
-    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(level)))
     FROM ec._limits_of_groups('_ec_limits');

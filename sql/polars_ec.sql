@@ -3,9 +3,16 @@
 -- functions (`make sql`): from these come defaults, most comments, and overloads for BOOLEAN. It may be loaded again.
 -- One transaction: a client that goes on after an error, on an older DuckDB say, is left with what it had before.
 BEGIN TRANSACTION;
-SELECT CASE WHEN TRY_CAST(regexp_extract(library_version, '^v?(\d+)\.', 1) AS INTEGER) < 2
-            THEN error('polars_ec needs DuckDB 2.0 or later, but this is ' || library_version || ': nothing was installed (run ROLLBACK to continue)')
+SELECT CASE WHEN TRY_CAST(string_split(regexp_extract(library_version, '\d+\.\d+\.\d+'), '.') AS INTEGER[]) < [2, 0, 0]
+            THEN error('polars_ec.sql needs DuckDB 2.0 or later, polars_ec_duckdb_1.sql needs 1.4.2, but this is ' || library_version || ': nothing was installed (run ROLLBACK to continue)')
             ELSE library_version END AS duckdb FROM pragma_version();
+-- Before 1.3 DuckDB cannot parse a lambda, and before 1.4 not the type of a parameter: if a client passes the whole file at once, its
+-- message has this name.
+CREATE TEMP MACRO _ec_guard(x) AS list_transform([x], lambda "polars_ec needs DuckDB 1.4.2 or later": x);
+CREATE TEMP TYPE "polars_ec needs DuckDB 1.4.2 or later" AS INTEGER;
+CREATE OR REPLACE TEMP MACRO _ec_guard(x "polars_ec needs DuckDB 1.4.2 or later") AS x;
+DROP MACRO _ec_guard;
+DROP TYPE "polars_ec needs DuckDB 1.4.2 or later";
 CREATE SCHEMA IF NOT EXISTS ec;
 -- polars_ec for DuckDB, file 1 of 12: what is known of one row. Load after begin. Names that start with an underscore are private.
 
@@ -32,9 +39,9 @@ CREATE SCHEMA IF NOT EXISTS ec;
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
 -- Is it a column, or made of columns? Known when the query is planned, and so is the type that says so: "NULL" for constants, which
--- have the short text. The type of date_part is that of its unit where the unit is a constant, and that of any unit elsewhere.
-CREATE OR REPLACE MACRO ec._is_column(x) AS
-    typeof(date_part(CASE WHEN x IS NULL THEN 'year' ELSE 'year' END, TIMESTAMP '2000-01-01')) <> 'BIGINT';
+-- have the short text. The type of date_part is that of its unit where the unit is a constant, and one type for any unit elsewhere.
+CREATE OR REPLACE MACRO ec._type_of_part(x, unit) AS typeof(date_part(CASE WHEN x IS NULL THEN unit ELSE unit END, TIMESTAMP '2000-01-01'));
+CREATE OR REPLACE MACRO ec._is_column(x) AS ec._type_of_part(x, 'year') = ec._type_of_part(x, 'epoch');
 CREATE OR REPLACE MACRO ec._column_type(x, y) AS
     struct_extract({'column': 1}, CASE WHEN ec._is_column(x) OR ec._is_column(y) THEN 'column' END);
 
@@ -1541,7 +1548,7 @@ CREATE OR REPLACE MACRO ec._table_vector(score, label, matrix, prior, threshold,
 -- P_i R_ij, or NULL where a class with prior above 0 has no rows.
 CREATE OR REPLACE MACRO ec._joint(t) AS
     list_transform(t['n'], lambda _r, _i: list_transform(_r, lambda _x: ec._term(t['p'][_i], ec._ratio(_x, list_sum(_r)))));
-CREATE OR REPLACE MACRO ec._but(values, k) AS list_filter(values, lambda _v, _n: _n <> k);
+CREATE OR REPLACE MACRO ec._but(numbers, k) AS list_filter(numbers, lambda _v, _n: _n <> k);
 -- Hits, misses, false alarms and right rejections of class k, given the joint probabilities j.
 CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'h': j[k][k], 'm': ec._plus(ec._but(j[k], k)),
@@ -1549,7 +1556,7 @@ CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._plus(ec._but(_o, k))))};
 CREATE OR REPLACE MACRO ec._detectors(t) AS
     list_transform([ec._joint(t)], lambda _j: list_transform(range(1, len(_j) + 1), lambda _k: ec._detector(_j, _k)))[1];
-CREATE OR REPLACE MACRO ec._mean_of(values) AS ec._plus(values) / len(values);
+CREATE OR REPLACE MACRO ec._mean_of(numbers) AS ec._plus(numbers) / len(numbers);
 CREATE OR REPLACE MACRO ec._pool(detectors, part) AS ec._plus(list_transform(detectors, lambda _e: _e[part]));
 
 CREATE OR REPLACE MACRO ec._precisions(t) AS list_transform(ec._detectors(t), lambda _d: ec._ratio(_d['h'], _d['h'] + _d['a']));
@@ -2041,8 +2048,9 @@ CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
                 WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
                 THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
                 ELSE true END
-    FROM (SELECT struct_keys(struct_pack(*COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))) AS found
-          FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1);
+    FROM (SELECT list_value(*COLUMNS(*)) AS found
+          FROM (SELECT alias(COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))
+                FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
@@ -2128,20 +2136,22 @@ COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group,
 
 -- Sums down a list ----------------------------------------------------------------------------------------------------
 
+-- A fold over values of one type, as DuckDB 1 asks for: the first is what it begins with, the others are NULL, and step _k is 2, 3, ...
 -- Running sums, by doubling: a pass over the list for each binary digit of its length, because a fold over its elements is slow.
 -- Sums never fall, and an element of 0 leaves a sum as it is, for equal terms are added to neighbours in the same order.
 CREATE OR REPLACE MACRO ec._running(x) AS
-    list_reduce(range(0, 40), lambda _a, _k: CASE WHEN len(_a) > 1 << _k THEN
-        list_transform(_a, lambda _x, _i: CASE WHEN (_i - 1) >> _k & 1 = 1 THEN _x + _a[(_i - 1) >> _k << _k] ELSE _x END)
-        ELSE _a END, x);
+    list_reduce(list_resize([x], 41), lambda _a, _null, _k: CASE WHEN len(_a) > 1 << _k - 2 THEN
+        list_transform(_a, lambda _x, _i: CASE WHEN (_i - 1) >> _k - 2 & 1 = 1 THEN _x + _a[(_i - 1) >> _k - 2 << _k - 2] ELSE _x END)
+        ELSE _a END);
 -- Sums over runs of neighbours, {to: the place of the last one, n: how many}: from sums over 1, 2, 4 ... elements. (A sum that would
 -- begin before the first element has some other value, and is in no run.)
 CREATE OR REPLACE MACRO ec._run_sums(x, runs, longest) AS
-    list_reduce(range(0, 40), lambda _a, _k: CASE WHEN longest >> _k > 0 THEN {
-            's': list_transform(runs, lambda _r, _i:
-                     CASE WHEN _r['n'] >> _k & 1 = 1 THEN _a['s'][_i] + _a['x'][_r['to'] - _r['n'] % (1 << _k)] ELSE _a['s'][_i] END),
-            'x': list_transform(_a['x'], lambda _x, _i: _x + coalesce(_a['x'][_i - (1 << _k)], 0))}
-        ELSE _a END, {'s': list_transform(runs, lambda _r: 0e0), 'x': x})['s'];
+    list_reduce(list_resize([{'s': list_transform(runs, lambda _r: 0e0), 'x': x}], 41), lambda _a, _null, _k: CASE WHEN longest >> _k - 2 > 0
+        THEN {
+            's': list_transform(runs, lambda _r, _i: CASE WHEN _r['n'] >> _k - 2 & 1 = 1
+                     THEN _a['s'][_i] + _a['x'][_r['to'] - _r['n'] % (1 << _k - 2)] ELSE _a['s'][_i] END),
+            'x': list_transform(_a['x'], lambda _x, _i: _x + coalesce(_a['x'][_i - (1 << _k - 2)], 0))}
+        ELSE _a END)['s'];
 -- Sums of what comes after each element.
 CREATE OR REPLACE MACRO ec._after(x) AS
     list_transform([list_reverse(ec._running(list_reverse(x)))], lambda _u: list_transform(_u, lambda _x, _i: coalesce(_u[_i + 1], 0)))[1];
@@ -2324,12 +2334,12 @@ CREATE OR REPLACE MACRO ec._below(p, a, b) AS
     (p['x'] <> a['x'] OR p['y'] <> a['y']) AND (p['x'] <> b['x'] OR p['y'] <> b['y']) AND
      (p['y'] - a['y']) * (b['x'] - a['x']) <= (b['y'] - a['y']) * (p['x'] - a['x']);
 CREATE OR REPLACE MACRO ec._thinned(points) AS
-    list_reduce(range(0, 60), lambda _p, _k: CASE WHEN len(_p) > 1 << _k % 20 THEN
-        list_filter(_p, lambda _x, _i: NOT ec._below(_x, _p[greatest(1, _i - (1 << _k % 20))], _p[least(len(_p), _i + (1 << _k % 20))]))
-        ELSE _p END, points);
+    list_reduce(list_resize([points], 61), lambda _p, _null, _k: CASE WHEN len(_p) > 1 << (_k - 2) % 20 THEN
+        list_filter(_p, lambda _x, _i: NOT ec._below(_x, _p[greatest(1, _i - (1 << (_k - 2) % 20))], _p[least(len(_p), _i + (1 << (_k - 2) % 20))]))
+        ELSE _p END);
 CREATE OR REPLACE MACRO ec._chained(points) AS
-    list_reduce(points[2:], lambda _h, _p: list_append(list_filter(_h, lambda _v, _i: _i = 1 OR
-            (_v['y'] - _h[_i - 1]['y']) * (_p['x'] - _v['x']) > (_p['y'] - _v['y']) * (_v['x'] - _h[_i - 1]['x'])), _p),
+    list_reduce(list_transform(points[2:], lambda _p: [_p]), lambda _h, _p: list_concat(list_filter(_h, lambda _v, _i: _i = 1 OR
+            (_v['y'] - _h[_i - 1]['y']) * (_p[1]['x'] - _v['x']) > (_p[1]['y'] - _v['y']) * (_v['x'] - _h[_i - 1]['x'])), _p),
         points[1:1]);
 CREATE OR REPLACE MACRO ec._hull(steps) AS
     list_transform([ec._thinned(list_prepend({'x': 0e0, 'y': 0e0},
@@ -2638,7 +2648,7 @@ CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
 -- To cut a text that has as many characters as bytes is faster than to cut bytes.
 CREATE OR REPLACE MACRO ec._bytes(t, since, n) AS
     CASE WHEN length(t) = strlen(t) THEN encode(substring(t, since, n)) ELSE encode(t)[since:since + n - 1] END;
-CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS UUID) AS UHUGEINT);
+CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS BIT) AS UHUGEINT);
 CREATE OR REPLACE MACRO ec._with_blocks(t, n) AS
     CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
          WHEN n < 32 THEN ec._with_block(CAST(0 AS UBIGINT), ec._block(t, 1))
@@ -2652,7 +2662,7 @@ CREATE OR REPLACE MACRO ec._unmixed_text_of(t, n) AS
     xor(ec._with_left(ec._with_blocks(t, n), ec._block_left(t, n), n & 15), CAST(n AS UBIGINT));
 CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._unmixed_text_of(t, strlen(t));
 
--- Microseconds, rounded down; casts round to the nearest.
+-- Microseconds, rounded down; casts round to the nearest. DuckDB 1 has no TIMESTAMPTZ_NS: its text has the nanoseconds.
 CREATE OR REPLACE MACRO ec._micros(nanos) AS nanos // 1000 - CAST(nanos % 1000 < 0 AS BIGINT);
 CREATE OR REPLACE MACRO ec._number_of_key(key) AS
     CASE typeof(key)
@@ -2661,7 +2671,7 @@ CREATE OR REPLACE MACRO ec._number_of_key(key) AS
          WHEN 'TIME' THEN epoch_us(TRY_CAST(key AS TIME))
          WHEN 'TIME_NS' THEN ec._micros(epoch_ns(TRY_CAST(key AS TIME_NS)))
          WHEN 'TIMESTAMP_NS' THEN ec._micros(epoch_ns(TRY_CAST(key AS TIMESTAMP_NS)))
-         WHEN 'TIMESTAMPTZ_NS' THEN ec._micros(epoch_ns(TRY_CAST(key AS TIMESTAMPTZ_NS)))
+         WHEN 'TIMESTAMPTZ_NS' THEN epoch_us(TRY_CAST(regexp_replace(CAST(key AS VARCHAR), '(\.\d{6})\d+', '\1') AS TIMESTAMPTZ))
          WHEN 'TIMESTAMP WITH TIME ZONE' THEN epoch_us(TRY_CAST(key AS TIMESTAMPTZ))
          WHEN 'INTERVAL' THEN epoch_us(TRY_CAST(key AS INTERVAL))
          ELSE epoch_us(TRY_CAST(key AS TIMESTAMP)) END;
@@ -3298,9 +3308,9 @@ CREATE OR REPLACE MACRO ec._is_at_end(scale, x) AS
     CASE scale WHEN 'log' THEN NOT x > 0 WHEN 'ratio' THEN NOT x > 0 WHEN 'identity' THEN false
                ELSE least(CASE scale WHEN 'atanh' THEN x + 1 ELSE x END, 1 - x) <= 1e-12 END;
 
-CREATE OR REPLACE MACRO ec._level(interval) AS
-    CASE WHEN interval > 0 AND interval < 1 THEN interval
-         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: pass 0.95', coalesce(CAST(interval AS VARCHAR), 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._level(level) AS
+    CASE WHEN level > 0 AND level < 1 THEN level
+         ELSE ec._fail(format('interval := {} is not a level between 0 and 1: pass 0.95', coalesce(CAST(level AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._half_width_of(t, variance, scale, centre) AS t * sqrt(variance) * abs(ec._runs_at(scale, centre));
 -- Shares of few errors are skewed, and half an error more, for rates of 0 and 1, takes their limits too far from the end of the scale: with fewer
 -- than 20 errors the limit at that end is further away. A value leans to the lower end by 1 to -1; a ratio to both.
@@ -3345,7 +3355,7 @@ CREATE OR REPLACE MACRO ec._limits_of_groups(limits) AS TABLE
     FROM query_table(limits) GROUP BY _ec_id;
 
 -- Of independent rows; metrics of decisions from sums with half a row more.
-CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, interval) AS TABLE
+CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, level) AS TABLE
     WITH _ec_moments AS MATERIALIZED (
         SELECT * REPLACE (family <> 'decisions' AS sloped) FROM ec._moments(groups)),
     _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_moments')),
@@ -3354,7 +3364,7 @@ CREATE OR REPLACE MACRO ec._limits_of_rows(groups, metrics, score_type, stated, 
         SELECT *, family = 'decisions' AS skewed FROM ec._spread_of_rows('_ec_slopes', '_ec_both')
         JOIN (SELECT _ec_id, at_prior, name, value AS estimate FROM _ec_slopes WHERE kind = 'plain') USING (_ec_id, at_prior, name)
         WHERE sloped),
-    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(level)))
     FROM ec._limits_of_groups('_ec_limits');
 
 -- Clusters ------------------------------------------------------------------------------------------------------------
@@ -3433,7 +3443,7 @@ CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
             USING (_ec_id, family, at_prior, name)));
 
 -- A rate of 0 or 1 has the limits of as many independent rows as there are clusters.
-CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, interval) AS TABLE
+CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, level) AS TABLE
     WITH _ec_moments AS MATERIALIZED (FROM ec._moments(groups)),
     _ec_clusters AS MATERIALIZED (FROM ec._clusters(units)),
     _ec_fewer AS MATERIALIZED (FROM ec._fewer('_ec_moments', '_ec_clusters')),
@@ -3456,7 +3466,7 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
         FROM (SELECT *, coalesce(family = 'decisions' AND isfinite(df) AND (no_width OR ec._is_at_end(scale, estimate)), false) AS at_end
               FROM (SELECT *, variance <= pow(1e-9 * estimate, 2) AS no_width FROM _ec_of_clusters)
               LEFT JOIN _ec_of_rows USING (_ec_id, at_prior, name))),
-    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(interval)))
+    _ec_limits AS (FROM ec._limits('_ec_spread', ec._level(level)))
     FROM ec._limits_of_groups('_ec_limits');
 -- polars_ec for DuckDB, file 12 of 12: the report, a table of the metrics of each group. Load after intervals.
 -- A table macro as ec.sketch is, with its rules for names. The log is summed by group and class in one pass, and what is not asked for
@@ -3816,18 +3826,18 @@ CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, 
     _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
     FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
 CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
-    score_type, weight, min_rows, interval) AS TABLE
+    score_type, weight, min_rows, level) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
         FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
                               true, NULL, NULL)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
-    _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
+    _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, level))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
 CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
-    score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+    score_type, weight, min_rows, level, cluster, buckets) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
         FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
                               true, cluster, buckets)),
@@ -3835,14 +3845,14 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
     _ec_merged AS (FROM ec._report_merged('_ec_units')),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_merged')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
-    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
+    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, level))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
-    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or interval := 0.95');
+    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or "interval" := 0.95');
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
@@ -3853,38 +3863,38 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
     FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
         min_rows)),
-(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log, score, label, "interval" DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
     FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
-        min_rows, interval)),
-(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+        min_rows, "interval")),
+(log, score, label, prior, "interval" DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
     FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
-        min_rows, interval)),
-(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+        min_rows, "interval")),
+(log, score, label, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
-        min_rows, interval, cluster, buckets)),
-(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+        min_rows, "interval", cluster, buckets)),
+(log, score, label, prior, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
-        min_rows, interval, cluster, buckets)),
+        min_rows, "interval", cluster, buckets)),
 (log VARCHAR, score, label, unnamed DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
-(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, "interval" DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
 (log VARCHAR, score, label, unnamed DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
-(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
-COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with interval := with confidence intervals.';
+COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with "interval" := with confidence intervals.';
 -- Last, so that whoever finds the version finds all.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'dda338d5a15b9040296bf592d7fe64a6a5b36f2a9e24d6c53cfe915a5442a97d', count(*),
+    SELECT concat_ws('-', '887726d62ce1a7e60842f37c0d5d83b10168f4fa48371795e4c890cb61d7a6d1', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -5,20 +5,22 @@
 
 -- Sums down a list ----------------------------------------------------------------------------------------------------
 
+-- A fold over values of one type, as DuckDB 1 asks for: the first is what it begins with, the others are NULL, and step _k is 2, 3, ...
 -- Running sums, by doubling: a pass over the list for each binary digit of its length, because a fold over its elements is slow.
 -- Sums never fall, and an element of 0 leaves a sum as it is, for equal terms are added to neighbours in the same order.
 CREATE OR REPLACE MACRO ec._running(x) AS
-    list_reduce(range(0, 40), lambda _a, _k: CASE WHEN len(_a) > 1 << _k THEN
-        list_transform(_a, lambda _x, _i: CASE WHEN (_i - 1) >> _k & 1 = 1 THEN _x + _a[(_i - 1) >> _k << _k] ELSE _x END)
-        ELSE _a END, x);
+    list_reduce(list_resize([x], 41), lambda _a, _null, _k: CASE WHEN len(_a) > 1 << _k - 2 THEN
+        list_transform(_a, lambda _x, _i: CASE WHEN (_i - 1) >> _k - 2 & 1 = 1 THEN _x + _a[(_i - 1) >> _k - 2 << _k - 2] ELSE _x END)
+        ELSE _a END);
 -- Sums over runs of neighbours, {to: the place of the last one, n: how many}: from sums over 1, 2, 4 ... elements. (A sum that would
 -- begin before the first element has some other value, and is in no run.)
 CREATE OR REPLACE MACRO ec._run_sums(x, runs, longest) AS
-    list_reduce(range(0, 40), lambda _a, _k: CASE WHEN longest >> _k > 0 THEN {
-            's': list_transform(runs, lambda _r, _i:
-                     CASE WHEN _r['n'] >> _k & 1 = 1 THEN _a['s'][_i] + _a['x'][_r['to'] - _r['n'] % (1 << _k)] ELSE _a['s'][_i] END),
-            'x': list_transform(_a['x'], lambda _x, _i: _x + coalesce(_a['x'][_i - (1 << _k)], 0))}
-        ELSE _a END, {'s': list_transform(runs, lambda _r: 0e0), 'x': x})['s'];
+    list_reduce(list_resize([{'s': list_transform(runs, lambda _r: 0e0), 'x': x}], 41), lambda _a, _null, _k: CASE WHEN longest >> _k - 2 > 0
+        THEN {
+            's': list_transform(runs, lambda _r, _i: CASE WHEN _r['n'] >> _k - 2 & 1 = 1
+                     THEN _a['s'][_i] + _a['x'][_r['to'] - _r['n'] % (1 << _k - 2)] ELSE _a['s'][_i] END),
+            'x': list_transform(_a['x'], lambda _x, _i: _x + coalesce(_a['x'][_i - (1 << _k - 2)], 0))}
+        ELSE _a END)['s'];
 -- Sums of what comes after each element.
 CREATE OR REPLACE MACRO ec._after(x) AS
     list_transform([list_reverse(ec._running(list_reverse(x)))], lambda _u: list_transform(_u, lambda _x, _i: coalesce(_u[_i + 1], 0)))[1];
@@ -201,12 +203,12 @@ CREATE OR REPLACE MACRO ec._below(p, a, b) AS
     (p['x'] <> a['x'] OR p['y'] <> a['y']) AND (p['x'] <> b['x'] OR p['y'] <> b['y']) AND
      (p['y'] - a['y']) * (b['x'] - a['x']) <= (b['y'] - a['y']) * (p['x'] - a['x']);
 CREATE OR REPLACE MACRO ec._thinned(points) AS
-    list_reduce(range(0, 60), lambda _p, _k: CASE WHEN len(_p) > 1 << _k % 20 THEN
-        list_filter(_p, lambda _x, _i: NOT ec._below(_x, _p[greatest(1, _i - (1 << _k % 20))], _p[least(len(_p), _i + (1 << _k % 20))]))
-        ELSE _p END, points);
+    list_reduce(list_resize([points], 61), lambda _p, _null, _k: CASE WHEN len(_p) > 1 << (_k - 2) % 20 THEN
+        list_filter(_p, lambda _x, _i: NOT ec._below(_x, _p[greatest(1, _i - (1 << (_k - 2) % 20))], _p[least(len(_p), _i + (1 << (_k - 2) % 20))]))
+        ELSE _p END);
 CREATE OR REPLACE MACRO ec._chained(points) AS
-    list_reduce(points[2:], lambda _h, _p: list_append(list_filter(_h, lambda _v, _i: _i = 1 OR
-            (_v['y'] - _h[_i - 1]['y']) * (_p['x'] - _v['x']) > (_p['y'] - _v['y']) * (_v['x'] - _h[_i - 1]['x'])), _p),
+    list_reduce(list_transform(points[2:], lambda _p: [_p]), lambda _h, _p: list_concat(list_filter(_h, lambda _v, _i: _i = 1 OR
+            (_v['y'] - _h[_i - 1]['y']) * (_p[1]['x'] - _v['x']) > (_p[1]['y'] - _v['y']) * (_v['x'] - _h[_i - 1]['x'])), _p),
         points[1:1]);
 CREATE OR REPLACE MACRO ec._hull(steps) AS
     list_transform([ec._thinned(list_prepend({'x': 0e0, 'y': 0e0},

@@ -282,18 +282,18 @@ CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, 
     _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
     FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
 CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
-    score_type, weight, min_rows, interval) AS TABLE
+    score_type, weight, min_rows, level) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
         FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
                               true, NULL, NULL)),
     _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
-    _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, interval))
+    _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, level))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
 CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
-    score_type, weight, min_rows, interval, cluster, buckets) AS TABLE
+    score_type, weight, min_rows, level, cluster, buckets) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
         FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
                               true, cluster, buckets)),
@@ -301,14 +301,14 @@ CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost
     _ec_merged AS (FROM ec._report_merged('_ec_units')),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_merged')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
-    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, interval))
+    _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, level))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
-    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or interval := 0.95');
+    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or "interval" := 0.95');
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
@@ -319,28 +319,28 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
     FROM ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
         min_rows)),
-(log, score, label, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log, score, label, "interval" DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
     FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
-        min_rows, interval)),
-(log, score, label, prior, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+        min_rows, "interval")),
+(log, score, label, prior, "interval" DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (
     FROM ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
-        min_rows, interval)),
-(log, score, label, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+        min_rows, "interval")),
+(log, score, label, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, NULL, false, metrics, total, score_type, weight,
-        min_rows, interval, cluster, buckets)),
-(log, score, label, prior, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+        min_rows, "interval", cluster, buckets)),
+(log, score, label, prior, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (
     FROM ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, true, metrics, total, score_type, weight,
-        min_rows, interval, cluster, buckets)),
+        min_rows, "interval", cluster, buckets)),
 (log VARCHAR, score, label, unnamed DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
-(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, "interval" DOUBLE, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed()),
 (log VARCHAR, score, label, unnamed DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL, buckets := 100) AS TABLE (FROM ec._unnamed()),
-(log VARCHAR, score, label, unnamed DOUBLE, interval DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
+(log VARCHAR, score, label, unnamed DOUBLE, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
-COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with interval := with confidence intervals.';
+COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with "interval" := with confidence intervals.';

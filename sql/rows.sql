@@ -23,9 +23,9 @@
 CREATE OR REPLACE MACRO ec._unset(x) AS typeof(x) = '"NULL"';
 
 -- Is it a column, or made of columns? Known when the query is planned, and so is the type that says so: "NULL" for constants, which
--- have the short text. The type of date_part is that of its unit where the unit is a constant, and that of any unit elsewhere.
-CREATE OR REPLACE MACRO ec._is_column(x) AS
-    typeof(date_part(CASE WHEN x IS NULL THEN 'year' ELSE 'year' END, TIMESTAMP '2000-01-01')) <> 'BIGINT';
+-- have the short text. The type of date_part is that of its unit where the unit is a constant, and one type for any unit elsewhere.
+CREATE OR REPLACE MACRO ec._type_of_part(x, unit) AS typeof(date_part(CASE WHEN x IS NULL THEN unit ELSE unit END, TIMESTAMP '2000-01-01'));
+CREATE OR REPLACE MACRO ec._is_column(x) AS ec._type_of_part(x, 'year') = ec._type_of_part(x, 'epoch');
 CREATE OR REPLACE MACRO ec._column_type(x, y) AS
     struct_extract({'column': 1}, CASE WHEN ec._is_column(x) OR ec._is_column(y) THEN 'column' END);
 

@@ -104,8 +104,9 @@ CREATE OR REPLACE MACRO ec._columns_ok(log, groups, own) AS TABLE
                 WHEN len(found) - 1 < len(list_distinct(list_transform(CAST(groups AS VARCHAR[]), lambda _g: lower(_g))))
                 THEN error(format('ec: groups {} name a column that the log does not have', CAST(groups AS VARCHAR))) IS NULL
                 ELSE true END
-    FROM (SELECT struct_keys(struct_pack(*COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))) AS found
-          FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1);
+    FROM (SELECT list_value(*COLUMNS(*)) AS found
+          FROM (SELECT alias(COLUMNS(lambda _c: starts_with(_c, 'ec: ') OR ec._is_group(_c, groups)))
+                FROM (SELECT 0 AS "ec: 0", * FROM query_table(log)) LIMIT 1));
 
 -- Public --------------------------------------------------------------------------------------------------------------
 

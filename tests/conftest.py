@@ -13,6 +13,8 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.sql import macros
+from sql.generate import database as database_file
 from tests.support.database import database
 
 # Workers share the cores, where threads of small matrix products only wait for each other. It is read when NumPy is imported.
@@ -64,8 +66,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 def file_of_macros(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A DuckDB file that has the macros, to be attached as the database `ec`."""
     file = tmp_path_factory.mktemp("macros") / "ec.duckdb"
-    with duckdb.connect(file) as connection:
-        ec.register(connection)
+    database_file.write(file, macros.text(duckdb.__version__))
     return file
 
 

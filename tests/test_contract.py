@@ -12,7 +12,7 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.api.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
-from sql.generate.overloads import FILES, bundle
+from sql.generate.overloads import FILES, bundles
 from tests.support.cases import CASES, DIVERGENCES, MACROS, METRICS, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 from tests.support.macro_calls import APPROXIMATE
 
@@ -236,8 +236,9 @@ def test_no_macro_is_made_twice() -> None:
 def test_the_bundle_is_its_parts() -> None:
     """`make sql` makes it anew."""
     folder = Path(__file__).parent.parent / "sql"
-    assert sorted(path.stem for path in folder.glob("*.sql")) == sorted([*FILES, "polars_ec"])
-    assert _part("polars_ec") == bundle()
+    made = bundles()
+    assert sorted(path.name for path in folder.glob("*.sql")) == sorted([*(f"{name}.sql" for name in FILES), *made])
+    assert {name: _part(name.removesuffix(".sql")) for name in made} == made
 
 
 @pytest.mark.parametrize(

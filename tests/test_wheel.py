@@ -76,12 +76,13 @@ def test_what_is_in_the_wheel(wheel) -> None:
         *assets,
         "polars_ec/py.typed",
         "polars_ec/polars_ec.sql",
+        "polars_ec/polars_ec_duckdb_1.sql",
         "polars_ec_command.py",
     }
     about = f"polars_ec-{ec.__version__}.dist-info/"
     assert {name for name in names if not name.startswith(about)} == expected
     assert not any("examples" in name for name in names)
-    assert wheel.stat().st_size < 1_000_000
+    assert wheel.stat().st_size < 1_100_000
     assert f"{about}licenses/LICENSE" in names
 
 
@@ -132,7 +133,8 @@ def test_command(installed, tmp_path) -> None:
     (tmp_path / "log.csv").write_text("p,y\n0.9,1\n0.4,1\n0.7,0\n0.1,0\n", "utf-8")
     command = installed / "polars-ec"
     assert run(command, "--version", cwd=tmp_path) == f"polars-ec {ec.__version__}\n"
-    assert run(command, "sql", cwd=tmp_path) == (ROOT / "sql" / "polars_ec.sql").read_text("utf-8")
+    for arguments, file in ((["sql"], "polars_ec.sql"), (["sql", "--duckdb", "1.5.6"], "polars_ec_duckdb_1.sql")):
+        assert run(command, *arguments, cwd=tmp_path) == (ROOT / "sql" / file).read_text("utf-8")
     report = ["report", "log.csv", "--score", "p", "--label", "y", "--cost-fn", "5", "--format", "csv"]
     header, row = run(command, *report, cwd=tmp_path).splitlines()
     assert dict(zip(header.split(","), row.split(","), strict=True))["nec"] == "0.5"

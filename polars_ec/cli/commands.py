@@ -540,9 +540,12 @@ app.command(short_help="Summarise a log in small sketches for the other commands
 
 @app.command("sql")
 @terminal.one_line_errors
-def print_sql(out: Annotated[Path | None, typer.Option(help="File to write instead of stdout.")] = None) -> None:
+def print_sql(
+    out: Annotated[Path | None, typer.Option(help="File to write instead of stdout.")] = None,
+    duckdb: Annotated[str, typer.Option(help="Version of DuckDB that loads the macros; 1.4.2 or later.")] = "2",
+) -> None:
     """Print the SQL macros, for any DuckDB client."""
-    write(macros.text().encode(), out)
+    write(macros.text(duckdb).encode(), out)
 
 
 def main() -> None:

@@ -26,20 +26,21 @@ _PATIENCE = 30  # seconds to wait for another transaction that writes the same m
 _one_at_a_time = threading.Lock()
 
 
-def text() -> str:
-    """The SQL that creates every macro in schema `ec`: the file sql/polars_ec.sql."""
-    installed = files("polars_ec").joinpath("polars_ec.sql")
+def text(version: str = "2") -> str:
+    """The SQL that creates every macro in schema `ec`, for a version of DuckDB."""
+    name = "polars_ec_duckdb_1.sql" if version.startswith(("1.", "v1.")) else "polars_ec.sql"
+    installed = files("polars_ec").joinpath(name)
     if installed.is_file():
         return installed.read_text("utf-8")
-    return (Path(__file__).parents[2] / "sql" / "polars_ec.sql").read_text("utf-8")
+    return (Path(__file__).parents[2] / "sql" / name).read_text("utf-8")
 
 
 def register(connection: duckdb.DuckDBPyConnection) -> None:
     """Create the DuckDB macros, so that `ec.nec(score, label)` works in SQL on this connection's database.
 
     The macros go into schema `ec` of the current database; a file keeps them for later connections. If a database is itself named `ec`, they
-    go into its schema main, where the same name resolves. If the current database is read-only, they go into a temporary database named `ec`,
-    which lasts as long as the process. Registering again replaces the macros. It does nothing if this version of polars_ec has already
+    go into its schema main, where the same name resolves. If the current database is read-only, or a file in the format of DuckDB before 1.4,
+    they go into a temporary database named `ec`, which lasts as long as the process. Registering again replaces the macros. It does nothing if this version of polars_ec has already
     created them.
 
     Registration is one transaction: after an error the previous macros remain. Several threads may register on one database at once. Within
@@ -58,7 +59,7 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
         The name `ec` belongs to a read-only database, or to both a database and a schema, so that `ec.nec` cannot be resolved. The message
         says what to do.
     duckdb.Error
-        A DuckDB version below 2.0; another transaction that writes the macros and does not end; a database that cannot be written.
+        A DuckDB version below 1.4.2; another transaction that writes the macros and does not end; a database that cannot be written.
 
     Examples
     --------
@@ -72,38 +73,43 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     if not hasattr(connection, "cursor"):
         raise TypeError(f"connection={connection!r} is not a DuckDB connection: pass what duckdb.connect(...) returns")
     with connection.cursor() as other:  # an error in a transaction of the caller's would end it
-        other.execute(text().partition(_CREATE_SCHEMA)[0].partition(_BEGIN)[2])
+        version = other.execute("SELECT library_version FROM pragma_version()").fetchall()[0][0]
+        bundle = text(version)
+        other.execute(bundle.partition(_BEGIN)[2].partition(";")[0])
     with _one_at_a_time:
-        _register(connection)
+        _register(connection, bundle)
 
 
-def _register(connection: duckdb.DuckDBPyConnection) -> None:
-    databases = dict(connection.execute("SELECT database_name, readonly FROM duckdb_databases()").fetchall())
+def _register(connection: duckdb.DuckDBPyConnection, bundle: str) -> None:
+    # A file in the format of an earlier DuckDB cannot hold macros whose parameters have types.
+    fixed = "readonly OR coalesce(tags['storage_version'] < 'v1.4', false)"
+    databases = dict(connection.execute(f"SELECT database_name, {fixed} FROM duckdb_databases()").fetchall())
     current, has_schema = connection.execute(
         "SELECT current_database(), count(*) > 0 FROM duckdb_schemas() "
         "WHERE schema_name = 'ec' AND database_name = current_database()"
     ).fetchall()[0]
     if "ec" in databases:
-        _register_in_database_ec(connection, bool(databases["ec"]), bool(has_schema))
+        _register_in_database_ec(connection, bundle, bool(databases["ec"]), bool(has_schema))
     elif not databases[current]:
-        _install(connection, text(), current, "ec")
+        _install(connection, bundle, current, "ec")
     elif not (has_schema and _version(connection) == __version__):
         _attach_scratch(connection)
-        _register_in_database_ec(connection, read_only=False, has_schema=bool(has_schema))
+        _register_in_database_ec(connection, bundle, fixed=False, has_schema=bool(has_schema))
 
 
-def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, read_only: bool, has_schema: bool) -> None:
+def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, bundle: str, fixed: bool, has_schema: bool) -> None:
     if has_schema:
         raise ValueError(
             "both a database and a schema are called ec, so DuckDB cannot tell which one ec.nec is in: DROP SCHEMA ec "
             "(with its database's name before it), or attach the database under another name"
         )
-    if not read_only:
-        _install(connection, text().replace(_CREATE_SCHEMA, ""), "ec", "main")
+    if not fixed:
+        _install(connection, bundle.replace(_CREATE_SCHEMA, ""), "ec", "main")
     elif _version(connection) != __version__:
         raise ValueError(
-            "the database called ec is read-only and lacks these macros, and its name hides any schema ec: attach it "
-            "under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register the macros while it is writable"
+            "the database called ec is read-only, or a file in the format of DuckDB before 1.4, and lacks these macros, and "
+            "its name hides any schema ec: attach it under another name (ATTACH 'ec.duckdb' AS log (READ_ONLY)), or register "
+            "the macros while it is writable"
         )
 
 
@@ -172,7 +178,7 @@ def _attach_scratch(connection: duckdb.DuckDBPyConnection) -> None:
         folder = tempfile.mkdtemp(prefix="polars_ec_")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         path = str(Path(folder) / "macros.duckdb").replace("'", "''")
-        connection.execute(f"ATTACH '{path}' AS ec (READ_WRITE)")
+        connection.execute(f"ATTACH '{path}' AS ec (READ_WRITE, STORAGE_VERSION 'v1.4.0')")
 
 
 def _version(connection: duckdb.DuckDBPyConnection) -> str | None:

@@ -1,4 +1,6 @@
-"""The bundle sql/polars_ec.sql: the macros that are written by hand, and what follows from the Python functions (`make sql`).
+"""The bundles sql/polars_ec.sql and, for DuckDB 1, sql/polars_ec_duckdb_1.sql (`make sql`).
+
+They have the macros that are written by hand, and what follows from the Python functions.
 
 By hand a public macro has its formulas and the names of its parameters. From the Python function of its name it gets the defaults of
 the parameters, an overload for a BOOLEAN score where that may be a decision, and its comment where the file has none.
@@ -22,6 +24,7 @@ from typing import Any
 
 from polars_ec.metrics.families import function_of
 from polars_ec.scores import folds
+from sql.generate.duckdb_1 import for_duckdb_1
 
 FOLDER = Path(__file__).parents[1]
 FILES = (
@@ -52,10 +55,15 @@ _ARGUMENTS = "score, label, costs, cost_fn, cost_fp, prior, threshold, score_typ
 _MATRIX = "ec._vector_costs(costs, cost_fn, cost_fp)"
 
 
-def bundle() -> str:
-    """The text of the bundle."""
+def bundles() -> dict[str, str]:
+    """The text of each bundle by its file name."""
     text = "".join(expand((FOLDER / f"{name}.sql").read_text("utf-8")) for name in FILES)
-    return text.replace("$bundle", sha256(text.encode()).hexdigest())
+    of_2 = text.replace("$lowest", "[2, 0, 0]").replace(
+        "$needs", "polars_ec.sql needs DuckDB 2.0 or later, polars_ec_duckdb_1.sql needs 1.4.2"
+    )
+    of_1 = for_duckdb_1(text).replace("$lowest", "[1, 4, 2]").replace("$needs", "polars_ec needs DuckDB 1.4.2 or later")
+    texts = {"polars_ec.sql": of_2, "polars_ec_duckdb_1.sql": of_1}
+    return {name: sql.replace("$bundle", sha256(sql.encode()).hexdigest()) for name, sql in texts.items()}
 
 
 def expand(part: str) -> str:
@@ -175,4 +183,5 @@ def _comment(name: str, function: Callable[..., Any]) -> str:
 
 
 if __name__ == "__main__":
-    (FOLDER / "polars_ec.sql").write_text(bundle(), "utf-8")
+    for file_name, sql in bundles().items():
+        (FOLDER / file_name).write_text(sql, "utf-8")

@@ -182,9 +182,9 @@ REPORT = "FROM ec.report('log', score, label, groups := ['segment'], cost_fn := 
 # Of ten rows, to plan.
 NEC_OF_TEN = "SELECT ec.nec(ec.shift_prior(score, 0.2, 0.1), label, cost_fn := 5) AS nec_of_ten FROM ten"
 REPORT_OF_TEN = """
-SELECT nec AS nec_of_report FROM ec.report('ten', score, label, prior := 0.1, interval := 0.95, cluster := segment)
+SELECT nec AS nec_of_report FROM ec.report('ten', score, label, prior := 0.1, "interval" := 0.95, cluster := segment)
 """
-REPORT_WITH_LIMITS = REPORT.replace(")", ", interval := 0.95)")
+REPORT_WITH_LIMITS = REPORT.replace(")", ', "interval" := 0.95)')
 
 # What somebody writes in a hurry: the formulas of the textbooks on rows that are taken to be right. Wrong as soon as a
 # label is late, a posterior is NaN, or a segment has no positives.

@@ -17,6 +17,7 @@ from polars.testing import assert_frame_equal
 import polars_ec as ec
 from polars_ec.scores.folds import murmur3
 from tests.support.buckets import plain_bucket, plain_fold, plain_hash
+from tests.support.database import needs_duckdb_2
 from tests.support.plans import assert_streams
 from tests.support.profile import EXAMPLES, PROFILE
 
@@ -162,6 +163,7 @@ def test_buckets_of_large_integers(dtype, connection, data) -> None:
     assert log.select(ec.stratified_fold("key", pl.lit(1), folds=3))["fold"].to_list() == [turn for _, turn in found]
 
 
+@needs_duckdb_2
 def test_nanoseconds_are_rounded_down(connection) -> None:
     """Casts of DuckDB round them to the nearest."""
     nanos = [-1001, -1000, -999, -1, 0, 1, 999, 1000, 1500]
@@ -268,6 +270,7 @@ def test_rows_without_a_key(connection) -> None:
         assert connection.execute(query).fetchall() == [(None, 7, 7)]
 
 
+@needs_duckdb_2
 def test_instants_out_of_reach_have_no_bucket(connection) -> None:
     """Microseconds count them in 64 bits; milliseconds reach further."""
     log = pl.DataFrame({"key": pl.Series([10**16, -(10**16), 0]).cast(pl.Datetime("ms"))})

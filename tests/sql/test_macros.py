@@ -18,13 +18,20 @@ from tests.support.database import database
 LOG = "(VALUES (0.9, true), (0.4, true), (0.7, false), (0.1, false), (0.2, false)) AS log(p, y)"
 QUERY = f"SELECT ec.nec(p, y, cost_fn := 4) FROM {LOG}"
 VALUE = 1 / 3
-whole = sql.text
+
+
+@cache
+def whole() -> str:
+    """The bundle for this version of DuckDB."""
+    return sql.text(duckdb.__version__)
 
 
 @cache
 def few() -> str:
     """The bundle without what the query does not need: a quarter of the macros, which are written the sooner."""
-    _, *statements, commit = duckdb.extract_statements(whole())
+    schema = "CREATE SCHEMA IF NOT EXISTS ec;"
+    begin, _, created = whole().partition(schema)
+    statements = duckdb.extract_statements(created)
     named = [
         re.search(r"^(?:CREATE OR REPLACE|COMMENT ON) MACRO (?:TABLE )?ec\.(\w+)", s.query, re.M) for s in statements
     ]
@@ -36,14 +43,21 @@ def few() -> str:
     while wanted:
         kept |= wanted
         wanted = {name for of in wanted for name in re.findall(r"\bec\.(\w+)", texts[of])} & texts.keys() - kept
-    chosen = [s.query for s, name in zip(statements, named, strict=True) if name is None or name[1] in kept]
-    return whole().partition("CREATE SCHEMA")[0] + "".join(chosen[1:]) + commit.query
+    chosen = [
+        s.query.strip("; \n") for s, name in zip(statements, named, strict=True) if name is None or name[1] in kept
+    ]
+    return f"{begin}{schema}\n" + "".join(f"{statement};\n" for statement in chosen)
 
 
 @pytest.fixture(autouse=True)
 def _few_macros(monkeypatch) -> None:
     """How macros are written does not depend on how many there are."""
-    monkeypatch.setattr(sql, "text", few)
+    provide(monkeypatch, few())
+
+
+def provide(monkeypatch, text: str) -> None:
+    """Give `ec.register` this bundle."""
+    monkeypatch.setattr(sql, "text", lambda version: text)
 
 
 def nec(connection: duckdb.DuckDBPyConnection) -> float:
@@ -51,11 +65,20 @@ def nec(connection: duckdb.DuckDBPyConnection) -> float:
 
 
 def test_in_memory_and_twice(monkeypatch) -> None:
-    monkeypatch.setattr(sql, "text", whole)
+    provide(monkeypatch, whole())
     connection = database()  # in memory, and registered once
     assert not written(connection)
     assert nec(connection) == pytest.approx(VALUE)
     assert nec(connection.cursor()) == pytest.approx(VALUE)
+
+
+def created(file: Path) -> Path:
+    """A database file in a format that has macros with typed parameters; DuckDB 1 makes older ones."""
+    with duckdb.connect() as connection:
+        connection.execute(
+            f"ATTACH '{file}' AS created (STORAGE_VERSION 'latest'); CREATE TABLE created.any (i INTEGER)"
+        )
+    return file
 
 
 def written(connection: duckdb.DuckDBPyConnection) -> bool:
@@ -74,7 +97,7 @@ def written(connection: duckdb.DuckDBPyConnection) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [":memory:", "log.duckdb", "ec.duckdb"])
 def test_nothing_is_written_where_all_are_there(tmp_path: Path, name: str) -> None:
-    database = name if name == ":memory:" else tmp_path / name
+    database = name if name == ":memory:" else created(tmp_path / name)
     with duckdb.connect(database) as connection:
         assert written(connection)
         assert not written(connection)
@@ -113,8 +136,8 @@ def test_registering_again_mends_what_was_changed(change: str) -> None:
 @pytest.mark.quick("log*")
 @pytest.mark.parametrize("name", ["log.duckdb", "ec.duckdb", ":memory:"])
 def test_nothing_is_written_after_the_bundle(tmp_path: Path, name: str) -> None:
-    database = name if name == ":memory:" else tmp_path / name
-    text = sql.text().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "") if name == "ec.duckdb" else sql.text()
+    database = name if name == ":memory:" else created(tmp_path / name)
+    text = few().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "") if name == "ec.duckdb" else few()
     with duckdb.connect(database) as connection:
         connection.execute(text)
         assert not written(connection)
@@ -126,7 +149,7 @@ def test_nothing_is_written_after_the_bundle(tmp_path: Path, name: str) -> None:
 
 
 def test_a_file_keeps_them(tmp_path: Path) -> None:
-    path = tmp_path / "log.duckdb"
+    path = created(tmp_path / "log.duckdb")
     with duckdb.connect(path) as connection:
         ec.register(connection)
         with duckdb.connect(path) as second:
@@ -138,8 +161,7 @@ def test_a_file_keeps_them(tmp_path: Path) -> None:
 
 
 def test_read_only_without_macros(tmp_path: Path) -> None:
-    path = tmp_path / "log.duckdb"
-    duckdb.connect(path).close()
+    path = created(tmp_path / "log.duckdb")
     with duckdb.connect(path, read_only=True) as connection:
         ec.register(connection)
         assert nec(connection) == pytest.approx(VALUE)
@@ -148,16 +170,27 @@ def test_read_only_without_macros(tmp_path: Path) -> None:
 
 
 def test_read_only_attached_and_in_use(tmp_path: Path) -> None:
-    path = tmp_path / "log.duckdb"
-    duckdb.connect(path).close()
+    path = created(tmp_path / "log.duckdb")
     connection = duckdb.connect()
     connection.execute(f"ATTACH '{path}' AS log (READ_ONLY); USE log")
     ec.register(connection)
     assert nec(connection) == pytest.approx(VALUE)
 
 
-def test_file_attached_under_another_name(tmp_path: Path) -> None:
+def test_a_file_in_the_format_of_an_earlier_duckdb(tmp_path: Path) -> None:
+    """It cannot hold the macros, which go into a database of their own."""
     path = tmp_path / "log.duckdb"
+    duckdb.connect().execute(
+        f"ATTACH '{path}' AS log (STORAGE_VERSION 'v1.0.0'); CREATE TABLE log.any (i INTEGER)"
+    ).close()
+    for _ in range(2):
+        with duckdb.connect(path) as connection:
+            ec.register(connection)
+            assert nec(connection) == pytest.approx(VALUE)
+
+
+def test_file_attached_under_another_name(tmp_path: Path) -> None:
+    path = created(tmp_path / "log.duckdb")
     with duckdb.connect(path) as connection:
         ec.register(connection)
     other = duckdb.connect()
@@ -171,7 +204,7 @@ def test_file_attached_under_another_name(tmp_path: Path) -> None:
 
 
 def test_a_database_called_ec(tmp_path: Path) -> None:
-    path = tmp_path / "ec.duckdb"
+    path = created(tmp_path / "ec.duckdb")
     with duckdb.connect(path) as connection:
         ec.register(connection)
         assert nec(connection) == pytest.approx(VALUE)
@@ -182,8 +215,7 @@ def test_a_database_called_ec(tmp_path: Path) -> None:
 
 
 def test_what_cannot_work_says_so(tmp_path: Path) -> None:
-    path = tmp_path / "ec.duckdb"
-    duckdb.connect(path).close()
+    path = created(tmp_path / "ec.duckdb")
     with (
         duckdb.connect(path, read_only=True) as connection,
         pytest.raises(ValueError, match="attach it under another name"),
@@ -196,8 +228,8 @@ def test_what_cannot_work_says_so(tmp_path: Path) -> None:
 
 
 def test_the_file_loads_without_python(tmp_path: Path) -> None:
-    text = (Path(__file__).parents[2] / "sql" / "polars_ec.sql").read_text("utf-8")
-    assert whole() == text
+    text = whole()
+    assert text in [file.read_text("utf-8") for file in (Path(__file__).parents[2] / "sql").glob("polars_ec*.sql")]
     connection = duckdb.connect()
     for statement in duckdb.extract_statements(text) * 2:
         connection.execute(statement)
@@ -208,13 +240,13 @@ def test_the_file_loads_without_python(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", mostly_slow(["read-only", "itself", "renamed"], ["read-only"]))
 def test_databases_without_python(tmp_path: Path, kind: str) -> None:
     """The last column of README's table, with the file read as a client reads it, twice."""
-    duckdb.connect(tmp_path / "log.duckdb").close()
-    connection = duckdb.connect(tmp_path / "ec.duckdb" if kind == "itself" else ":memory:")
+    created(tmp_path / "log.duckdb")
+    connection = duckdb.connect(created(tmp_path / "ec.duckdb") if kind == "itself" else ":memory:")
     if kind == "read-only":
         connection.execute(f"ATTACH '{tmp_path}/log.duckdb' AS log (READ_ONLY); USE log; ATTACH ':memory:' AS ec")
     if kind == "renamed":
         connection.execute(f"ATTACH '{tmp_path}/log.duckdb' AS other; USE other")
-    text = sql.text() if kind == "renamed" else sql.text().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "")
+    text = few() if kind == "renamed" else few().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "")
     for _ in range(2):
         assert go_on_after_errors(connection, text) == []
     assert nec(connection) == pytest.approx(VALUE)
@@ -279,21 +311,21 @@ def test_bad_calls_are_errors(connection, call: str, message: str) -> None:
 
 # An argument whose type is not known when the macro is expanded must not pass for one that was left out.
 HARD_TO_TYPE = [
-    ("SELECT 0.3 AS t, ec.nec(p, y, threshold := t) FROM log", "NULL"),
-    ("SELECT 0.3 AS t, ec.nec(p, y, threshold := t, score_type := 'log_odds') FROM log", "NULL"),
-    ("SELECT 0.3 AS t, ec.confusion([1 - p, p], y, threshold := t) FROM log", "NULL"),
-    ("SELECT ec.nec(p, y, threshold := max(p)) FROM log", "NULL|nested"),
+    ("SELECT 0.3 AS t, ec.nec(p, y, threshold := t) FROM log", "NULL|not found"),
+    ("SELECT 0.3 AS t, ec.nec(p, y, threshold := t, score_type := 'log_odds') FROM log", "NULL|not found"),
+    ("SELECT 0.3 AS t, ec.confusion([1 - p, p], y, threshold := t) FROM log", "NULL|not found"),
+    ("SELECT ec.nec(p, y, threshold := max(p)) FROM log", "NULL|nested|not found"),
     ("SELECT 'uniform' AS q, ec.nce(p, y, prior := q) FROM log", "uniform"),
     ("SELECT 0.3 AS q, ec.nec(p, y, prior := q, score_type := 'llr') FROM log", "needs prior"),
     ("SELECT 0.3 AS q, ec.ece(p, y, prior := q) FROM log", "not an aggregate"),
-    ("SELECT 2 AS w, ec.nbs(p, y, weight := w) FROM log", "NULL"),
-    ("SELECT 2 AS w, ec.confusion(p, y, weight := w) FROM log", "NULL"),
-    ("SELECT 2 AS w, ec.nec([1 - p, p], y, weight := w) FROM log", "NULL"),
-    ("SELECT 2 AS w, ec.n_rows(p, y, weight := w) FROM log", "NULL"),
-    ("SELECT 2 AS w, ec.n_missing(p, y, weight := w) FROM log", "NULL"),
-    ("SELECT [[0, 1], [3, 0]] AS c, ec.nec(p, y, costs := c) FROM log", "NULL"),
-    ("SELECT [[0, 1], [3, 0]] AS c, ec.precision(p, y, costs := c) FROM log", "NULL"),
-    ("SELECT [[0, 1], [3, 0]] AS c, ec.confusion(p, y, costs := c) FROM log", "NULL"),
+    ("SELECT 2 AS w, ec.nbs(p, y, weight := w) FROM log", "NULL|not found"),
+    ("SELECT 2 AS w, ec.confusion(p, y, weight := w) FROM log", "NULL|not found"),
+    ("SELECT 2 AS w, ec.nec([1 - p, p], y, weight := w) FROM log", "NULL|not found"),
+    ("SELECT 2 AS w, ec.n_rows(p, y, weight := w) FROM log", "NULL|not found"),
+    ("SELECT 2 AS w, ec.n_missing(p, y, weight := w) FROM log", "NULL|not found"),
+    ("SELECT [[0, 1], [3, 0]] AS c, ec.nec(p, y, costs := c) FROM log", "NULL|not found"),
+    ("SELECT [[0, 1], [3, 0]] AS c, ec.precision(p, y, costs := c) FROM log", "NULL|not found"),
+    ("SELECT [[0, 1], [3, 0]] AS c, ec.confusion(p, y, costs := c) FROM log", "NULL|not found"),
     ("SELECT ec.nec(p, y, weight := max(p)) FROM log", "nested"),
     ("SELECT ec.nec(p, y, costs := max([[0, p], [1, 0]])) FROM log", "nested"),
 ]
@@ -341,7 +373,7 @@ def go_on_after_errors(connection: duckdb.DuckDBPyConnection, text: str) -> list
 
 def on_version(version: str) -> str:
     """The bundle as it would run on this DuckDB."""
-    return sql.text().replace("FROM pragma_version();", f"FROM (SELECT '{version}' AS library_version);")
+    return few().replace("FROM pragma_version();", f"FROM (SELECT '{version}' AS library_version);")
 
 
 def test_the_guard_comes_first() -> None:
@@ -363,30 +395,32 @@ def test_an_older_duckdb_is_left_as_it_was(before: str | None) -> None:
             )
         left = macros(connection)
         try:
-            errors = run(connection, on_version("v1.4.5"))
+            errors = run(connection, on_version("v1.4.1"))
             assert len(errors) > 100
             first = errors[0]
         except duckdb.Error as error:
             first = str(error)
             connection.rollback()
-        assert "polars_ec needs DuckDB 2.0 or later, but this is v1.4.5: nothing was installed" in first
+        assert "needs DuckDB" in first
+        assert "1.4.2" in first
+        assert ", but this is v1.4.1: nothing was installed" in first
         assert "\n" not in first
         assert macros(connection) == left
 
 
-@pytest.mark.parametrize("version", ["v2.0.0", "v2.1.3", "v10.0.0", "v2.2.0-dev123", "0123abcdef"])
+@pytest.mark.parametrize("version", ["v2.0.0", "v2.1.3", "v10.0.0", "v2.2.0-dev123"])
 def test_the_guard_lets_later_versions_pass(version: str) -> None:
     # What comes before the macros, which take long to parse.
-    _, guard = duckdb.extract_statements(on_version(version).partition("CREATE SCHEMA")[0])
+    _, guard, *_ = duckdb.extract_statements(on_version(version).partition("CREATE SCHEMA")[0])
     assert duckdb.execute(guard).fetchall() == [(version,)]
 
 
 def test_python_says_the_version_too(monkeypatch) -> None:
-    connection, older = duckdb.connect(), on_version("v1.4.5")
-    monkeypatch.setattr(sql, "text", lambda: older)
+    connection, older = duckdb.connect(), on_version("v1.4.1")
+    provide(monkeypatch, older)
     connection.begin()
     connection.execute("CREATE TABLE mine (i INTEGER)")
-    with pytest.raises(duckdb.Error, match=r"needs DuckDB 2\.0 or later, but this is v1\.4\.5"):
+    with pytest.raises(duckdb.Error, match=r"needs DuckDB .*, but this is v1\.4\.1"):
         ec.register(connection)
     connection.commit()
     assert connection.execute("FROM mine").fetchall() == []
@@ -397,14 +431,14 @@ def test_a_failure_midway_leaves_the_old_macros(monkeypatch) -> None:
     connection = duckdb.connect()
     connection.execute("CREATE SCHEMA ec; CREATE MACRO ec.version() AS '0.0.9'; CREATE MACRO ec.nec(x) AS x")
     old = macros(connection)
-    broken = sql.text().replace(
+    broken = few().replace(
         "CREATE OR REPLACE MACRO ec.nec(", "SELECT nothing FROM nowhere;\nCREATE OR REPLACE MACRO ec.nec("
     )
-    monkeypatch.setattr(sql, "text", lambda: broken)
+    provide(monkeypatch, broken)
     with pytest.raises(duckdb.CatalogException, match="nowhere"):
         ec.register(connection)
     assert macros(connection) == macros(connection.cursor()) == old
-    monkeypatch.setattr(sql, "text", few)
+    provide(monkeypatch, few())
     ec.register(connection)
     assert nec(connection) == pytest.approx(VALUE)
 
@@ -433,7 +467,7 @@ def test_many_register_at_once() -> None:
 def test_another_transaction_is_waited_for() -> None:
     connection, other = duckdb.connect(), None
     other = connection.cursor()
-    other.execute(sql.text().replace("COMMIT;", ""))
+    other.execute(few().replace("COMMIT;", ""))
     with ThreadPoolExecutor(1) as pool:
         waiting = pool.submit(ec.register, connection)
         with pytest.raises(TimeoutError):
@@ -445,9 +479,9 @@ def test_another_transaction_is_waited_for() -> None:
 
 def test_it_is_not_waited_for_ever(monkeypatch) -> None:
     connection = duckdb.connect()
-    connection.cursor().execute(sql.text().replace("COMMIT;", ""))
+    connection.cursor().execute(few().replace("COMMIT;", ""))
     other = connection.cursor()
-    other.execute(sql.text().replace("COMMIT;", ""))
+    other.execute(few().replace("COMMIT;", ""))
     monkeypatch.setattr(sql, "_PATIENCE", 0)
     with pytest.raises(duckdb.TransactionException, match="conflict"):
         ec.register(connection)

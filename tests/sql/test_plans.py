@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from tests.support.database import needs_duckdb_2
+
+pytestmark = needs_duckdb_2
+
 # Marks every place of the plan that holds the score.
 MARK = "0.98765"
 LOG = "(SELECT i / 10 AS p, i % 2 AS y, [1 - i / 10, i / 10] AS v FROM range(10) AS r(i)) AS log"

@@ -8,6 +8,7 @@ import duckdb
 import pytest
 
 from tests.support.cases import one_of_each_family
+from tests.support.database import needs_duckdb_2
 from tests.support.macro_calls import AGGREGATES, LOG, ROWS
 
 
@@ -88,8 +89,10 @@ def test_grouping_sets(connection) -> None:
 # What DuckDB does not take, and the way round that README names.
 IMPOSSIBLE = [
     ("SELECT ec.nec(p, y) FILTER (WHERE p < 0.6) FROM log", "FILTER"),
-    ("SELECT ec.nec(p, y) OVER (PARTITION BY g) FROM log", "exactly one aggregate"),
-    ("SELECT g FROM log GROUP BY g QUALIFY rank() OVER (ORDER BY ec.nec(p, y)) = 1", "volatile"),
+    ("SELECT ec.nec(p, y) OVER (PARTITION BY g) FROM log", "exactly one aggregate|macros must be functions"),
+    pytest.param(
+        "SELECT g FROM log GROUP BY g QUALIFY rank() OVER (ORDER BY ec.nec(p, y)) = 1", "volatile", marks=needs_duckdb_2
+    ),
     ("SELECT g, ec.nec(p, y) AS nec FROM log GROUP BY g HAVING nec > 0.6", "side effects"),
 ]
 

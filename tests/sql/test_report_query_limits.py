@@ -83,7 +83,7 @@ def test_the_macro_and_the_query_give_the_same(metric: str, log: pl.DataFrame) -
         report_query("log", "p", "late", by="segment", metrics=[metric], prior=0.2, weight="w", interval=0.9)
     ).pl()
     wanted = connection.sql(
-        f"FROM ec.report('log', p, late, groups := ['segment'], metrics := ['{metric}'], prior := 0.2, weight := w, interval := 0.9)"
+        f"FROM ec.report('log', p, late, groups := ['segment'], metrics := ['{metric}'], prior := 0.2, weight := w, \"interval\" := 0.9)"
     ).pl()
     assert _largest(made, wanted) < 1e-7
 
@@ -98,20 +98,18 @@ def test_losses_that_are_all_equal_have_no_limits() -> None:
     connection.register("equal", EQUAL)
     made = [connection.sql(report_query("equal", "p", "y", by="g", metrics=names, prior=0.3, interval=0.95)).pl()]
     for cluster in ("", ", cluster := id"):
-        macro = (
-            f"ec.report('equal', p, y, groups := ['g'], metrics := {names}, prior := 0.3, interval := 0.95{cluster})"
-        )
+        macro = f"ec.report('equal', p, y, groups := ['g'], metrics := {names}, prior := 0.3, \"interval\" := 0.95{cluster})"
         made.append(connection.sql(f"FROM {macro}").pl())
     wild = EQUAL.filter(g="apart").head(62).with_columns(p=pl.Series([0.001, 0.9999] * 30 + [0.01, 0.02]))
     connection.register("wild", wild.filter(pl.col("id").is_in([0, 1, 60, 61])))
     for level, brier in ((0.999, 1.0), (1 - 1e-9, None)):
         query = report_query("wild", "p", "y", metrics=["brier"], interval=level)
-        macro = f"FROM ec.report('wild', p, y, metrics := ['brier'], interval := {level})"
+        macro = f"FROM ec.report('wild', p, y, metrics := ['brier'], \"interval\" := {level})"
         assert [connection.sql(sql).pl()["brier_ci_high"].item() for sql in (query, macro)] == [brier] * 2
     missed = pl.DataFrame({"p": [0.01] * 8 + [0.9], "y": [1] * 8 + [0], "id": range(9)})
     connection.register("missed", missed)
     query = report_query("missed", "p", "y", metrics=["expected_cost"], cost_fn=5, interval=0.999)
-    macro = "FROM ec.report('missed', p, y, metrics := ['expected_cost'], cost_fn := 5, interval := 0.999{})"
+    macro = "FROM ec.report('missed', p, y, metrics := ['expected_cost'], cost_fn := 5, \"interval\" := 0.999{})"
     for sql in (query, macro.format(""), macro.format(", cluster := id")):
         assert connection.sql(sql).pl()["expected_cost_ci_high"].item() == 5
     for table in (wanted, *made):

@@ -12,6 +12,7 @@ import pytest
 from mpmath import mp, mpf
 
 from tests.support.cases import mostly_slow
+from tests.support.database import needs_duckdb_2
 
 COLUMNS = {
     "class": pl.Int8,
@@ -233,6 +234,7 @@ def test_columns_of_any_name(macro: str, connection) -> None:
 
 @pytest.mark.quick("sketch")
 @pytest.mark.parametrize("macro", ["sketch", "ranking_exact"])
+@needs_duckdb_2
 def test_tables_of_any_name(macro: str, connection) -> None:
     """As after FROM, in quotes where they are needed there."""
     for name in TABLES:

@@ -47,7 +47,8 @@ def log(path: Path) -> pl.DataFrame:
     "case", mostly_slow([*CASES, *CLUSTERS], [*CASES[::2], *CLUSTERS[::2]]), ids=lambda case: case.name
 )
 def test_duckdb(case: Case, path: Path, log: pl.DataFrame) -> None:
-    check(case, log, database().cursor().sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
+    with database().cursor() as connection:
+        check(case, log, connection.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
 @pytest.mark.slow

@@ -5,8 +5,13 @@ from __future__ import annotations
 from functools import cache
 
 import duckdb
+import pytest
 
 import polars_ec as ec
+
+needs_duckdb_2 = pytest.mark.skipif(
+    duckdb.__version__.startswith("1."), reason="DuckDB 1 plans, types or names it otherwise"
+)
 
 
 @cache

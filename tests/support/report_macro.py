@@ -74,7 +74,7 @@ def both(
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The report of Polars and that of DuckDB: of the posterior or score `p` and the label `y`."""
     connection.register("hostile", log.to_arrow())
-    arguments = "".join(f", {name} := {literal(value)}" for name, value in options.items())
+    arguments = "".join(f', "{name}" := {literal(value)}' for name, value in options.items())
     of_duckdb = connection.sql(f"FROM ec.report('hostile', p, y, groups := {literal(by)}{arguments})").pl()
     columns = {name: pl.col(value) if isinstance(value, Column) else value for name, value in options.items()}
     # Of a lazy log, which says nothing of the groups that are null on purpose.

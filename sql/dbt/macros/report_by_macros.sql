@@ -31,7 +31,7 @@
     {%- if request.weight is not none -%}{%- do arguments.append('weight := ec_weight') -%}{%- endif -%}
     {%- if request.min_rows is not none -%}{%- do arguments.append('min_rows := ' ~ request.min_rows) -%}{%- endif -%}
     {%- if request.total -%}{%- do arguments.append('total := true') -%}{%- endif -%}
-    {%- if request.interval is not none -%}{%- do arguments.append('interval := ' ~ polars_ec.sql_number(request.interval)) -%}{%- endif -%}
+    {%- if request.interval is not none -%}{%- do arguments.append('"interval" := ' ~ polars_ec.sql_number(request.interval)) -%}{%- endif -%}
     {%- if request.cluster is not none -%}
         {%- do arguments.extend(['cluster := ec_cluster', 'buckets := ' ~ request.buckets]) -%}
     {%- endif -%}

@@ -1,0 +1,23 @@
+"""The macros in a database file: dist/ec.duckdb, which DuckDB 1.4.2 and later open (`make sql`)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import duckdb
+
+from polars_ec.sql.macros import text
+
+
+def write(file: Path, bundle: str) -> None:
+    """Create the file, to be attached as the database `ec`, anew."""
+    file.parent.mkdir(exist_ok=True)
+    file.unlink(missing_ok=True)
+    with duckdb.connect() as connection:
+        path = str(file).replace("'", "''")
+        connection.execute(f"ATTACH '{path}' AS ec (STORAGE_VERSION 'v1.4.0'); USE ec")
+        connection.execute(bundle.replace("CREATE SCHEMA IF NOT EXISTS ec;\n", ""))
+
+
+if __name__ == "__main__":
+    write(Path("dist") / "ec.duckdb", text("1.4.2"))
