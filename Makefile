@@ -78,9 +78,9 @@ test-duckdb: $(DUCKDBS:%=test-duckdb-%)
 test-duckdb-%: .venv-duckdb-%/test dist/ec.duckdb
 	.venv-duckdb-$*/bin/python -m pytest -n 2 tests/sql
 
-# Written by the newest DuckDB, for all.
-dist/ec.duckdb: .venv/test sql/polars_ec_duckdb_1.sql
-	$(VENV)/bin/python -m sql.generate.database
+# DuckDB 1.4 writes it, for all.
+dist/ec.duckdb: .venv-duckdb-1.4/test sql/polars_ec_duckdb_1.sql
+	.venv-duckdb-1.4/bin/python -m sql.generate.database
 
 .venv-duckdb-%/test: pyproject.toml
 	$(PYTHON) -m venv .venv-duckdb-$*
@@ -126,7 +126,7 @@ pictures: .venv/docs demo
 # formulas of the dbt package, from the queries for warehouses.
 sql: .venv/test
 	$(VENV)/bin/python -m sql.generate.overloads
-	$(VENV)/bin/python -m sql.generate.database
+	$(MAKE) dist/ec.duckdb
 	$(VENV)/bin/python -m sql.generate.dbt_macros
 	$(VENV)/bin/python -m sql.generate.dbt_sketch_parts
 

@@ -66,7 +66,7 @@ def connection() -> Iterator[duckdb.DuckDBPyConnection]:
 def file_of_macros(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A DuckDB file that has the macros, to be attached as the database `ec`."""
     file = tmp_path_factory.mktemp("macros") / "ec.duckdb"
-    database_file.write(file, macros.text(duckdb.__version__))
+    database_file.write(file, macros.text(duckdb.__version__), storage_version="latest")
     return file
 
 
