@@ -104,9 +104,10 @@ test-postgres: .venv/test
 test-dbt: .venv-dbt/test-dbt
 	DSN="$(DSN)" .venv-dbt/bin/python -m pytest -m dbt tests/dbt
 
-# Logs in object stores, which servers on this machine stand for.
+# Logs in object stores, which servers on this machine stand for. A file of tests stays in one process, and fewer of the native
+# libraries of lakes share it: all in one have crashed.
 test-lake: .venv/test-lake
-	$(VENV)/bin/python -m pytest -m lake tests/lakes
+	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m lake tests/lakes
 
 # A sketch a partition by Ray and by Daft.
 test-partitions: .venv/test-partitions
