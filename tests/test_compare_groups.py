@@ -133,6 +133,7 @@ def test_auc_of_groups_against_a_bootstrap(reference: object) -> None:
 
 
 @pytest.mark.parametrize("cluster", [None, pytest.param("row", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_other_ranking_metrics_have_the_spread_of_their_differences(cluster: str | None) -> None:
     rng = np.random.default_rng(9)
     names = ["eer", "ks", "min_cllr", "average_precision"]
@@ -151,7 +152,8 @@ def test_other_ranking_metrics_have_the_spread_of_their_differences(cluster: str
 AT_BEST = ["eer", "ks", "min_dcf", "min_cllr", "min_expected_cost", "auprg"]
 
 
-@pytest.mark.parametrize("cluster", [None, "row", pytest.param("nobody", marks=pytest.mark.slow)])
+@pytest.mark.quick("None")
+@pytest.mark.parametrize("cluster", [None, "row", "nobody"])
 def test_swapped_models_have_the_mirrored_limits_of_ranking_metrics(cluster: str | None) -> None:
     log = LOG.with_row_index("row").with_columns(nobody=None)
     found, swapped = (
@@ -163,6 +165,7 @@ def test_swapped_models_have_the_mirrored_limits_of_ranking_metrics(cluster: str
     assert found["p_value"].to_list() == pytest.approx(swapped["p_value"].to_list(), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_limits_of_ranking_metrics_do_not_hang_on_how_rows_are_dealt_to_parts() -> None:
     def widths(log: pl.DataFrame, **options: Any) -> np.ndarray:
         return width(log.ec.compare(["a", "b"], "y", metrics=AT_BEST, **options))

@@ -74,6 +74,7 @@ def test_they_are_the_jackknife_over_buckets_with_calibrators_fitted_anew(way: s
             assert (row[f"{name}_ci_low"], row[f"{name}_ci_high"]) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_of_a_sketch_they_are_the_same() -> None:
     options: dict[str, Any] = {"folds": 5, "fold_by": "key", "by": "g", "cluster": "user"}
     expected = LOG.ec.calibration_loss("p", "y", **options, interval=0.9)

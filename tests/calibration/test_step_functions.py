@@ -15,13 +15,13 @@ import polars_ec as ec
 from polars_ec.exceptions import SketchError
 from tests.support.calibration_logs import simulated, small_logs
 from tests.support.calibration_oracle import RULES, logit, losses, mean_at, plain_steps, steps_at, steps_of
-from tests.support.cases import mostly_slow
 from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, log_of
 
 
+@pytest.mark.quick("w-histogram")
 @pytest.mark.parametrize("calibrator", ["pav", "histogram"])
-@pytest.mark.parametrize("weight", mostly_slow([None, "w"], ["w"]))
+@pytest.mark.parametrize("weight", [None, "w"])
 def test_steps_of_every_group_and_fold_are_those_of_its_own_rows(calibrator, weight) -> None:
     log = simulated() if weight else simulated().with_columns(w=pl.lit(1.0))
     sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight=weight, exact=True)

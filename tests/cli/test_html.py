@@ -290,6 +290,7 @@ def test_a_missing_extra_is_named_before_anything_is_read(monkeypatch, missing, 
     assert fails(2, *args) == "polars-ec: --html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'"
 
 
+@pytest.mark.slow
 def test_several_models_have_one_page(tmp_path, made):
     args = (
         "--score",

@@ -101,6 +101,7 @@ def test_one_of_the_models_has_a_page(logs, out, tmp_path):
     assert pages[0] == pages[1]
 
 
+@pytest.mark.slow
 def test_a_page_shows_several_models(logs, out, tmp_path):
     page = ("--html", tmp_path / "page.html")
     for log in ((out,), (logs, *MODELS)):

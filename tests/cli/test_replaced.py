@@ -67,7 +67,7 @@ def test_a_file_of_other_bytes_is_not_called_broken(file, monkeypatch):
     assert f"{file} changed while it was read" in fails(1, "report", file, *READ)
 
 
-@pytest.mark.quick("parquet")
+@pytest.mark.slow
 def test_the_page_and_the_table_are_of_one_version(file, tmp_path, monkeypatch):
     pages, page_of = [], PageFile.from_rows
 

@@ -479,7 +479,7 @@ WRONG = LOG.with_columns(
 RIGHT = LOG.filter(pl.col("segment") != "b")
 
 
-@pytest.mark.quick("sketch", "rows")
+@pytest.mark.quick("rows")
 @pytest.mark.parametrize(
     "given",
     [
