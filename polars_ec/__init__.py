@@ -19,6 +19,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.exceptions import InvalidDataError, SketchError
+from polars_ec.integrations import sklearn as sklearn
 from polars_ec.metrics.averages import (
     f1_of_averages,
     macro_f1,
@@ -180,7 +181,7 @@ __all__ = [
 
 def __dir__() -> list[str]:
     """What users take from here, for completion: not the modules, whose names are near those of the functions."""
-    return sorted([*__all__, "__version__", "plot", "spark"])
+    return sorted([*__all__, "__version__", "plot", "sklearn", "spark"])
 
 
 # A type checker is to say of such a name that there is none.

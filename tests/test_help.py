@@ -170,7 +170,7 @@ def typed_as(name: str) -> str:
 
 
 def test_completion_of_the_package_lists_what_it_exports() -> None:
-    assert dir(ec) == sorted([*ec.__all__, "__version__", "plot", "spark"])
+    assert dir(ec) == sorted([*ec.__all__, "__version__", "plot", "sklearn", "spark"])
     assert all(hasattr(ec, name) for name in dir(ec))
 
 

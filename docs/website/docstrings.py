@@ -22,8 +22,12 @@ _DIRECTIVE = re.compile(r"^::: polars_ec\.(\S+)\n((?: +.*\n)*)", re.MULTILINE)
 def exports() -> dict[str, Any]:
     """Whatever a user may call, by what follows `ec.`; of the charts each function, and what is of Spark."""
     charts = {f"plot.{name}": it for name, it in inspect.getmembers(ec.plot, inspect.isfunction) if name[0] != "_"}
-    of_spark = {f"spark.{name}": getattr(ec.spark, name) for name in ec.spark.__all__}
-    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | charts | of_spark
+    others = {
+        f"{module}.{name}": getattr(getattr(ec, module), name)
+        for module in ("sklearn", "spark")
+        for name in getattr(ec, module).__all__
+    }
+    return {name: getattr(ec, name) for name in ec.__all__ if name != "plot"} | charts | others
 
 
 def documented(page: str) -> list[str]:

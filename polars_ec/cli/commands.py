@@ -182,7 +182,8 @@ class OutputOptions:
         typer.Option("--format", help="Default: by the suffix of --out, else table.", case_sensitive=False),
     ] = None
     out: Annotated[
-        Path | None, typer.Option(help="File to write instead of stdout (.txt, .csv, .parquet or .json), or a pipe.")
+        Path | None,
+        typer.Option(help="File to write instead of stdout (.txt, .csv, .parquet, .json or .prom), or a pipe."),
     ] = None
     plot: Annotated[
         Path | None, typer.Option(help="File for a chart of the first metric: .svg, .png, .pdf or .html.")

@@ -23,6 +23,7 @@ import polars as pl
 from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.cli.terminal import DataError, UsageError, escaped, panics_unseen
+from polars_ec.integrations.openmetrics import as_openmetrics
 from polars_ec.output.whole_file import whole_file
 from polars_ec.output.words import first_line
 
@@ -42,9 +43,17 @@ class Format(StrEnum):
     csv = "csv"
     parquet = "parquet"
     json = "json"
+    openmetrics = "openmetrics"
 
 
-_BY_SUFFIX = {"": Format.table, ".txt": Format.table} | {f".{form.value}": form for form in list(Format)[1:]}
+_BY_SUFFIX = {
+    "": Format.table,
+    ".txt": Format.table,
+    ".csv": Format.csv,
+    ".parquet": Format.parquet,
+    ".json": Format.json,
+    ".prom": Format.openmetrics,
+}
 
 
 def format_for(stated: Format | None, out: Path | None) -> Format:
@@ -77,7 +86,10 @@ def encode(table: pl.DataFrame, form: Format, *, names: int = 0, width: int | No
                 return buffer.getvalue()
             if form is Format.csv:
                 return _flat(table).write_csv().encode()
-            text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
+            if form is Format.openmetrics:
+                text = as_openmetrics(table, table.columns[:names])
+            else:
+                text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
             return f"{text}\n".encode()
     except (PolarsError, PanicException, ValueError, OverflowError) as error:
         raise DataError(f"the report cannot be written as {form.value}: {first_line(error)}") from error

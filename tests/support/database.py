@@ -7,7 +7,7 @@ from functools import cache
 import duckdb
 import pytest
 
-import polars_ec as ec
+from polars_ec.sql.macros import register
 
 needs_duckdb_2 = pytest.mark.skipif(
     duckdb.__version__.startswith("1."), reason="DuckDB 1 plans, types or names it otherwise"
@@ -18,5 +18,5 @@ needs_duckdb_2 = pytest.mark.skipif(
 def database() -> duckdb.DuckDBPyConnection:
     """Take a cursor of it: temporary tables, temporary views and registered frames are a cursor's own."""
     connection = duckdb.connect()
-    ec.register(connection)
+    register(connection)
     return connection

@@ -1,0 +1,1 @@
+"""Metrics in the forms that other libraries take."""
