@@ -14,7 +14,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
+.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/python -m examples.demo
@@ -44,6 +44,15 @@ lint: .venv/dev
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/*.yml
+	$(VENV)/bin/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
+
+# The wheel and the source distribution in dist/, as an index takes them.
+package: .venv/dev
+	rm -rf dist/polars_ec-*
+	$(VENV)/bin/python -m build --outdir dist
+	$(VENV)/bin/twine check --strict dist/polars_ec-*
 
 bench: .venv/bench
 	$(VENV)/bin/python -m tests.benchmarks --rows $(ROWS)
