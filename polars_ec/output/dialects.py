@@ -102,10 +102,29 @@ class Writer:
         for name in identifiers:
             if not name.quoted:
                 name.set("this", re.sub("^ec_", prefix, name.name))
-        written = query.sql(
-            self._dialect, pretty=True, max_text_width=120, unsupported_level=self._sqlglot.ErrorLevel.RAISE
-        )
+        for division in query.find_all(self._sqlglot.exp.Div):
+            # No formula divides a whole number by one.
+            division.set("typed", True)
+        levels = [
+            f"{cte.alias} AS {'MATERIALIZED ' if cte.args.get('materialized') else ''}(\n{self._lines(cte.this)}\n)"
+            for cte in query.ctes
+        ]
+        query.set("with_", None)
+        written = f"WITH {', '.join(levels)}\n{self._lines(query)}" if levels else self._lines(query)
+        written = re.sub(rf" (?=WHEN {prefix}(?:name|family|scale) = )", "\n    ", written)
         return re.sub(rf"\b{prefix}text_(\d+)\b", lambda match: self._texts[int(match[1])], written)
+
+    def _lines(self, query: exp.Query) -> str:
+        """A SELECT with a line for each column, or rows that UNION ALL takes together with a line for each."""
+
+        def in_dialect(node: exp.Expression) -> str:
+            return node.sql(self._dialect, unsupported_level=self._sqlglot.ErrorLevel.RAISE)
+
+        text = in_dialect(query)
+        if not isinstance(query, self._sqlglot.exp.Select):
+            return text.replace(" UNION ALL ", "\nUNION ALL ")
+        columns = [in_dialect(column) for column in query.expressions]
+        return "SELECT\n  " + ",\n  ".join(columns) + "\n" + text.removeprefix("SELECT " + ", ".join(columns) + " ")
 
     def _keep(self, text: str) -> str:
         self._texts.append(text)

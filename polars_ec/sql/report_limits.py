@@ -280,15 +280,12 @@ class ReportLimits:
         half = self._of("_half_width_of", known, t="ec_t", variance="ec_variance")
         skew = f"CASE WHEN ec_u = 1 THEN {self._of('_skew', known, half='ec_half')} ELSE 0 END"
         below, above = (self._of("_further", known, skew=skew, t="ec_t") for skew in ("ec_skew", f"({self._by_scale('_skew_above', skew='ec_skew')})"))
-        finite = " AND ".join(f"ABS({x}) <= {self.writer.number(_LARGEST)}" for x in ("ec_value", "ec_at", "ec_half", "ec_high_end"))
-        shown = f"{finite} AND ({self._of('_has_square', x='ec_centre')})"
+        # ClickHouse evaluates what is named in later parts of AND and CASE alone at each use: so ends are named outside of them too.
+        far, high, value = (f"ABS({x}) <= {self.writer.number(_LARGEST)}" for x in ("ec_high_z - ec_low_z", "ec_high_end", "ec_value"))
+        shown = f"{far} AND {high} AND {value} AND ({self._of('_has_square', x='ec_centre')})"
         scaled = {
             column: self._by_scale(macro, x="ec_centre", guarded=macro == "_forward")
             for column, macro in (("ec_at", "_forward"), ("ec_runs_at", "_runs_at"), ("ec_leans", "_leans"))
-        }
-        bounds = {
-            f"ec_{end}": f"CASE WHEN ec_shown = 0 THEN NULL WHEN ec_{end}_end {further} ec_value THEN ec_{end}_end ELSE ec_value END"
-            for end, further in (("low", "<"), ("high", ">"))
         }
         return {
             "ec_scaled": scaled,
@@ -296,8 +293,11 @@ class ReportLimits:
             "ec_skews": {"ec_skew": skew},
             "ec_far": {"ec_low_z": f"ec_at - ec_half - {below}", "ec_high_z": f"ec_at + ec_half + {above}"},
             "ec_ends": {f"ec_{end}_end": self._by_scale("_inverse", z=f"ec_{end}_z", guarded=True) for end in ("low", "high")},
-            "ec_complete": {"ec_shown": f"CASE WHEN {shown} THEN 1 ELSE 0 END"},
-            "ec_bounds": bounds,
+            "ec_complete": {"ec_shown": f"CASE WHEN {shown} THEN 1 END"},
+            "ec_bounds": {
+                "ec_low": "ec_shown * LEAST(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * GREATEST(ec_high_end, ec_value)",
+            },
         }
 
 
@@ -561,17 +561,17 @@ class ReportQuery:
     def _limited(self, limits: ReportLimits) -> dict[str, str]:
         columns = self._plain | {"class_prior": "ec_prior", "small": "ec_small = 1"}
         for i, metric in enumerate(limits.metrics):
-            of_metric = f"CASE WHEN ec_metric = {i}"
+            only = f"CASE WHEN ec_metric = {i}"
             if metric.name == KINK:
-                near = f"COUNT({of_metric} AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)"
+                near = f"COUNT({only} AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)"
                 columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN {near} = 1 END"
                 continue
             name = metric.name + (AT_PRIOR if metric.at_prior else "")
             most = self.writer.number(highest(metric.name, 2, self.costs))
-            above = "" if "inf" in most else f"AND ec_high > {most} AND ec_value <= {most} THEN {most} WHEN ec_metric = {i} "
+            high = "ec_high" if "inf" in most else f"CASE WHEN ec_high > {most} AND ec_value <= {most} THEN {most} ELSE ec_high END"
             # To DataFusion the largest of -inf is a number.
-            columns[name], columns[f"{name}{_LOW}"] = (f"SUM({of_metric} THEN {x} END)" for x in ("ec_value", "ec_low"))
-            columns[f"{name}{_HIGH}"] = f"SUM({of_metric} {above}THEN ec_high END)"
+            for column, x in ((name, "ec_value"), (f"{name}{_LOW}", "ec_low"), (f"{name}{_HIGH}", high)):
+                columns[column] = f"SUM({only} THEN 1 END * {x})"
         return {quoted(name): columns[name] for name in self.columns}
 
 
