@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from polars_ec.arguments.costs import CostMatrix
@@ -95,17 +95,28 @@ class ReportLimits:
 
     def columns(self) -> dict[str, dict[str, str]]:
         """The columns that each level adds to the one before."""
-        of_group = {"ec_effective": self._effective, "ec_halves": self._halves}
-        return of_group | self._of_values | self._of_spread | self._of_ends if self.metrics else of_group
+        families = {metric.family for metric in self.metrics}
+        if not families:
+            return self.of_groups
+        values = {metric.name: self.value(metric.name) for metric in self.metrics}
+        return {
+            **self.of_groups,
+            **_together("family", [name for name in FAMILIES if name in families], self.moments_of),
+            **self.changed,
+            "ec_values_of_metrics": {"ec_at_step": by("name", values)},
+            **self.slopes,
+            **self.spread,
+            **t_levels(self.level, self.writer),
+            **_together("scale", dict.fromkeys(metric.scale for metric in self.metrics), self.ends_of),
+        }
 
-    def _of(self, name: str, known: Mapping[str, str] | None = None, **arguments: str | Mapping[str, str]) -> str:
-        return portable(MacroFormulas(known or {}).of(name, arguments), self.writer)
+    def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
+        return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
 
-    def _by_scale(self, name: str, *, guarded: bool = False, **arguments: str) -> str:
-        formulas = MacroFormulas({})
-        scales = dict.fromkeys(metric.scale for metric in self.metrics)
-        of_scales = {scale: formulas.of(name, {"scale": f"'{scale}'", **arguments}) for scale in scales}
-        return by("scale", {scale: portable(sql, self.writer, guarded=guarded) for scale, sql in of_scales.items()})
+    @property
+    def of_groups(self) -> dict[str, dict[str, str]]:
+        """The levels of groups, before their metrics."""
+        return {"ec_effective": self._effective, "ec_halves": self._halves}
 
     @property
     def _effective(self) -> dict[str, str]:
@@ -151,16 +162,12 @@ class ReportLimits:
         return _table(["ec_step", "ec_change", "ec_share", "ec_pseudo"], [*same, *steps])
 
     @property
-    def _of_values(self) -> dict[str, dict[str, str]]:
-        """Levels from the sums of a metric to its value in each step, and to slopes; `ec_number` is NULL where it is no number."""
-        families = [family for family in FAMILIES if family in {metric.family for metric in self.metrics}]
-        of_families = {family: self._moments_of(family) for family in families}
-        moments = {name: by("family", {of: sums[name] for of, sums in of_families.items()}) for name in (*_SUMS, *_SQUARES)}
-        raw = {name.replace("ec_", "ec_raw_"): sql for name, sql in moments.items()} if self.bounded else moments
-        known = by("family", {of: f"ec_{'some' if of in FAMILIES[::3] else f'{of}_known'}" for of in families})
-        levels = {"ec_moments": {**raw, "ec_known": known}}
+    def changed(self) -> dict[str, dict[str, str]]:
+        """Levels from the sums of a metric to rates and priors in each step."""
+        levels = {}
         if self.bounded:
-            levels["ec_bounded"] = {name: self._within(name.replace("ec_", "ec_raw_")) for name in moments}
+            sums = {name: self._within(name, _BOUNDS_OF_SUMS) for name in _SUMS}
+            levels["ec_bounded"] = sums | {name: self._within(name, _BOUNDS_OF_SQUARES) for name in _SQUARES}
         levels["ec_changed"] = {
             f"ec_y{ij}": self._of("_changed", x=f"ec_x{ij}", moved=f"(ec_step = {i})", times="ec_change")
             for i, (ij, _) in enumerate(_CELLS, 1)
@@ -176,29 +183,35 @@ class ReportLimits:
                 # A group without rows has no value at any prior.
                 stated = self.writer.number(self.shares[i])
                 rates[f"ec_p{i}"] = f"CASE WHEN ec_at_prior = 0 THEN {share} WHEN ec_m0 + ec_m1 > 0 THEN {stated} END"
-        values = {metric.name: self._value(metric.name) for metric in self.metrics}
+        return {**levels, "ec_rates": rates}
+
+    @property
+    def slopes(self) -> dict[str, dict[str, str]]:
+        """Levels from the values of all steps to slopes; a value that is no number in some step has none."""
         least, most = (self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.bounded else (0.0, _LARGEST)))
-        number = f"CASE WHEN ABS(ec_at_step) <= {most} THEN ec_at_step END"
-        if self.bounded:
-            number = f"CASE WHEN ABS(ec_at_step) < {least} THEN 0 WHEN ABS(ec_at_step) <= {most} THEN ec_at_step END"
-        slopes = {
+        small = f"WHEN ABS(ec_at_step) < {least} THEN 0 " if self.bounded else ""
+        sums = {
             "ec_value": f"SUM(CASE WHEN ec_step = {_VALUE} THEN ec_at_step END)",
             "ec_centre": f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_number END)",
             "ec_numbers_known": f"COUNT(CASE WHEN ec_step >= {_CENTRE} THEN ec_number END)",
         }
+        gradients = {}
         for i, (ij, _) in enumerate(_CELLS, 1):
-            slopes[f"ec_s{ij}"] = f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_x{ij} END)"
-            slopes[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_step = {i} THEN ec_share * ec_number END)"
+            x = f"ec_s{ij}"
+            sums[x] = f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_x{ij} END)"
+            sums[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_step = {i} THEN ec_share * ec_number END)"
+            slope = f"ec_d{ij} / ({self._of('_step', x=x)})"
+            gradients[f"ec_g{ij}"] = (
+                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_numbers_known = {1 + 4 * len(STENCIL)} THEN {slope} END"
+            )
         return {
-            **levels,
-            "ec_rates": rates,
-            "ec_values_of_metrics": {"ec_at_step": by("name", values)},
-            "ec_numbers": {"ec_number": number},
-            "ec_slopes": slopes,
+            "ec_numbers": {"ec_number": f"CASE {small}WHEN ABS(ec_at_step) <= {most} THEN ec_at_step END"},
+            "ec_slopes": sums,
+            "ec_gradients": gradients,
         }
 
-    def _moments_of(self, family: str) -> dict[str, str]:
-        """The sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
+    def moments_of(self, family: str) -> dict[str, dict[str, str]]:
+        """The level with the sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
         moments = dict.fromkeys((*_SUMS, *_SQUARES), self.writer.number(0.0))
         for i, cells in enumerate(_DECISIONS):
             half = f"(ec_pseudo * ec_half_{i})"
@@ -214,35 +227,31 @@ class ReportLimits:
             if family == "log_loss":
                 infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
                 moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
-        return moments
+        raw = {_raw(name): sql for name, sql in moments.items()} if self.bounded else moments
+        known = "ec_some" if family in ("decisions", "constant") else f"ec_{family}_known"
+        return {"ec_moments": {**raw, "ec_known": known}}
 
-    def _within(self, x: str) -> str:
+    def _within(self, name: str, bounds: tuple[float, float]) -> str:
         """SQL that is 0 below the bounds and NULL above them, to PostgreSQL; but not of the value of the report."""
-        bounds = _BOUNDS_OF_SUMS if "_x" in x else _BOUNDS_OF_SQUARES
-        least, most = (self.writer.number(bound) for bound in bounds)
+        x, (least, most) = _raw(name), (self.writer.number(bound) for bound in bounds)
         return f"CASE WHEN ec_step = {_VALUE} OR ABS({x}) >= {least} AND ABS({x}) <= {most} THEN {x} WHEN ABS({x}) < {least} THEN 0 END"
 
-    def _value(self, name: str) -> str:
+    def value(self, name: str) -> str:
         """A metric, of changed sums."""
         (_, fp), (fn, _) = self.costs.values
         if name == KINK:
             e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
             return self._of("_constants_apart", e=e)
-        cells = {"n0": "ec_m0", "n1": "ec_m1", "p0": "ec_p0", "p1": "ec_p1"} | {cell: f"ec_y{ij}" for ij, cell in _CELLS}
+        cells = {"n0": "ec_m0", "n1": "ec_m1", "p0": "ec_p0", "p1": "ec_p1"} | {
+            cell: f"ec_y{ij}" for ij, cell in _CELLS
+        }
         losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
 
     @property
-    def _of_spread(self) -> dict[str, dict[str, str]]:
-        """Levels from slopes to the variance and its degrees of freedom; a value that is no number in some step has no slope."""
-        slopes, influences, rows, variances = (dict[str, str]() for _ in range(4))
-        numbers = 1 + 4 * len(STENCIL)
-        for ij, _ in _CELLS:
-            x = f"ec_s{ij}"
-            step = self._of("_step", x=x)
-            slopes[f"ec_g{ij}"] = (
-                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_numbers_known = {numbers} THEN ec_d{ij} / ({step}) END"
-            )
+    def spread(self) -> dict[str, dict[str, str]]:
+        """Levels from slopes to the variance and its degrees of freedom."""
+        influences, rows, variances = (dict[str, str]() for _ in range(3))
         lost: list[dict[str, str]] = []
         for i in (0, 1):
             sums = {name: f"ec_{name}{i}" for name in "abc"} | {f"x{j}": f"ec_s{i}{j}" for j in (0, 1)}
@@ -262,7 +271,6 @@ class ReportLimits:
         df = self._of("_df_of_rows", s0=lost[0], s1=lost[1], between_="ec_part_2", rows_=rows_, variance=variance)
         one, most = self.writer.number(1.0), self.writer.number(1e30)
         return {
-            "ec_gradients": slopes,
             "ec_influences": influences,
             "ec_means_of_class": rows,
             "ec_parts": variances,
@@ -270,35 +278,53 @@ class ReportLimits:
             "ec_parts_of_variance": parts,
             "ec_freedom": {"ec_df": df},
             "ec_degrees": {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(_LARGEST)} THEN {most} ELSE {one} END"},
-            **t_levels(self.level, "ec_nu", self.writer),
         }  # fmt: skip
 
-    @property
-    def _of_ends(self) -> dict[str, dict[str, str]]:
-        """Levels to the bounds, which are around the middle and extended to contain the value; null if either is."""
-        known = {"_runs_at": "ec_runs_at", "_leans": "ec_leans", "_times_logit": self._by_scale("_times_logit")}
-        half = self._of("_half_width_of", known, t="ec_t", variance="ec_variance")
-        skew = f"CASE WHEN ec_u = 1 THEN {self._of('_skew', known, half='ec_half')} ELSE 0 END"
-        below, above = (self._of("_further", known, skew=skew, t="ec_t") for skew in ("ec_skew", f"({self._by_scale('_skew_above', skew='ec_skew')})"))
+    def ends_of(self, scale: str) -> dict[str, dict[str, str]]:
+        """Levels to the bounds on a scale, which are around the middle and extended to contain the value; null if either is."""
+
+        def of(name: str, *, guarded: bool = False, **arguments: str) -> str:
+            return self._of(name, scale=f"'{scale}'", guarded=guarded, **arguments)
+
+        largest = self.writer.number(_LARGEST)
         # ClickHouse evaluates what is named in later parts of AND and CASE alone at each use: so ends are named outside of them too.
-        far, high, value = (f"ABS({x}) <= {self.writer.number(_LARGEST)}" for x in ("ec_high_z - ec_low_z", "ec_high_end", "ec_value"))
-        shown = f"{far} AND {high} AND {value} AND ({self._of('_has_square', x='ec_centre')})"
-        scaled = {
-            column: self._by_scale(macro, x="ec_centre", guarded=macro == "_forward")
-            for column, macro in (("ec_at", "_forward"), ("ec_runs_at", "_runs_at"), ("ec_leans", "_leans"))
-        }
+        finite = (f"ABS({x}) <= {largest}" for x in ("ec_high_z - ec_low_z", "ec_high_end", "ec_value"))
+        skew = of("_skew", x="ec_centre", half="ec_half")
+        above = of("_skew_above", skew="ec_skew")
         return {
-            "ec_scaled": scaled,
-            "ec_widths": {"ec_half": half},
-            "ec_skews": {"ec_skew": skew},
-            "ec_far": {"ec_low_z": f"ec_at - ec_half - {below}", "ec_high_z": f"ec_at + ec_half + {above}"},
-            "ec_ends": {f"ec_{end}_end": self._by_scale("_inverse", z=f"ec_{end}_z", guarded=True) for end in ("low", "high")},
-            "ec_complete": {"ec_shown": f"CASE WHEN {shown} THEN 1 END"},
+            "ec_widths": {
+                "ec_at": of("_forward", x="ec_centre", guarded=True),
+                "ec_half": of("_half_width_of", t="ec_t", variance="ec_variance", centre="ec_centre"),
+            },
+            "ec_skews": {"ec_skew": f"CASE WHEN ec_u = 1 THEN {skew} ELSE 0 END"},
+            "ec_far": {
+                "ec_low_z": f"ec_at - ec_half - {of('_further', skew='ec_skew', t='ec_t')}",
+                "ec_high_z": f"ec_at + ec_half + {of('_further', skew=f'({above})', t='ec_t')}",
+            },
+            "ec_ends": {f"ec_{end}_end": of("_inverse", z=f"ec_{end}_z", guarded=True) for end in ("low", "high")},
+            "ec_complete": {
+                "ec_shown": f"CASE WHEN {' AND '.join(finite)} AND ({self._of('_has_square', x='ec_centre')}) THEN 1 END"
+            },
             "ec_bounds": {
                 "ec_low": "ec_shown * LEAST(ec_low_end, ec_value)",
                 "ec_high": "ec_shown * GREATEST(ec_high_end, ec_value)",
             },
         }
+
+
+def _raw(name: str) -> str:
+    return name.replace("ec_", "ec_raw_")
+
+
+def _together(
+    what: str, names: Iterable[str], levels_of: Callable[[str], dict[str, dict[str, str]]]
+) -> dict[str, dict[str, str]]:
+    """The levels of the rows of all families, or scales."""
+    of_each = {name: levels_of(name) for name in names}
+    return {
+        level: {column: by(what, {name: of[level][column] for name, of in of_each.items()}) for column in columns}
+        for level, columns in next(iter(of_each.values())).items()
+    }
 
 
 def by(what: str, texts: Mapping[str, str]) -> str:
@@ -356,23 +382,29 @@ def t_powers(level: float) -> tuple[float, list[float]]:
     return shift, [round(float(x), 15) for x in np.polynomial.chebyshev.cheb2poly(chebyshev)[::-1]]
 
 
-def t_levels(level: float, degrees: str, writer: Writer) -> dict[str, dict[str, str]]:
-    """The columns that each level adds, of which the last one is `ec_t`: the quantile at 0.5 + level / 2."""
+def t_levels(level: float, writer: Writer) -> dict[str, dict[str, str]]:
+    """The columns that each level adds, of which the last one is `ec_t`: the quantile at 0.5 + level / 2, with `ec_nu` degrees of freedom."""
     normal = float(normal_quantile(0.5 + level / 2))
     if normal == 0 or math.isinf(normal):
         # t is what the normal quantile is, with however many degrees of freedom.
         return {"ec_t_end": {"ec_t": writer.infinity if normal else writer.number(0.0)}}
-    shift, powers = t_powers(level)
-    of_degrees = f"{writer.number(2 * (1 + shift))} / ({degrees} + {writer.number(shift)}) - 1"
-    levels, text = {"ec_t_start": {"ec_w": of_degrees}}, ""
-    for i, power in enumerate(powers):
+    return t_levels_of(normal, *t_powers(level), writer)
+
+
+def t_levels_of(normal: float, shift: float, powers: Sequence[float], writer: Writer) -> dict[str, dict[str, str]]:
+    """The same of the normal quantile, and what `t_powers` returns."""
+    of_degrees = f"{writer.number(2 + 2 * shift)} / (ec_nu + {writer.number(shift)}) - 1"
+    levels, text = {"ec_t_start": {"ec_w": of_degrees}}, writer.number(powers[0])
+    for i, power in enumerate(powers[1:], 1):
         # Parsers call themselves for each parenthesis.
-        if i and i % _OF_EACH_LEVEL == 0:
-            levels[f"ec_powers{i}"] = {f"ec_z{i}": text}
-            text = f"ec_z{i}"
-        text = f"({text}) * ec_w + {writer.number(power)}" if text else writer.number(power)
+        if i % _OF_EACH_LEVEL == 0:
+            levels[f"ec_powers_{i}"], text = {f"ec_z_{i}": text}, f"ec_z_{i}"
+        text = f"({text}) * ec_w + {writer.number(power)}"
     levels["ec_powers"] = {"ec_z": f"{writer.number(normal)} * ({text})"}
-    return {**levels, "ec_t_end": {"ec_t": portable(MacroFormulas({}).of("_t_of", {"z": "ec_z", "n": degrees}), writer)}}
+    return {
+        **levels,
+        "ec_t_end": {"ec_t": portable(MacroFormulas({}).of("_t_of", {"z": "ec_z", "n": "ec_nu"}), writer)},
+    }
 
 
 # The sums of the groups and the formulas over them, in portable SQL: as `log_rows` has it.
@@ -423,7 +455,9 @@ class ReportQuery:
         # These engines would reevaluate named subexpressions at each use.
         materialized = set(levels) - set(of_rows) if self.writer.can_materialize else ()
         of_group = f" GROUP BY {', '.join(limits.kept)}" if limits.metrics else ""
-        return with_levels(levels, select(named | self._limited(limits), next(reversed(levels))) + of_group, materialized)
+        return with_levels(
+            levels, select(named | self._limited(limits), next(reversed(levels))) + of_group, materialized
+        )
 
     @property
     def _values(self) -> list[str]:
@@ -568,7 +602,11 @@ class ReportQuery:
                 continue
             name = metric.name + (AT_PRIOR if metric.at_prior else "")
             most = self.writer.number(highest(metric.name, 2, self.costs))
-            high = "ec_high" if "inf" in most else f"CASE WHEN ec_high > {most} AND ec_value <= {most} THEN {most} ELSE ec_high END"
+            high = (
+                "ec_high"
+                if "inf" in most
+                else f"CASE WHEN ec_high > {most} AND ec_value <= {most} THEN {most} ELSE ec_high END"
+            )
             # To DataFusion the largest of -inf is a number.
             for column, x in ((name, "ec_value"), (f"{name}{_LOW}", "ec_low"), (f"{name}{_HIGH}", high)):
                 columns[column] = f"SUM({only} THEN 1 END * {x})"
