@@ -78,7 +78,7 @@ class ReportLimits:
 
     def levels(self, source: str) -> Iterator[tuple[str, str]]:
         """The SELECTs by their names, the first from `source`."""
-        tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self._table_of_steps} if self.metrics else {}
+        tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self.table_of_steps} if self.metrics else {}
         yield from tables.items()
         groups = {name: name for name in (*self.kept, "ec_metric", "ec_scale", "ec_u", *_SQUARES)}
         for name, columns in self.columns().items():
@@ -154,7 +154,7 @@ class ReportLimits:
         return _table(["ec_metric", "ec_name", "ec_family", "ec_scale", "ec_at_prior", "ec_u"], rows)
 
     @property
-    def _table_of_steps(self) -> str:
+    def table_of_steps(self) -> str:
         """The steps of the finite differences, and their shares."""
         number = self.writer.number
         same = [(_VALUE, number(0.0), number(0.0), 0), (_CENTRE, number(0.0), number(0.0), 1)]
