@@ -124,7 +124,7 @@ class Writer:
         if not isinstance(query, self._sqlglot.exp.Select):
             return text.replace(" UNION ALL ", "\nUNION ALL ")
         columns = [in_dialect(column) for column in query.expressions]
-        return "SELECT\n  " + ",\n  ".join(columns) + "\n" + text.removeprefix("SELECT " + ", ".join(columns) + " ")
+        return "SELECT\n  " + ",\n  ".join(columns) + text.removeprefix("SELECT " + ", ".join(columns)).replace(" ", "\n", 1)
 
     def _keep(self, text: str) -> str:
         self._texts.append(text)

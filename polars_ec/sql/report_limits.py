@@ -363,14 +363,14 @@ def metric_formula(
 
 # The t quantile at a constant level, by degrees of freedom in a column.
 
-_DEGREE, _OF_EACH_LEVEL = 20, 7
+_DEGREE, _OF_EACH_LEVEL = 22, 8
 
 
 def t_powers(level: float) -> tuple[float, list[float]]:
     """A shift, and coefficients of powers of w, highest first.
 
     With n degrees of freedom, and w = 2 (1 + shift) / (n + shift) - 1, their sum is z(n) / z(infinity), where z is the nearly normal
-    variable of t (see `polars_ec.inference.confidence`): it is so smooth that a polynomial through 21 of its values has 11 digits.
+    variable of t (see `polars_ec.inference.confidence`): it is so smooth that a polynomial through 23 of its values has 11 digits.
     """
     p = 0.5 + level / 2
     normal = float(normal_quantile(p))

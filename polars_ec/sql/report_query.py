@@ -87,8 +87,7 @@ def report_query(
         The two label values, the negative class first; any other value is invalid. For integer labels: `classes=(0, 1)`.
     interval
         The level of the confidence intervals, such as 0.95, for independent rows. It adds `NAME_ci_low` and `NAME_ci_high` to each metric,
-        and `nec_kinked` and `small`, as in `report`. Default None: none. For clusters, and for intervals in Spark and Databricks, use
-        `sketch_query`.
+        and `nec_kinked` and `small`, as in `report`. Default None: none. For clusters use `sketch_query`.
     min_rows
         Add `small`, true if the group has fewer rows than this. Default None.
     dialect
@@ -111,8 +110,8 @@ def report_query(
     ------
     ValueError
         Errors of `sketch_query`; an invalid level or number of rows; vector scores; metrics that reports do not offer, or this query does not
-        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Intervals in Spark. Invalid costs or priors, or columns
-        for them; scores that need a prior.
+        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Invalid costs or priors, or columns for them; scores that
+        need a prior.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 

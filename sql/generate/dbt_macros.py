@@ -30,7 +30,7 @@ FILE = Path(__file__).parents[1] / "dbt" / "macros" / "formulas.sql"
 MIN_ROWS = 987654321
 """A number that no formula has stands for the one that a call states."""
 
-# The same for what depends on the level: the normal quantile, the shift, and the coefficients, of which Jinja works out 21.
+# The same for what depends on the level: the normal quantile, the shift, and the coefficients, which Jinja works out.
 _NORMAL, _SHIFT, _POWERS = 4.0625, 8.0625, [16.0625 + i for i in range(len(t_powers(0.95)[1]))]
 # A rule for the mass of the normal distribution beyond z from 0 on, up to z + 9: what lies further is nothing beside it.
 _FAR, _NODES = 9, 40
