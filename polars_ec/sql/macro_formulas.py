@@ -177,10 +177,10 @@ def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
     from sqlglot import exp
 
     def folded(node: exp.Expression) -> exp.Expression:
-        """That of the texts after CASE 'text' which it is."""
+        """The branch that a CASE of a literal takes."""
         if isinstance(node, exp.Case) and node.this is not None:
-            found = (x.args["true"] for x in node.args["ifs"] if x.this == node.this)
-            return next(found, node.args.get("default"))
+            found: list[exp.Expression] = [x.args["true"] for x in node.args["ifs"] if x.this == node.this]
+            return found[0] if found else node.args["default"]
         return node
 
     def written_out(node: exp.Expression) -> exp.Expression:

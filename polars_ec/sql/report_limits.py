@@ -14,6 +14,7 @@ import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.decisions import AT_PRIOR, CELLS, highest, interval_scale
@@ -63,25 +64,180 @@ class Limited:
         return "identity" if self.name == KINK else interval_scale(self.name)
 
 
-@dataclass(frozen=True)
-class ReportLimits:
-    """The query levels for the values and intervals of `metrics`; the last one has the columns `kept` of the group as well."""
+_COUNTS = {
+    "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",
+    "ec_n_missing": "COUNT(CASE WHEN ec_class IS NULL THEN 1 END)",
+    "ec_n_invalid": "COUNT(CASE WHEN ec_class < 0 THEN 1 END)",
+}
+_FACTORS = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"]}
+_LOW, _HIGH = "_ci_low", "_ci_high"
 
-    level: float
-    metrics: Sequence[Limited]
-    kept: Sequence[str]
+
+@dataclass(frozen=True)
+class ReportQuery:
+    """Elements of the query. A factor of a sum that is below `least` is 0; groups with more weight than `most` have no metrics."""
+
+    rows: LogRows
+    columns: Sequence[str]
+    losses: Sequence[str]
+    positive: str
     costs: CostMatrix
     shares: tuple[float, float] | None
-    min_rows: int
-    bounded: bool
     writer: Writer
+    least: str | None
+    most: str
+    level: float | None = None
+    min_rows: int | None = None
 
-    def levels(self, source: str) -> Iterator[tuple[str, str]]:
+    def text(self) -> str:
+        """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
+        names = ("ec_log_loss", "ec_error") if "log_loss" in self.losses else ("ec_error",) if self.losses else ()
+        values = {name: self.rows.kind.sums[name] for name in names}
+        levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
+        keys = self.rows.key_names
+        groups = f" GROUP BY {', '.join(keys)}" if keys else ""
+        sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
+        levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
+        levels["ec_groups"] = _adding(self._cells, "ec_sums")
+        levels["ec_sizes"] = _adding(sizes, "ec_groups")
+        named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
+        if self.level is None:
+            levels["ec_means"] = _adding(self._means, "ec_sizes")
+            result = {quoted(name): self._plain.get(name) or self._metric(name) for name in self.columns}
+            return with_levels(levels, select(named | result, "ec_means"))
+        # These engines would reevaluate named subexpressions at each use.
+        limits = dict(self._levels_of_limits("ec_sizes"))
+        groups = f" GROUP BY {', '.join(self._kept)}" if self.metrics else ""
+        last = select(named | self._limited, next(reversed(limits))) + groups
+        return with_levels(levels | limits, last, limits if self.writer.can_materialize else ())
+
+    @cached_property
+    def metrics(self) -> list[Limited]:
+        """The metrics with intervals, and where NEC has its kink."""
+        limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
+        kink = [Limited(KINK)] if "nec" in limited else []
+        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR)) for name in limited), *kink]
+
+    @property
+    def _kept(self) -> list[str]:
+        """The columns of a group that all levels have."""
+        cells = [f"ec_{cell}" for cell in CELLS if cell in self.columns]
+        return [*self.rows.key_names, *_COUNTS, "ec_prior", "ec_small", *cells]
+
+    @property
+    def _sums(self) -> dict[str, str]:
+        """With a level also of squares of weights, and of these times losses and their squares."""
+        rows = {cell: f"ec_class = {ij[0]} AND ec_positive = {ij[1]}" for ij, cell in _CELLS}
+        sums = _COUNTS | {f"ec_sum_{cell}": self._sum(of, []) for cell, of in rows.items()}
+        squares = {f"ec_sq_{cell}": self._sum(of, [], weights=2) for cell, of in rows.items()}
+        for i in (0, 1):
+            for loss in self.losses:
+                of_loss, factors = f"ec_sum_{loss}", _FACTORS[loss]
+                sums[f"{of_loss}_{i}"] = self._sum(f"ec_class = {i}", factors)
+                for times in (1, 2):
+                    squares[f"{of_loss}{times}_{i}"] = self._sum(f"ec_class = {i}", factors * times, weights=2)
+            if "log_loss" in self.losses:
+                infinite = f"ec_class = {i} AND ec_log_loss IS NULL AND ec_error > {self.writer.number(0.5)}"
+                if self.rows.weight is not None:
+                    infinite += f" AND {product(['ec_times'], self.least)} > 0"
+                sums[f"ec_infinite_{i}"] = f"COUNT(CASE WHEN {infinite} THEN 1 END)"
+        return sums if self.level is None else sums | squares
+
+    def _sum(self, rows: str, factors: Sequence[str], weights: int = 1) -> str:
+        """The sum of this power of weights times factors; that of squares is infinite to PostgreSQL where one is too large."""
+        if self.rows.weight is not None:
+            factors = ["ec_times"] * weights + [*factors]
+        if not factors:
+            return f"CAST(COUNT(CASE WHEN {rows} THEN 1 END) AS DOUBLE)"
+        value = product(factors, self.least)
+        if weights == 2 and self.least is not None:
+            large = " OR ".join(f"ABS({name}) > {self.most}" for name in dict.fromkeys(factors))
+            value = f"CASE WHEN {large} THEN {self.writer.infinity} ELSE {value} END"
+        return f"COALESCE(SUM(CASE WHEN {rows} THEN {value} ELSE 0 END), 0)"
+
+    @property
+    def _cells(self) -> dict[str, str]:
+        """The weights of decisions, NULL where a row is invalid; with a level also those of the classes, and their squares."""
+        right = "ec_n_invalid = 0"
+        if self.rows.weight is not None:
+            right += f" AND {' + '.join(f'ec_sum_{cell}' for cell in CELLS)} <= {self.most}"
+        cells = {f"ec_{cell}": f"CASE WHEN {right} THEN ec_sum_{cell} END" for cell in CELLS}
+        for i, (negative, positive) in enumerate(_DECISIONS if self.level is not None else ()):
+            amount = f"ec_sum_{negative} + ec_sum_{positive}"
+            cells[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
+            cells[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
+        return cells
+
+    @property
+    def _means(self) -> dict[str, str]:
+        formulas = MacroFormulas({})
+        means = {
+            "ec_p0": formulas.of("_share", {"n": "ec_n0", "rest": "ec_n1"}),
+            "ec_p1": formulas.of("_share", {"n": "ec_n1", "rest": "ec_n0"}),
+        }
+        for ij, cell in _CELLS:
+            means[f"ec_r{ij}"] = formulas.of("_ratio", {"x": f"ec_{cell}", "y": f"ec_n{ij[0]}"})
+        if self.shares is not None:
+            # A group without rows has no value at any prior.
+            for i, share in enumerate(self.shares):
+                means[f"ec_q{i}"] = f"CASE WHEN ec_n0 + ec_n1 > 0 THEN CAST({self.writer.number(share)} AS DOUBLE) END"
+        for loss in self.losses:
+            for i in (0, 1):
+                mean = formulas.of("_ratio", {"x": f"ec_sum_{loss}_{i}", "y": f"ec_n{i}"})
+                if loss == "log_loss":
+                    mean = f"CASE WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity} ELSE {mean} END"
+                means[f"ec_{loss}_{i}"] = mean
+        return means
+
+    @property
+    def _plain(self) -> dict[str, str]:
+        """The columns that are no metrics."""
+        cell_type = "BIGINT" if self.rows.weight is None else "DOUBLE"
+        return {
+            "n": "CAST(ec_n AS BIGINT)",
+            "class_prior": "ec_p1",
+            **{cell: f"CAST(ec_{cell} AS {cell_type})" for cell in CELLS},
+            "n_missing": "CAST(ec_n_missing AS BIGINT)",
+            "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
+            "small": f"ec_n < {self.min_rows}",
+        }
+
+    def _metric(self, name: str) -> str:
+        prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
+        priors = {f"p{i}": f"ec_{prior}{i}" for i in (0, 1)}
+        cells = {name: f"ec_{name}" for name in (*CELLS, "n0", "n1")} | priors
+        losses = {loss: {f"m{i}": f"ec_{loss}_{i}" for i in (0, 1)} | priors for loss in _FACTORS}
+        return metric_formula(name, cells, losses, self.costs, self.writer)
+
+    @property
+    def _limited(self) -> dict[str, str]:
+        columns = self._plain | {"class_prior": "ec_prior", "small": "ec_small = 1"}
+        for i, metric in enumerate(self.metrics):
+            only = f"CASE WHEN ec_metric = {i}"
+            if metric.name == KINK:
+                near = f"COUNT({only} AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)"
+                columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN {near} = 1 END"
+                continue
+            name = metric.name + (AT_PRIOR if metric.at_prior else "")
+            most = self.writer.number(highest(metric.name, 2, self.costs))
+            high = (
+                "ec_high"
+                if "inf" in most
+                else f"CASE WHEN ec_high > {most} AND ec_value <= {most} THEN {most} ELSE ec_high END"
+            )
+            # To DataFusion the largest of -inf is a number.
+            for column, x in ((name, "ec_value"), (f"{name}{_LOW}", "ec_low"), (f"{name}{_HIGH}", high)):
+                columns[column] = f"SUM({only} THEN 1 END * {x})"
+        return {quoted(name): columns[name] for name in self.columns}
+
+    # Levels of the limits.
+
+    def _levels_of_limits(self, source: str) -> Iterator[tuple[str, str]]:
         """The SELECTs by their names, the first from `source`."""
         tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self.table_of_steps} if self.metrics else {}
         yield from tables.items()
-        groups = {name: name for name in (*self.kept, "ec_metric", "ec_scale", "ec_u", *_SQUARES)}
-        for name, columns in self.columns().items():
+        groups = {name: name for name in (*self._kept, "ec_metric", "ec_scale", "ec_u", *_SQUARES)}
+        for name, columns in self._columns_of_limits().items():
             if name == "ec_slopes":
                 yield name, select(groups | columns, source) + f" GROUP BY {', '.join(groups)}"
             else:
@@ -93,7 +249,7 @@ class ReportLimits:
                 # Where rows are too few, or losses all alike, there is the value alone.
                 source += f" WHERE ec_step = {_VALUE} OR ec_known = 1"
 
-    def columns(self) -> dict[str, dict[str, str]]:
+    def _columns_of_limits(self) -> dict[str, dict[str, str]]:
         """The columns that each level adds to the one before."""
         families = {metric.family for metric in self.metrics}
         if not families:
@@ -106,7 +262,7 @@ class ReportLimits:
             "ec_values_of_metrics": {"ec_at_step": by("name", values)},
             **self.slopes,
             **self.spread,
-            **t_levels(self.level, self.writer),
+            **t_levels(self.level or 0, self.writer),
             **_together("scale", dict.fromkeys(metric.scale for metric in self.metrics), self.ends_of),
         }
 
@@ -115,24 +271,16 @@ class ReportLimits:
 
     @property
     def of_groups(self) -> dict[str, dict[str, str]]:
-        """The levels of groups, before their metrics."""
-        return {"ec_effective": self._effective, "ec_halves": self._halves}
-
-    @property
-    def _effective(self) -> dict[str, str]:
-        """The effective sample size of each class, and the group's own prior."""
+        """Levels of groups: effective sizes; half a row more of each decision; whether classes have rows, and losses that differ."""
         rows = {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
-        return {**rows, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")}
-
-    @property
-    def _halves(self) -> dict[str, str]:
-        """Conditions: every class has rows, or several whose losses are not all equal; and half a row more of each decision."""
-        enough = [f"ec_rows_{i} >= {FEW_OF_A_CLASS}" for i in (0, 1)]
-        several = " AND ".join(self._of("_several", rows_=f"ec_rows_{i}") for i in (0, 1))
         halves = {
             f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
             for i, (a, c) in enumerate(_DECISIONS)
         }
+        enough, several = (
+            " AND ".join(of)
+            for of in zip(*((f"{x} >= {FEW_OF_A_CLASS}", self._of("_several", rows_=x)) for x in rows), strict=True)
+        )
         for loss in dict.fromkeys(metric.family for metric in self.metrics if metric.name in SCORING_RULES):
             differ = " OR ".join(
                 self._of("_differ", a=f"ec_squares_{i}", b=f"ec_sum_{loss}1_{i}", c=f"ec_sum_{loss}2_{i}")
@@ -140,9 +288,12 @@ class ReportLimits:
             )
             halves[f"ec_{loss}_known"] = f"CASE WHEN {several} AND ({differ}) THEN 1 ELSE 0 END"
         return {
-            "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
-            "ec_small": f"CASE WHEN ec_n >= {self.min_rows} AND {' AND '.join(enough)} THEN 0 ELSE 1 END",
-            **halves,
+            "ec_effective": {**rows, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")},
+            "ec_halves": {
+                "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
+                "ec_small": f"CASE WHEN ec_n >= {self.min_rows or 0} AND {enough} THEN 0 ELSE 1 END",
+                **halves,
+            },
         }
 
     @property
@@ -165,7 +316,7 @@ class ReportLimits:
     def changed(self) -> dict[str, dict[str, str]]:
         """Levels from the sums of a metric to rates and priors in each step."""
         levels = {}
-        if self.bounded:
+        if self.least is not None:
             sums = {name: self._within(name, _BOUNDS_OF_SUMS) for name in _SUMS}
             levels["ec_bounded"] = sums | {name: self._within(name, _BOUNDS_OF_SQUARES) for name in _SQUARES}
         levels["ec_changed"] = {
@@ -188,8 +339,10 @@ class ReportLimits:
     @property
     def slopes(self) -> dict[str, dict[str, str]]:
         """Levels from the values of all steps to slopes; a value that is no number in some step has none."""
-        least, most = (self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.bounded else (0.0, _LARGEST)))
-        small = f"WHEN ABS(ec_at_step) < {least} THEN 0 " if self.bounded else ""
+        least, most = (
+            self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST))
+        )
+        small = f"WHEN ABS(ec_at_step) < {least} THEN 0 " if self.least is not None else ""
         sums = {
             "ec_value": f"SUM(CASE WHEN ec_step = {_VALUE} THEN ec_at_step END)",
             "ec_centre": f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_number END)",
@@ -227,7 +380,7 @@ class ReportLimits:
             if family == "log_loss":
                 infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
                 moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
-        raw = {_raw(name): sql for name, sql in moments.items()} if self.bounded else moments
+        raw = {_raw(name): sql for name, sql in moments.items()} if self.least is not None else moments
         known = "ec_some" if family in ("decisions", "constant") else f"ec_{family}_known"
         return {"ec_moments": {**raw, "ec_known": known}}
 
@@ -266,7 +419,7 @@ class ReportLimits:
             lost.append({"within": f"ec_part_{i}", "rows": f"ec_k_{i}"})
         least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
         terms = ["ec_within_0", "ec_within_1", "ec_between_0 + ec_between_1"]
-        parts = {f"ec_part_{i}": f"CASE WHEN {x} > {least} THEN {x} ELSE 0 END" for i, x in enumerate(terms)}
+        of_variance = {f"ec_part_{i}": f"CASE WHEN {x} > {least} THEN {x} ELSE 0 END" for i, x in enumerate(terms)}
         rows_, variance = "ec_k_0 + ec_k_1", "ec_variance"
         df = self._of("_df_of_rows", s0=lost[0], s1=lost[1], between_="ec_part_2", rows_=rows_, variance=variance)
         one, most = self.writer.number(1.0), self.writer.number(1e30)
@@ -275,7 +428,7 @@ class ReportLimits:
             "ec_means_of_class": rows,
             "ec_parts": variances,
             "ec_variances": {"ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"},
-            "ec_parts_of_variance": parts,
+            "ec_parts_of_variance": of_variance,
             "ec_freedom": {"ec_df": df},
             "ec_degrees": {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(_LARGEST)} THEN {most} ELSE {one} END"},
         }  # fmt: skip
@@ -310,6 +463,10 @@ class ReportLimits:
                 "ec_high": "ec_shown * GREATEST(ec_high_end, ec_value)",
             },
         }
+
+
+def _adding(columns: dict[str, str], source: str) -> str:
+    return select({"*": "*"} | columns, source)
 
 
 def _raw(name: str) -> str:
@@ -392,7 +549,7 @@ def t_levels(level: float, writer: Writer) -> dict[str, dict[str, str]]:
 
 
 def t_levels_of(normal: float, shift: float, powers: Sequence[float], writer: Writer) -> dict[str, dict[str, str]]:
-    """The same of the normal quantile, and what `t_powers` returns."""
+    """The levels of `t_levels`, from the normal quantile and what `t_powers` returns."""
     of_degrees = f"{writer.number(2 + 2 * shift)} / (ec_nu + {writer.number(shift)}) - 1"
     levels, text = {"ec_t_start": {"ec_w": of_degrees}}, writer.number(powers[0])
     for i, power in enumerate(powers[1:], 1):
@@ -405,213 +562,3 @@ def t_levels_of(normal: float, shift: float, powers: Sequence[float], writer: Wr
         **levels,
         "ec_t_end": {"ec_t": portable(MacroFormulas({}).of("_t_of", {"z": "ec_z", "n": "ec_nu"}), writer)},
     }
-
-
-# The sums of the groups and the formulas over them, in portable SQL: as `log_rows` has it.
-
-_COUNTS = {
-    "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",
-    "ec_n_missing": "COUNT(CASE WHEN ec_class IS NULL THEN 1 END)",
-    "ec_n_invalid": "COUNT(CASE WHEN ec_class < 0 THEN 1 END)",
-}
-_FACTORS = {"log_loss": ["ec_log_loss"], "brier": ["ec_error", "ec_error"]}
-_LOW, _HIGH = "_ci_low", "_ci_high"
-
-
-@dataclass(frozen=True)
-class ReportQuery:
-    """Elements of the query. A factor of a sum that is below `least` is 0; groups with more weight than `most` have no metrics."""
-
-    rows: LogRows
-    columns: Sequence[str]
-    losses: Sequence[str]
-    positive: str
-    costs: CostMatrix
-    shares: tuple[float, float] | None
-    writer: Writer
-    least: str | None
-    most: str
-    level: float | None = None
-    min_rows: int | None = None
-
-    def text(self) -> str:
-        """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
-        values = {name: self.rows.kind.sums[name] for name in self._values}
-        levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
-        keys = self.rows.key_names
-        groups = f" GROUP BY {', '.join(keys)}" if keys else ""
-        sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
-        levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
-        levels["ec_groups"] = _adding(self._right_cells | self._amounts, "ec_sums")
-        levels["ec_sizes"] = _adding(sizes, "ec_groups")
-        named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
-        if self.level is None:
-            levels["ec_means"] = _adding(self._means, "ec_sizes")
-            result = {quoted(name): self._plain.get(name) or self._metric(name) for name in self.columns}
-            return with_levels(levels, select(named | result, "ec_means"))
-        of_rows = list(levels)
-        limits = self._limits(self.level)
-        levels |= dict(limits.levels("ec_sizes"))
-        # These engines would reevaluate named subexpressions at each use.
-        materialized = set(levels) - set(of_rows) if self.writer.can_materialize else ()
-        of_group = f" GROUP BY {', '.join(limits.kept)}" if limits.metrics else ""
-        return with_levels(
-            levels, select(named | self._limited(limits), next(reversed(levels))) + of_group, materialized
-        )
-
-    @property
-    def _values(self) -> list[str]:
-        logs = ["ec_log_loss"] if "log_loss" in self.losses else []
-        return [*logs, *(["ec_error"] if self.losses else [])]
-
-    @property
-    def _sums(self) -> dict[str, str]:
-        cells = {f"ec_sum_{cell}": self._amount(f"ec_class = {ij[0]} AND ec_positive = {ij[1]}") for ij, cell in _CELLS}
-        return _COUNTS | cells | self._loss_sums | self._squares
-
-    @property
-    def _loss_sums(self) -> dict[str, str]:
-        sums = {}
-        for i in (0, 1):
-            for loss in self.losses:
-                sums[f"ec_sum_{loss}_{i}"] = self._sum(f"ec_class = {i}", _FACTORS[loss])
-            if "log_loss" in self.losses:
-                infinite = f"ec_class = {i} AND ec_log_loss IS NULL AND ec_error > {self.writer.number(0.5)}"
-                if self.rows.weight is not None:
-                    infinite += f" AND {product(['ec_times'], self.least)} > 0"
-                sums[f"ec_infinite_{i}"] = f"COUNT(CASE WHEN {infinite} THEN 1 END)"
-        return sums
-
-    @property
-    def _squares(self) -> dict[str, str]:
-        """Sums of squares of weights, and of these times losses and their squares."""
-        if self.level is None:
-            return {}
-        sums = {
-            f"ec_sq_{cell}": self._square(f"ec_class = {ij[0]} AND ec_positive = {ij[1]}", []) for ij, cell in _CELLS
-        }
-        for i in (0, 1):
-            for loss in self.losses:
-                for times in (1, 2):
-                    sums[f"ec_sum_{loss}{times}_{i}"] = self._square(f"ec_class = {i}", _FACTORS[loss] * times)
-        return sums
-
-    @property
-    def _amounts(self) -> dict[str, str]:
-        if self.level is None:
-            return {}
-        amounts = {}
-        for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
-            amount = f"ec_sum_{negative} + ec_sum_{positive}"
-            amounts[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
-            amounts[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
-        return amounts
-
-    def _square(self, rows: str, factors: Sequence[str]) -> str:
-        """The sum of the squares of weights times factors; to PostgreSQL infinite where one is too large."""
-        if not factors and self.rows.weight is None:
-            return self._amount(rows)
-        factors = factors if self.rows.weight is None else ["ec_times", "ec_times", *factors]
-        value = product(factors, self.least)
-        if self.least is not None:
-            large = " OR ".join(f"ABS({name}) > {self.most}" for name in dict.fromkeys(factors))
-            value = f"CASE WHEN {large} THEN {self.writer.infinity} ELSE {value} END"
-        return f"COALESCE(SUM(CASE WHEN {rows} THEN {value} ELSE 0 END), 0)"
-
-    def _amount(self, rows: str) -> str:
-        if self.rows.weight is None:
-            return f"CAST(COUNT(CASE WHEN {rows} THEN 1 END) AS DOUBLE)"
-        return self._sum(rows, [])
-
-    def _sum(self, rows: str, factors: Sequence[str]) -> str:
-        factors = factors if self.rows.weight is None else ["ec_times", *factors]
-        return f"COALESCE(SUM(CASE WHEN {rows} THEN {product(factors, self.least)} ELSE 0 END), 0)"
-
-    @property
-    def _right_cells(self) -> dict[str, str]:
-        right = "ec_n_invalid = 0"
-        if self.rows.weight is not None:
-            right += f" AND {' + '.join(f'ec_sum_{cell}' for cell in CELLS)} <= {self.most}"
-        return {f"ec_{cell}": f"CASE WHEN {right} THEN ec_sum_{cell} END" for cell in CELLS}
-
-    @property
-    def _means(self) -> dict[str, str]:
-        formulas = MacroFormulas({})
-        means = {
-            "ec_p0": formulas.of("_share", {"n": "ec_n0", "rest": "ec_n1"}),
-            "ec_p1": formulas.of("_share", {"n": "ec_n1", "rest": "ec_n0"}),
-        }
-        for ij, cell in _CELLS:
-            means[f"ec_r{ij}"] = formulas.of("_ratio", {"x": f"ec_{cell}", "y": f"ec_n{ij[0]}"})
-        if self.shares is not None:
-            # A group without rows has no value at any prior.
-            for i, share in enumerate(self.shares):
-                means[f"ec_q{i}"] = f"CASE WHEN ec_n0 + ec_n1 > 0 THEN CAST({self.writer.number(share)} AS DOUBLE) END"
-        for loss in self.losses:
-            for i in (0, 1):
-                mean = formulas.of("_ratio", {"x": f"ec_sum_{loss}_{i}", "y": f"ec_n{i}"})
-                if loss == "log_loss":
-                    mean = f"CASE WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity} ELSE {mean} END"
-                means[f"ec_{loss}_{i}"] = mean
-        return means
-
-    @property
-    def _plain(self) -> dict[str, str]:
-        """The columns that are no metrics."""
-        cell_type = "BIGINT" if self.rows.weight is None else "DOUBLE"
-        return {
-            "n": "CAST(ec_n AS BIGINT)",
-            "class_prior": "ec_p1",
-            **{cell: f"CAST(ec_{cell} AS {cell_type})" for cell in CELLS},
-            "n_missing": "CAST(ec_n_missing AS BIGINT)",
-            "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
-            "small": f"ec_n < {self.min_rows}",
-        }
-
-    def _metric(self, name: str) -> str:
-        prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
-        priors = {f"p{i}": f"ec_{prior}{i}" for i in (0, 1)}
-        cells = {name: f"ec_{name}" for name in (*CELLS, "n0", "n1")} | priors
-        losses = {loss: {f"m{i}": f"ec_{loss}_{i}" for i in (0, 1)} | priors for loss in _FACTORS}
-        return metric_formula(name, cells, losses, self.costs, self.writer)
-
-    def _limits(self, level: float) -> ReportLimits:
-        limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
-        metrics = [Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR)) for name in limited]
-        if "nec" in limited:
-            metrics.append(Limited(KINK))
-        cells = [f"ec_{cell}" for cell in CELLS if cell in self.columns]
-        return ReportLimits(
-            level=level,
-            metrics=metrics,
-            kept=[*self.rows.key_names, *_COUNTS, "ec_prior", "ec_small", *cells],
-            costs=self.costs,
-            shares=self.shares,
-            min_rows=self.min_rows or 0,
-            bounded=self.least is not None,
-            writer=self.writer,
-        )
-
-    def _limited(self, limits: ReportLimits) -> dict[str, str]:
-        columns = self._plain | {"class_prior": "ec_prior", "small": "ec_small = 1"}
-        for i, metric in enumerate(limits.metrics):
-            only = f"CASE WHEN ec_metric = {i}"
-            if metric.name == KINK:
-                near = f"COUNT({only} AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)"
-                columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN {near} = 1 END"
-                continue
-            name = metric.name + (AT_PRIOR if metric.at_prior else "")
-            most = self.writer.number(highest(metric.name, 2, self.costs))
-            high = (
-                "ec_high"
-                if "inf" in most
-                else f"CASE WHEN ec_high > {most} AND ec_value <= {most} THEN {most} ELSE ec_high END"
-            )
-            # To DataFusion the largest of -inf is a number.
-            for column, x in ((name, "ec_value"), (f"{name}{_LOW}", "ec_low"), (f"{name}{_HIGH}", high)):
-                columns[column] = f"SUM({only} THEN 1 END * {x})"
-        return {quoted(name): columns[name] for name in self.columns}
-
-
-def _adding(columns: Mapping[str, str], source: str) -> str:
-    return select({"*": "*"} | columns, source)

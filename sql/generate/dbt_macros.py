@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from polars_ec.numerics import np
 from polars_ec.output.dialects import Writer
 from polars_ec.reports.models import METRICS
 from polars_ec.sql.log_rows import LogRows
-from polars_ec.sql.report_limits import FAMILIES, KINK, Limited, ReportLimits, ReportQuery, t_levels_of, t_powers
+from polars_ec.sql.report_limits import FAMILIES, ReportQuery, t_levels_of, t_powers
 from polars_ec.sql.score_kinds import DECISIONS_TAKEN, Kind, kind_of, log_odds_kind
 
 FILE = Path(__file__).parents[1] / "dbt" / "macros" / "formulas.sql"
@@ -105,14 +106,23 @@ def with_tokens(sql: str) -> str:
     sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
     sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)
     sql = re.sub(rf"\bAS ({'|'.join(_TYPES)})\)", lambda type_: f"AS ${_TYPES[type_[1]]}$)", sql)
-    sql = re.sub(r"\b(LEAST|GREATEST)\(", lambda name: f"${name[1].lower()}$(", sql).replace(str(MIN_ROWS), "$min_rows$")
+    sql = re.sub(r"\b(LEAST|GREATEST)\(", lambda name: f"${name[1].lower()}$(", sql).replace(
+        str(MIN_ROWS), "$min_rows$"
+    )
     return _NUMBER.sub(lambda number: f"${_STATED.get(float(number[0]), repr(float(number[0])))}$", sql)
 
 
 def _query(
     kind: Kind, *, weighted: bool = False, least: bool = False, level: float | None = _LEVEL
 ) -> dict[str, dict[str, str]]:
-    """The levels of a report with all metrics."""
+    """The levels of a report; with all metrics if they have no limits."""
+    names = [name for name in _METRICS if level is None and (kind.sums or name not in SCORING_RULES)]
+    return levels_of(_query_of(kind, names, weighted=weighted, least=least, level=level).text())
+
+
+def _query_of(
+    kind: Kind, names: Sequence[str], *, weighted: bool = False, least: bool = False, level: float | None
+) -> ReportQuery:
     writer = TokenWriter("duckdb")
     rows = LogRows(
         keys={},
@@ -125,11 +135,10 @@ def _query(
         largest=token("largest"),
         writer=writer,
     )
-    names = [name for name in _METRICS if kind.sums or name not in SCORING_RULES]
-    query = ReportQuery(
+    return ReportQuery(
         rows=rows,
-        columns=["n", *(names if level is None else ()), "class_prior", "n_missing", "n_invalid"],
-        losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
+        columns=["n", *names, "class_prior", "n_missing", "n_invalid"],
+        losses=tuple(dict.fromkeys(rule.loss for rule in SCORING_RULES.values())) if kind.sums else (),
         positive=token("positive"),
         costs=_COSTS,
         shares=_SHARES,
@@ -138,26 +147,17 @@ def _query(
         most=token("most_weight"),
         level=level,
     )
-    return levels_of(query.text())
 
 
-def parts_of_limits(names: list[str], costs: CostMatrix, writer: Writer) -> dict[str, Any]:
+def _parts_of_limits() -> dict[str, Any]:
     """SQL texts: of levels by column, of the values, families and scales of metrics, and what else depends on a call."""
+    names = [f"{name}_ci_low" for name in _METRICS if name not in CELLS]
 
-    def limits(*, shares: tuple[float, float] | None = None, bounded: bool = False) -> ReportLimits:
-        metrics = [Limited(name) for name in (*names, KINK)]
-        return ReportLimits(
-            level=_LEVEL,
-            metrics=metrics,
-            kept=[],
-            costs=costs,
-            shares=shares,
-            min_rows=MIN_ROWS,
-            bounded=bounded,
-            writer=writer,
-        )
+    def limits(*, shares: tuple[float, float] | None = None, least: bool = False) -> ReportQuery:
+        query = _query_of(kind_of(POSTERIOR, 1, token("largest")), names, least=least, level=_LEVEL)
+        return replace(query, shares=shares, min_rows=MIN_ROWS)
 
-    plain, bounded = limits(), limits(bounded=True)
+    plain, bounded = limits(), limits(least=True)
     scales = {metric.name: metric.scale for metric in plain.metrics}
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return {
@@ -174,7 +174,7 @@ def parts_of_limits(names: list[str], costs: CostMatrix, writer: Writer) -> dict
         "slopes": plain.slopes,
         "slopes_from_least": bounded.slopes,
         "spread": plain.spread,
-        "t": t_levels_of(_NORMAL, _SHIFT, _POWERS, writer),
+        "t": t_levels_of(_NORMAL, _SHIFT, _POWERS, plain.writer),
         "ends": {scale: plain.ends_of(scale) for scale in dict.fromkeys(scales.values())},
         "normal_quantile": WICHURA,
         "normal_rule": [[float((x + 1) * _FAR / 2), float(w * _FAR / 2)] for x, w in zip(nodes, weights, strict=True)],
@@ -213,7 +213,7 @@ def text() -> str:
             levels = _query(kind, weighted=weighted)
             for level in row_levels:
                 formulas[_key(f"{level.removeprefix('ec_')}_of_{name}", weighted=weighted)] = levels[level]
-    limits = parts_of_limits([name for name in _METRICS if name not in CELLS], _COSTS, TokenWriter("duckdb"))
+    limits = _parts_of_limits()
     not_sql = ("families", "scales", "normal_quantile", "normal_rule", "t_nodes")
     of_limits = {name: part if name in not_sql else _tokens_of(part) for name, part in limits.items()}
     lines = ",\n".join(f"    {json.dumps(name)}: {_written(part)}" for name, part in formulas.items())
