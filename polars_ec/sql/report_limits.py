@@ -105,10 +105,10 @@ class ReportQuery:
             levels["ec_means"] = _adding(self._means, "ec_sizes")
             result = {quoted(name): self._plain.get(name) or self._metric(name) for name in self.columns}
             return with_levels(levels, select(named | result, "ec_means"))
-        # These engines would reevaluate named subexpressions at each use.
         limits = dict(self._levels_of_limits("ec_sizes"))
         groups = f" GROUP BY {', '.join(self._kept)}" if self.metrics else ""
         last = select(named | self._limited, next(reversed(limits))) + groups
+        # These engines would reevaluate named subexpressions at each use.
         return with_levels(levels | limits, last, limits if self.writer.can_materialize else ())
 
     @cached_property
@@ -254,6 +254,7 @@ class ReportQuery:
         families = {metric.family for metric in self.metrics}
         if not families:
             return self.of_groups
+        assert self.level is not None
         values = {metric.name: self.value(metric.name) for metric in self.metrics}
         return {
             **self.of_groups,
@@ -262,7 +263,7 @@ class ReportQuery:
             "ec_values_of_metrics": {"ec_at_step": by("name", values)},
             **self.slopes,
             **self.spread,
-            **t_levels(self.level or 0, self.writer),
+            **t_levels(self.level, self.writer),
             **_together("scale", dict.fromkeys(metric.scale for metric in self.metrics), self.ends_of),
         }
 
