@@ -94,18 +94,42 @@ class Writer:
 
     def write(self, text: str) -> str:
         """The query, from portable SQL into the dialect."""
+        exp = self._sqlglot.exp
         query = self._sqlglot.parse_one(text)
-        identifiers = list(query.find_all(self._sqlglot.exp.Identifier))
-        literals = [literal.name for literal in query.find_all(self._sqlglot.exp.Literal)]
+        identifiers = list(query.find_all(exp.Identifier))
+        literals = [literal.name for literal in query.find_all(exp.Literal)]
         callers = "\n".join([*self._texts, *(name.name for name in identifiers if name.quoted), *literals])
         prefix = next(p for p in _prefixes() if not re.search(rf"\b{p}", callers, re.IGNORECASE))
         for name in identifiers:
             if not name.quoted:
                 name.set("this", re.sub("^ec_", prefix, name.name))
-        written = query.sql(
-            self._dialect, pretty=True, max_text_width=120, unsupported_level=self._sqlglot.ErrorLevel.RAISE
-        )
+        for division in query.find_all(exp.Div):
+            # No formula divides a whole number by one, so none needs a cast.
+            division.set("typed", True)
+        levels = [
+            f"{cte.alias} AS {'MATERIALIZED ' if cte.args.get('materialized') else ''}(\n{self._lines(cte.this)}\n)"
+            for cte in query.find_all(exp.CTE)
+        ]
+        if levels:
+            query.set("with_", None)
+        written = f"WITH {', '.join(levels)}\n{self._lines(query)}" if levels else self._lines(query)
+        written = re.sub(rf" (?=WHEN {prefix}(?:name|family|scale) = )", "\n    ", written)
         return re.sub(rf"\b{prefix}text_(\d+)\b", lambda match: self._texts[int(match[1])], written)
+
+    def _lines(self, query: exp.Expr) -> str:
+        """A SELECT with a line for each column, rows that UNION ALL takes together with a line for each, or an expression."""
+        is_query = isinstance(query, self._sqlglot.exp.Query)
+
+        def in_dialect(node: exp.Expr) -> str:
+            raised = self._sqlglot.ErrorLevel.RAISE
+            return node.sql(self._dialect, pretty=not is_query, max_text_width=120, unsupported_level=raised)
+
+        text = in_dialect(query)
+        if not isinstance(query, self._sqlglot.exp.Select):
+            return text.replace(" UNION ALL ", "\nUNION ALL ")
+        columns = [in_dialect(column) for column in query.expressions]
+        clauses = text.removeprefix(f"SELECT {', '.join(columns)}")
+        return "SELECT\n  " + ",\n  ".join(columns) + re.sub(" (?=FROM |WHERE |GROUP BY )", "\n", clauses)
 
     def _keep(self, text: str) -> str:
         self._texts.append(text)

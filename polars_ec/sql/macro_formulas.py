@@ -176,13 +176,11 @@ def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
     import sqlglot
     from sqlglot import exp
 
-    def searched(node: exp.Expression) -> exp.Expression:
+    def folded(node: exp.Expression) -> exp.Expression:
+        """The branch that a CASE of a literal takes."""
         if isinstance(node, exp.Case) and node.this is not None:
-            of = node.this
-            ifs = [
-                exp.If(this=exp.EQ(this=of.copy(), expression=x.this), true=x.args["true"]) for x in node.args["ifs"]
-            ]
-            return exp.Case(ifs=ifs, default=node.args.get("default"))
+            found: list[exp.Expression] = [x.args["true"] for x in node.args["ifs"] if x.this == node.this]
+            return found[0] if found else node.args["default"]
         return node
 
     def written_out(node: exp.Expression) -> exp.Expression:
@@ -202,7 +200,7 @@ def portable(formula: str, writer: Writer, *, guarded: bool = False) -> str:
             )
         return node
 
-    tree = sqlglot.parse_one(formula).transform(searched).transform(written_out)
+    tree = sqlglot.parse_one(formula).transform(folded).transform(written_out)
     if guarded:
         tree = tree.transform(of_any)
     return numbers_of(tree.sql(), writer)

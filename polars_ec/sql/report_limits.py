@@ -1,8 +1,8 @@
 """Sums of groups, formulas over them, and confidence intervals for independent rows, for a report in portable SQL.
 
 The statistics are those of `polars_ec.inference`, and the formulas those of the macros (sql/intervals.sql), which explain them. Each level
-defines names for the next one. A group becomes one row per metric, and this one per step of the finite differences; two aggregations merge
-them again.
+defines names for the next one. A group becomes one row per metric, and this one per step: the value itself, and those of the finite
+differences. An aggregation merges the steps, and the last SELECT the metrics. So each formula stands once, whatever the metrics are.
 
 PostgreSQL raises errors for division by 0 and for underflow, so besides the rules of `log_rows` neither occurs. There, sums and values out of
 bounds have no intervals.
@@ -12,13 +12,15 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.decisions import AT_PRIOR, CELLS, highest, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile, t_quantile
+from polars_ec.numerics import np
 from polars_ec.output.dialects import Writer, quoted
 from polars_ec.sql.log_rows import LogRows, product, select, with_levels
 from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
@@ -26,22 +28,28 @@ from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
 KINK = "ec: kink"
 """The difference of the two constant decisions' costs, which is 0 where NEC has its kink."""
 
+FAMILIES = ("decisions", "log_loss", "brier", "constant")
+"""The kinds of sums that a metric is of; the kink is of the classes' sizes alone."""
+
 _CELLS = (("00", "tn"), ("01", "fp"), ("10", "fn"), ("11", "tp"))
-_MOMENTS = (*(f"ec_x{cell}" for cell, _ in _CELLS), *(f"ec_{name}{i}" for i in (0, 1) for name in "abc"))
+_DECISIONS = (("tn", "fp"), ("fn", "tp"))
+_SUMS = tuple(f"ec_x{ij}" for ij, _ in _CELLS)
+_SQUARES = tuple(f"ec_{name}{i}" for i in (0, 1) for name in "abc")
 # Less than this share of the variance is nothing to the degrees of freedom.
 _LEAST_PART = 1e-60
 # To PostgreSQL: sums of weights and losses, their squares, and values.
-BOUNDS_OF_SUMS, BOUNDS_OF_SQUARES, _BOUNDS_OF_VALUES = (1e-70, 1e60), (1e-140, 1e120), (1e-30, 1e30)
-_ANY = (0.0, sys.float_info.max)
+_BOUNDS_OF_SUMS, _BOUNDS_OF_SQUARES, _BOUNDS_OF_VALUES = (1e-70, 1e60), (1e-140, 1e120), (1e-30, 1e30)
+_LARGEST = sys.float_info.max
+# Steps that change no sum: the value of the report, and the one amid the differences, with half a row more of each decision.
+_VALUE, _CENTRE = -1, 0
 
 
 @dataclass(frozen=True)
 class Limited:
-    """A metric with an interval, or the kink of NEC: its value in the group is the column `estimate`."""
+    """A metric of the report, or the kink of NEC."""
 
     name: str
-    at_prior: bool
-    estimate: str
+    at_prior: bool = False
 
     @property
     def family(self) -> str:
@@ -55,348 +63,6 @@ class Limited:
         """The scale on which its interval is symmetric."""
         return "identity" if self.name == KINK else interval_scale(self.name)
 
-
-@dataclass(frozen=True)
-class ReportLimits:
-    """The query levels for the intervals of `metrics`; `shown` are columns of a group, and `formulas` its metrics by `MacroFormulas`."""
-
-    level: float
-    metrics: Sequence[Limited]
-    shown: Mapping[str, str]
-    keys: Sequence[str]
-    costs: CostMatrix
-    stated: bool
-    min_rows: int
-    bounded: bool
-    writer: Writer
-
-    def levels(self, source: str) -> Iterator[tuple[str, str]]:
-        """The SELECTs by their names, the first from `source`."""
-        for name, text in self._levels():
-            yield name, text.replace("{source}", source)
-            source = name
-
-    def _levels(self) -> Iterator[tuple[str, str]]:
-        keys = {key: key for key in self.keys}
-        yield "ec_rows_of_class", f"SELECT *, {_columns({**self.shown, **self.known})} FROM {{source}}"
-        yield "ec_halves", f"SELECT *, {_columns(self.halves)} FROM {{source}}"
-        if not self.metrics:
-            return
-        yield "ec_metrics", self._table_of_metrics
-        # Keys of groups rather than aggregates: to DataFusion the largest of -inf is a number.
-        taken = {name: name for name in (*self.shown, "ec_small")}
-        groups = keys | {"ec_metric": "ec_metric"} | taken
-        grouped = ", ".join(groups)
-        priors = {f"ec_q{i}": f"ec_q{i}" for i in (0, 1)} if self.stated else {}
-        of_metric = {name: name for name in ("ec_metric", "ec_name", "ec_scale", "ec_at_prior", "ec_u")}
-        yield "ec_moments", select(keys | taken | priors | of_metric | self._moments, "ec_halves CROSS JOIN ec_metrics")
-        yield "ec_stencil", self.table_of_steps
-        yield "ec_changed", f"SELECT *, {_columns(self.changed)} FROM ec_moments CROSS JOIN ec_stencil"
-        for name, columns in self.of_values:
-            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        slopes = select(groups | {"ec_value": "ec_value"} | self.slopes, "{source}")
-        yield "ec_slopes", f"{slopes} GROUP BY {grouped}, ec_value"
-        for name, columns in self.of_spread:
-            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        settled = select(groups | {"ec_value": "ec_value"} | self.settled, "{source}")
-        yield "ec_settled", f"{settled} GROUP BY {grouped}, ec_value"
-        for name, columns in self.of_ends:
-            yield name, f"SELECT *, {_columns(columns)} FROM {{source}}"
-        by_group = f" GROUP BY {', '.join(keys | taken)}"
-        yield "ec_limits", select(keys | taken | self._taken_together, "{source}") + by_group
-
-    def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
-        return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
-
-    @property
-    def known(self) -> dict[str, str]:
-        """The effective sample size of each class."""
-        return {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
-
-    @property
-    def halves(self) -> dict[str, str]:
-        """Conditions: every class has rows, or several whose losses are not all equal; and half a row more of each decision."""
-        enough = [f"ec_rows_{i} >= {FEW_OF_A_CLASS}" for i in (0, 1)]
-        several = " AND ".join(self._of("_several", rows_=f"ec_rows_{i}") for i in (0, 1))
-        halves = {
-            f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
-            for i, (a, c) in enumerate((("tn", "fp"), ("fn", "tp")))
-        }
-        for loss in dict.fromkeys(metric.family for metric in self.metrics if metric.name in SCORING_RULES):
-            differ = " OR ".join(
-                self._of("_differ", a=f"ec_squares_{i}", b=f"ec_sum_{loss}1_{i}", c=f"ec_sum_{loss}2_{i}")
-                for i in (0, 1)
-            )
-            halves[f"ec_{loss}_known"] = f"CASE WHEN {several} AND ({differ}) THEN 1 ELSE 0 END"
-        return {
-            "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
-            "ec_small": f"CASE WHEN ec_n >= {self.min_rows} AND {' AND '.join(enough)} THEN 0 ELSE 1 END",
-            **halves,
-        }
-
-    @property
-    def _table_of_metrics(self) -> str:
-        rows = [
-            f"SELECT {i} AS ec_metric, '{metric.name}' AS ec_name, '{metric.family}' AS ec_family, "
-            f"'{metric.scale}' AS ec_scale, {int(metric.at_prior)} AS ec_at_prior, {int(metric.family == 'decisions')} AS ec_u"
-            for i, metric in enumerate(self.metrics)
-        ]
-        return " UNION ALL ".join(rows)
-
-    @property
-    def table_of_steps(self) -> str:
-        """The steps of the finite differences, and their shares."""
-        number = self.writer.number
-        steps = [(0, 0.0, 0.0), *((i, float(times), share) for i in range(1, 5) for times, share in STENCIL)]
-        return " UNION ALL ".join(
-            f"SELECT {i} AS ec_sum, {number(times)} AS ec_change, {number(share)} AS ec_share"
-            for i, times, share in steps
-        )
-
-    @property
-    def _moments(self) -> dict[str, str]:
-        """The sums of a metric, with half a pseudo-row for decisions, and its value."""
-        families: dict[str, dict[str, str]] = {}
-        for metric in self.metrics:
-            families.setdefault(metric.family, self.moments_of(metric.family))
-        moments = {}
-        for name in _MOMENTS:
-            cases = " ".join(
-                f"WHEN ec_family = '{family}' AND ec_{'some' if family in ('decisions', 'constant') else f'{family}_known'} = 1 THEN {of[name]}"
-                for family, of in families.items()
-            )
-            bounds = BOUNDS_OF_SUMS if name.startswith("ec_x") else BOUNDS_OF_SQUARES
-            moments[name] = self.within(f"CASE {cases} END", bounds)
-        with_value = [(i, metric.estimate) for i, metric in enumerate(self.metrics) if metric.name != KINK]
-        estimates = " ".join(f"WHEN ec_metric = {i} THEN {estimate}" for i, estimate in with_value)
-        return {**moments, "ec_value": f"CASE {estimates} END"}
-
-    def moments_of(self, family: str) -> dict[str, str]:
-        """The sums of the metrics of a family."""
-        moments = dict.fromkeys(_MOMENTS, self.writer.number(0.0))
-        for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
-            half = f"ec_half_{i}"
-            if family == "decisions":
-                for j, cell in enumerate((negative, positive)):
-                    moments[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
-                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=half)
-                continue
-            moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
-            if family != "constant":
-                moments[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
-                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
-        return moments
-
-    def within(self, x: str, bounds: tuple[float, float]) -> str:
-        """SQL that is 0 below the bounds and NULL above them, to PostgreSQL."""
-        if not self.bounded:
-            return x
-        least, most = (self.writer.number(bound) for bound in bounds)
-        return f"CASE WHEN ABS({x}) >= {least} AND ABS({x}) <= {most} THEN {x} WHEN ABS({x}) < {least} THEN 0 END"
-
-    @property
-    def changed(self) -> dict[str, str]:
-        """The sums after a step."""
-        return {
-            f"ec_{cell}": self._of("_changed", x=f"ec_x{ij}", moved=f"(ec_sum = {i})", times="ec_change")
-            for i, (ij, cell) in enumerate(_CELLS, 1)
-        }
-
-    @property
-    def of_values(self) -> list[tuple[str, dict[str, str]]]:
-        """Levels from changed sums to the value of a metric, NULL where it is no number."""
-        sizes = {"ec_n0": "ec_tn + ec_u * ec_fp", "ec_n1": "ec_fn + ec_u * ec_tp"}
-        rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_{cell}", y=sizes[f"ec_n{ij[0]}"]) for ij, cell in _CELLS}
-        for i, rest in ((0, 1), (1, 0)):
-            share = self._of("_share", n=sizes[f"ec_n{i}"], rest=sizes[f"ec_n{rest}"])
-            rates[f"ec_p{i}"] = f"CASE WHEN ec_at_prior = 1 THEN ec_q{i} ELSE {share} END" if self.stated else share
-        names = dict.fromkeys(metric.name for metric in self.metrics)
-        values = " ".join(f"WHEN ec_name = '{name}' THEN {self.value(name)}" for name in names)
-        least, most = (self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.bounded else _ANY))
-        at = "ec_at_step"
-        number = f"CASE WHEN ABS({at}) >= {least} AND ABS({at}) <= {most} THEN {at} WHEN ABS({at}) < {least} THEN 0 END"
-        return [
-            ("ec_rates", sizes | rates),
-            ("ec_metric_values", {at: f"CASE {values} END"}),
-            ("ec_numbers", {"ec_number": number}),
-        ]
-
-    def value(self, name: str) -> str:
-        """A metric, of changed sums."""
-        (_, fp), (fn, _) = self.costs.values
-        if name == KINK:
-            e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
-            return self._of("_constants_apart", e=e)
-        cells = {cell: f"ec_{cell}" for cell in ("n0", "n1", "p0", "p1", *CELLS)}
-        losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
-        return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
-
-    @property
-    def slopes(self) -> dict[str, str]:
-        """Aggregates from the values of all steps to slopes, beside what a metric has in each step."""
-        centre = "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)"
-        of_metric = {"ec_on": "MAX(ec_scale)", "ec_v": "MAX(ec_u)", "ec_centre": centre}
-        moments = {_after(name): f"MAX({name})" for name in _MOMENTS}
-        slopes = {}
-        for i, (ij, _) in enumerate(_CELLS, 1):
-            slopes[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_sum = {i} THEN ec_share * ec_number END)"
-            slopes[f"ec_known{ij}"] = f"COUNT(CASE WHEN ec_sum = {i} THEN ec_number END)"
-        return of_metric | moments | slopes
-
-    @property
-    def of_spread(self) -> list[tuple[str, dict[str, str]]]:
-        """Levels from slopes to bounds; a value with a null at any step has no slope."""
-        slopes, influences, rows, variances = (dict[str, str]() for _ in range(4))
-        lost: list[dict[str, str]] = []
-        for ij, _ in _CELLS:
-            x = _after(f"ec_x{ij}")
-            step = self._of("_step", x=x)
-            slopes[f"ec_g{ij}"] = (
-                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_known{ij} = {len(STENCIL)} THEN ec_d{ij} / ({step}) END"
-            )
-        for i in (0, 1):
-            sums = {name: _after(f"ec_{name}{i}") for name in "abc"} | {f"x{j}": _after(f"ec_x{i}{j}") for j in (0, 1)}
-            given = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_v"}
-            names = {}
-            for part, sql in MacroFormulas({}).parts_of("_influence", given).items():
-                names[part] = f"ec_i_{part}_{i}"
-                influences[names[part]] = portable(sql, self.writer)
-            rows |= {f"ec_m_{i}": self._of("_mean_influence", i=names), f"ec_k_{i}": self._of("_rows_of", i=names)}
-            variances[f"ec_within_{i}"] = self._of("_within_class", i=names, rows_=f"ec_k_{i}", mean=f"ec_m_{i}")
-            variances[f"ec_between_{i}"] = self._of("_between_classes", i=names, mean=f"ec_m_{i}")
-            lost.append({"within": f"ec_part_{i}", "rows": f"ec_k_{i}"})
-        least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
-        terms = ["ec_within_0", "ec_within_1", "ec_between_0 + ec_between_1"]
-        within = {f"ec_part_{i}": f"CASE WHEN {x} > {least} THEN {x} ELSE 0 END" for i, x in enumerate(terms)}
-        rows_, variance = "ec_k_0 + ec_k_1", "ec_variance"
-        df = self._of("_df_of_rows", s0=lost[0], s1=lost[1], between_="ec_part_2", rows_=rows_, variance=variance)
-        one, most = self.writer.number(1.0), self.writer.number(1e30)
-        levels = [
-            ("ec_gradients", slopes),
-            ("ec_influences", influences),
-            ("ec_means_of_class", rows),
-            ("ec_parts", variances),
-            ("ec_variances", {"ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"}),
-            ("ec_parts_of_variance", within),
-            ("ec_freedom", {"ec_df": df}),
-            ("ec_degrees", {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(sys.float_info.max)} THEN {most} ELSE {one} END"}),
-            *t_levels(0.5 + self.level / 2, "ec_nu", self.writer),
-        ]  # fmt: skip
-        at = self._of("_forward", scale="ec_on", x="ec_centre", guarded=True)
-        half = self._of("_half_width_of", t="ec_t", variance="ec_variance", scale="ec_on", centre="ec_centre")
-        skew = f"CASE WHEN ec_v = 1 THEN {self._of('_skew', scale='ec_on', x='ec_centre', half='ec_half')} ELSE 0 END"
-        up = self._of("_skew_above", scale="ec_on", skew="ec_skew")
-        sides = {"ec_below": "ec_skew", "ec_above": up}
-        further = {end: self._of("_further", scale="ec_on", skew=side, t="ec_t") for end, side in sides.items()}
-        widths = {"ec_at": at, "ec_half": half}
-        return [*levels, ("ec_widths", widths), ("ec_skews", {"ec_skew": skew}), ("ec_skewed", further)]
-
-    @property
-    def settled(self) -> dict[str, str]:
-        """Operands of the bounds as aggregates, because ClickHouse reevaluates non-aggregates within AND and CASE at each use."""
-        near = "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
-        names = {"scale": "on", "middle": "centre", "start": "at", "width": "half", "down": "below", "up": "above"}
-        return {**{f"ec_{name}": f"MAX(ec_{of})" for name, of in names.items()}, "ec_near": near}
-
-    @property
-    def of_ends(self) -> list[tuple[str, dict[str, str]]]:
-        """Bounds around the middle, extended to contain the value; null if either is."""
-        largest, end = self.writer.number(sys.float_info.max), "ec_start + ec_width + ec_up"
-        shown = " AND ".join(
-            [f"{x} >= -{largest} AND {x} <= {largest}" for x in ("ec_value", "ec_start", "ec_width")]
-            + [f"({self._of('_has_square', x='ec_middle')})", f"({self._of('_has_end', scale='ec_scale', z=end)})"]
-        )
-        ends = {
-            f"ec_{end}_end": f"CASE WHEN {shown} THEN {self._of('_inverse', scale='ec_scale', z=z, guarded=True)} END"
-            for end, z in (("low", "ec_start - ec_width - ec_down"), ("high", end))
-        }
-        held = {
-            "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
-            "ec_high": "CASE WHEN ec_high_end > ec_value THEN ec_high_end WHEN ec_high_end <= ec_value THEN ec_value END",
-        }
-        return [("ec_ends", ends), ("ec_held", held)]
-
-    @property
-    def _taken_together(self) -> dict[str, str]:
-        taken = {}
-        for i, metric in enumerate(self.metrics):
-            if metric.name == KINK:
-                taken["ec_kinked"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_near END)"
-                continue
-            most = self.writer.number(highest(metric.name, 2, self.costs))
-            above = "" if "inf" in most else f"WHEN ec_high > {most} AND ec_value <= {most} THEN {most} "
-            taken[f"ec_low_{i}"] = f"MAX(CASE WHEN ec_metric = {i} THEN ec_low END)"
-            taken[f"ec_high_{i}"] = f"MAX(CASE WHEN ec_metric <> {i} THEN NULL {above}ELSE ec_high END)"
-        return taken
-
-
-def metric_formula(
-    name: str, cells: Mapping[str, str], losses: Mapping[str, Mapping[str, str]], costs: CostMatrix, writer: Writer
-) -> str:
-    """The value of a metric of columns: cells, sizes and priors, and of each loss the means and priors. Rates are `ec_rij`."""
-    (_, fp), (fn, _) = costs.values
-    formulas = MacroFormulas(
-        {
-            **{f"_r{ij}": f"ec_r{ij}" for ij, _ in _CELLS},
-            # Costs are constants.
-            "_column_type": "NULL",
-            "_binary_cells": cells,
-            "_cells_of_costs": cells,
-            "_log_losses": losses.get("log_loss", {}),
-            "_briers": losses.get("brier", {}),
-        }
-    )
-    # Without a threshold all decisions are those of Bayes.
-    macro = "expected_cost" if name == "bayes_risk" else name
-    return numbers_of(formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp)}), writer)
-
-
-def _columns(columns: Mapping[str, str]) -> str:
-    return ", ".join(f"{sql} AS {name}" for name, sql in columns.items())
-
-
-def _after(name: str) -> str:
-    """The name of a moment after the aggregation: an engine may take a name for the aggregate that it names."""
-    return f"{name}_"
-
-
-# The t quantile at a constant level, by degrees of freedom in a column, as a query level per step.
-
-_STEPS = 3
-# As in the macro: with less mass beyond, the tail is summed.
-TAIL = 0.03
-
-
-def t_levels(p: float, degrees: str, writer: Writer) -> list[tuple[str, dict[str, str]]]:
-    """The levels, each with the columns that it adds, of which the last one is `ec_t`: the quantile at p > 0.5."""
-    normal = float(normal_quantile(p))
-    if normal == 0 or math.isinf(normal):
-        # t is what the normal quantile is, with however many degrees of freedom.
-        return [("ec_t_end", {"ec_t": writer.infinity if normal else writer.number(0.0)})]
-    formulas = MacroFormulas({})
-
-    def of(name: str, **arguments: str) -> str:
-        return portable(formulas.of(name, arguments), writer)
-
-    n = {"n": degrees}
-    levels = [("ec_t_start", {"ec_k": of("_t_constant", **n), "ec_z0": of("_t_start", normal=repr(normal), **n)})]
-    beyond, is_tail = min(p, 1 - p), min(p, 1 - p) < TAIL
-    for i in range(_STEPS):
-        at, hazard = {"z": f"ec_z{i}", **n, "k": "ec_k"}, "0"
-        if is_tail:
-            log_tail = f"ec_log_tail{i}"
-            levels.append((f"ec_tails{i}", {log_tail: of("_t_log_tail", **at)}))
-            hazard = formulas.of("_t_hazard", {**at, "log_tail": log_tail})
-            given = {"log_tail": log_tail, "hazard": hazard, "beyond": repr(beyond)}
-            step = formulas.of("_t_tail_step", given)
-        else:
-            levels.append((f"ec_steps{i}", {f"ec_step{i}": of("_t_middle_step", mass=repr(abs(p - 0.5)), **at)}))
-            step = f"ec_step{i}"
-        levels.append((f"ec_moved{i}", {f"ec_z{i + 1}": of("_t_step", z=f"ec_z{i}", step=step, hazard=hazard, **n)}))
-    return [*levels, ("ec_t_end", {"ec_t": of("_t_of", z=f"ec_z{_STEPS}", **n)})]
-
-
-# The sums of the groups and the formulas over them, in portable SQL: as `log_rows` has it.
 
 _COUNTS = {
     "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",
@@ -425,103 +91,82 @@ class ReportQuery:
 
     def text(self) -> str:
         """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
-        values = {name: self.rows.kind.sums[name] for name in self._values}
+        names = ("ec_log_loss", "ec_error") if "log_loss" in self.losses else ("ec_error",) if self.losses else ()
+        values = {name: self.rows.kind.sums[name] for name in names}
         levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
         keys = self.rows.key_names
         groups = f" GROUP BY {', '.join(keys)}" if keys else ""
         sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
-        cells = self._right_cells
-        kept = keys | {name: name for name in (*_COUNTS, *self._loss_sums, *self._squares)}
-        kept_cells = {name: name for name in (*cells, *self._amounts)}
         levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
-        levels["ec_groups"] = select(kept | cells | self._amounts, "ec_sums")
-        levels["ec_sizes"] = select(kept | kept_cells | sizes, "ec_groups")
-        levels["ec_means"] = select(kept | kept_cells | {name: name for name in sizes} | self._means, "ec_sizes")
+        levels["ec_groups"] = _adding(self._cells, "ec_sums")
+        levels["ec_sizes"] = _adding(sizes, "ec_groups")
         named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
         if self.level is None:
-            result = {quoted(name): sql for name, sql in self._result.items()}
+            levels["ec_means"] = _adding(self._means, "ec_sizes")
+            result = {quoted(name): self._plain.get(name) or self._metric(name) for name in self.columns}
             return with_levels(levels, select(named | result, "ec_means"))
-        of_rows, shown = list(levels), self._shown
-        limits = self._limits(self.level, shown)
-        levels |= dict(limits.levels("ec_means"))
+        limits = dict(self._levels_of_limits("ec_sizes"))
+        groups = f" GROUP BY {', '.join(self._kept)}" if self.metrics else ""
+        last = select(named | self._limited, next(reversed(limits))) + groups
         # These engines would reevaluate named subexpressions at each use.
-        materialized = set(levels) - set(of_rows) if self.writer.can_materialize else ()
-        return with_levels(levels, select(named | self._limited(limits, shown), next(reversed(levels))), materialized)
+        return with_levels(levels | limits, last, limits if self.writer.can_materialize else ())
+
+    @cached_property
+    def metrics(self) -> list[Limited]:
+        """The metrics with intervals, and where NEC has its kink."""
+        limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
+        kink = [Limited(KINK)] if "nec" in limited else []
+        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR)) for name in limited), *kink]
 
     @property
-    def _values(self) -> list[str]:
-        logs = ["ec_log_loss"] if "log_loss" in self.losses else []
-        return [*logs, *(["ec_error"] if self.losses else [])]
+    def _kept(self) -> list[str]:
+        """The columns of a group that all levels have."""
+        cells = [f"ec_{cell}" for cell in CELLS if cell in self.columns]
+        return [*self.rows.key_names, *_COUNTS, "ec_prior", "ec_small", *cells]
 
     @property
     def _sums(self) -> dict[str, str]:
-        cells = {f"ec_sum_{cell}": self._amount(f"ec_class = {ij[0]} AND ec_positive = {ij[1]}") for ij, cell in _CELLS}
-        return _COUNTS | cells | self._loss_sums | self._squares
-
-    @property
-    def _loss_sums(self) -> dict[str, str]:
-        sums = {}
+        """With a level also of squares of weights, and of these times losses and their squares."""
+        rows = {cell: f"ec_class = {ij[0]} AND ec_positive = {ij[1]}" for ij, cell in _CELLS}
+        sums = _COUNTS | {f"ec_sum_{cell}": self._sum(of, []) for cell, of in rows.items()}
+        squares = {f"ec_sq_{cell}": self._sum(of, [], weights=2) for cell, of in rows.items()}
         for i in (0, 1):
             for loss in self.losses:
-                sums[f"ec_sum_{loss}_{i}"] = self._sum(f"ec_class = {i}", _FACTORS[loss])
+                of_loss, factors = f"ec_sum_{loss}", _FACTORS[loss]
+                sums[f"{of_loss}_{i}"] = self._sum(f"ec_class = {i}", factors)
+                for times in (1, 2):
+                    squares[f"{of_loss}{times}_{i}"] = self._sum(f"ec_class = {i}", factors * times, weights=2)
             if "log_loss" in self.losses:
                 infinite = f"ec_class = {i} AND ec_log_loss IS NULL AND ec_error > {self.writer.number(0.5)}"
                 if self.rows.weight is not None:
                     infinite += f" AND {product(['ec_times'], self.least)} > 0"
                 sums[f"ec_infinite_{i}"] = f"COUNT(CASE WHEN {infinite} THEN 1 END)"
-        return sums
+        return sums if self.level is None else sums | squares
 
-    @property
-    def _squares(self) -> dict[str, str]:
-        """Sums of squares of weights, and of these times losses and their squares."""
-        if self.level is None:
-            return {}
-        sums = {
-            f"ec_sq_{cell}": self._square(f"ec_class = {ij[0]} AND ec_positive = {ij[1]}", []) for ij, cell in _CELLS
-        }
-        for i in (0, 1):
-            for loss in self.losses:
-                for times in (1, 2):
-                    sums[f"ec_sum_{loss}{times}_{i}"] = self._square(f"ec_class = {i}", _FACTORS[loss] * times)
-        return sums
-
-    @property
-    def _amounts(self) -> dict[str, str]:
-        if self.level is None:
-            return {}
-        amounts = {}
-        for i, (negative, positive) in enumerate((("tn", "fp"), ("fn", "tp"))):
-            amount = f"ec_sum_{negative} + ec_sum_{positive}"
-            amounts[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
-            amounts[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
-        return amounts
-
-    def _square(self, rows: str, factors: Sequence[str]) -> str:
-        """The sum of the squares of weights times factors; to PostgreSQL infinite where one is too large."""
-        if not factors and self.rows.weight is None:
-            return self._amount(rows)
-        factors = factors if self.rows.weight is None else ["ec_times", "ec_times", *factors]
+    def _sum(self, rows: str, factors: Sequence[str], weights: int = 1) -> str:
+        """The sum of this power of weights times factors; that of squares is infinite to PostgreSQL where one is too large."""
+        if self.rows.weight is not None:
+            factors = ["ec_times"] * weights + [*factors]
+        if not factors:
+            return f"CAST(COUNT(CASE WHEN {rows} THEN 1 END) AS DOUBLE)"
         value = product(factors, self.least)
-        if self.least is not None:
+        if weights == 2 and self.least is not None:
             large = " OR ".join(f"ABS({name}) > {self.most}" for name in dict.fromkeys(factors))
             value = f"CASE WHEN {large} THEN {self.writer.infinity} ELSE {value} END"
         return f"COALESCE(SUM(CASE WHEN {rows} THEN {value} ELSE 0 END), 0)"
 
-    def _amount(self, rows: str) -> str:
-        if self.rows.weight is None:
-            return f"CAST(COUNT(CASE WHEN {rows} THEN 1 END) AS DOUBLE)"
-        return self._sum(rows, [])
-
-    def _sum(self, rows: str, factors: Sequence[str]) -> str:
-        factors = factors if self.rows.weight is None else ["ec_times", *factors]
-        return f"COALESCE(SUM(CASE WHEN {rows} THEN {product(factors, self.least)} ELSE 0 END), 0)"
-
     @property
-    def _right_cells(self) -> dict[str, str]:
+    def _cells(self) -> dict[str, str]:
+        """The weights of decisions, NULL where a row is invalid; with a level also those of the classes, and their squares."""
         right = "ec_n_invalid = 0"
         if self.rows.weight is not None:
             right += f" AND {' + '.join(f'ec_sum_{cell}' for cell in CELLS)} <= {self.most}"
-        return {f"ec_{cell}": f"CASE WHEN {right} THEN ec_sum_{cell} END" for cell in CELLS}
+        cells = {f"ec_{cell}": f"CASE WHEN {right} THEN ec_sum_{cell} END" for cell in CELLS}
+        for i, (negative, positive) in enumerate(_DECISIONS if self.level is not None else ()):
+            amount = f"ec_sum_{negative} + ec_sum_{positive}"
+            cells[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
+            cells[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
+        return cells
 
     @property
     def _means(self) -> dict[str, str]:
@@ -545,9 +190,10 @@ class ReportQuery:
         return means
 
     @property
-    def _result(self) -> dict[str, str]:
+    def _plain(self) -> dict[str, str]:
+        """The columns that are no metrics."""
         cell_type = "BIGINT" if self.rows.weight is None else "DOUBLE"
-        plain = {
+        return {
             "n": "CAST(ec_n AS BIGINT)",
             "class_prior": "ec_p1",
             **{cell: f"CAST(ec_{cell} AS {cell_type})" for cell in CELLS},
@@ -555,8 +201,6 @@ class ReportQuery:
             "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
             "small": f"ec_n < {self.min_rows}",
         }
-        of_limits = ("nec_kinked", _LOW, _HIGH)
-        return {name: plain.get(name) or self._metric(name) for name in self.columns if not name.endswith(of_limits)}
 
     def _metric(self, name: str) -> str:
         prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
@@ -566,34 +210,356 @@ class ReportQuery:
         return metric_formula(name, cells, losses, self.costs, self.writer)
 
     @property
-    def _shown(self) -> dict[str, tuple[str, str]]:
-        """The columns of a group: the name of each in the levels of the bounds, and its formula."""
-        values = {name: sql for name, sql in self._result.items() if name != "small"}
-        return {name: (f"ec_column_{i}", sql) for i, (name, sql) in enumerate(values.items())}
-
-    def _limits(self, level: float, shown: Mapping[str, tuple[str, str]]) -> ReportLimits:
-        limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
-        metrics = [Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), shown[name][0]) for name in limited]
-        if "nec" in limited:
-            metrics.append(Limited(KINK, at_prior=False, estimate=""))
-        return ReportLimits(
-            level=level,
-            metrics=metrics,
-            shown=dict(shown.values()),
-            keys=list(self.rows.key_names),
-            costs=self.costs,
-            stated=self.shares is not None,
-            min_rows=self.min_rows or 0,
-            bounded=self.least is not None,
-            writer=self.writer,
-        )
-
-    def _limited(self, limits: ReportLimits, shown: Mapping[str, tuple[str, str]]) -> dict[str, str]:
-        columns = {name: of for name, (of, _) in shown.items()} | {"small": "ec_small = 1"}
-        for i, metric in enumerate(limits.metrics):
+    def _limited(self) -> dict[str, str]:
+        columns = self._plain | {"class_prior": "ec_prior", "small": "ec_small = 1"}
+        for i, metric in enumerate(self.metrics):
+            only = f"CASE WHEN ec_metric = {i}"
             if metric.name == KINK:
-                columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN ec_kinked = 1 END"
+                near = f"COUNT({only} AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)"
+                columns["nec_kinked"] = f"CASE WHEN {columns[f'nec{_LOW}']} IS NOT NULL THEN {near} = 1 END"
                 continue
             name = metric.name + (AT_PRIOR if metric.at_prior else "")
-            columns[f"{name}{_LOW}"], columns[f"{name}{_HIGH}"] = f"ec_low_{i}", f"ec_high_{i}"
+            most = self.writer.number(highest(metric.name, 2, self.costs))
+            high = (
+                "ec_high"
+                if "inf" in most
+                else f"CASE WHEN ec_high > {most} AND ec_value <= {most} THEN {most} ELSE ec_high END"
+            )
+            # To DataFusion the largest of -inf is a number.
+            for column, x in ((name, "ec_value"), (f"{name}{_LOW}", "ec_low"), (f"{name}{_HIGH}", high)):
+                columns[column] = f"SUM({only} THEN 1 END * {x})"
         return {quoted(name): columns[name] for name in self.columns}
+
+    # Levels of the limits.
+
+    def _levels_of_limits(self, source: str) -> Iterator[tuple[str, str]]:
+        """The SELECTs by their names, the first from `source`."""
+        tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self.table_of_steps} if self.metrics else {}
+        yield from tables.items()
+        groups = {name: name for name in (*self._kept, "ec_metric", "ec_scale", "ec_u", *_SQUARES)}
+        for name, columns in self._columns_of_limits().items():
+            if name == "ec_slopes":
+                yield name, select(groups | columns, source) + f" GROUP BY {', '.join(groups)}"
+            else:
+                yield name, _adding(columns, source)
+            source = name
+            if name == "ec_halves":
+                source = " CROSS JOIN ".join((name, *tables))
+            elif name == "ec_moments":
+                # Where rows are too few, or losses all alike, there is the value alone.
+                source += f" WHERE ec_step = {_VALUE} OR ec_known = 1"
+
+    def _columns_of_limits(self) -> dict[str, dict[str, str]]:
+        """The columns that each level adds to the one before."""
+        families = {metric.family for metric in self.metrics}
+        if not families:
+            return self.of_groups
+        assert self.level is not None
+        values = {metric.name: self.value(metric.name) for metric in self.metrics}
+        return {
+            **self.of_groups,
+            **_together("family", [name for name in FAMILIES if name in families], self.moments_of),
+            **self.changed,
+            "ec_values_of_metrics": {"ec_at_step": by("name", values)},
+            **self.slopes,
+            **self.spread,
+            **t_levels(self.level, self.writer),
+            **_together("scale", dict.fromkeys(metric.scale for metric in self.metrics), self.ends_of),
+        }
+
+    def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
+        return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
+
+    @property
+    def of_groups(self) -> dict[str, dict[str, str]]:
+        """Levels of groups: effective sizes; half a row more of each decision; whether classes have rows, and losses that differ."""
+        rows = {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
+        halves = {
+            f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
+            for i, (a, c) in enumerate(_DECISIONS)
+        }
+        enough, several = (
+            " AND ".join(of)
+            for of in zip(*((f"{x} >= {FEW_OF_A_CLASS}", self._of("_several", rows_=x)) for x in rows), strict=True)
+        )
+        for loss in dict.fromkeys(metric.family for metric in self.metrics if metric.name in SCORING_RULES):
+            differ = " OR ".join(
+                self._of("_differ", a=f"ec_squares_{i}", b=f"ec_sum_{loss}1_{i}", c=f"ec_sum_{loss}2_{i}")
+                for i in (0, 1)
+            )
+            halves[f"ec_{loss}_known"] = f"CASE WHEN {several} AND ({differ}) THEN 1 ELSE 0 END"
+        return {
+            "ec_effective": {**rows, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")},
+            "ec_halves": {
+                "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
+                "ec_small": f"CASE WHEN ec_n >= {self.min_rows or 0} AND {enough} THEN 0 ELSE 1 END",
+                **halves,
+            },
+        }
+
+    @property
+    def _table_of_metrics(self) -> str:
+        rows = [
+            (i, f"'{of.name}'", f"'{of.family}'", f"'{of.scale}'", int(of.at_prior), int(of.family == "decisions"))
+            for i, of in enumerate(self.metrics)
+        ]
+        return _table(["ec_metric", "ec_name", "ec_family", "ec_scale", "ec_at_prior", "ec_u"], rows)
+
+    @property
+    def table_of_steps(self) -> str:
+        """The steps of the finite differences, and their shares."""
+        number = self.writer.number
+        same = [(_VALUE, number(0.0), number(0.0), 0), (_CENTRE, number(0.0), number(0.0), 1)]
+        steps = [(i, number(float(times)), number(share), 1) for i in range(1, 5) for times, share in STENCIL]
+        return _table(["ec_step", "ec_change", "ec_share", "ec_pseudo"], [*same, *steps])
+
+    @property
+    def changed(self) -> dict[str, dict[str, str]]:
+        """Levels from the sums of a metric to rates and priors in each step."""
+        levels = {}
+        if self.least is not None:
+            sums = {name: self._within(name, _BOUNDS_OF_SUMS) for name in _SUMS}
+            levels["ec_bounded"] = sums | {name: self._within(name, _BOUNDS_OF_SQUARES) for name in _SQUARES}
+        levels["ec_changed"] = {
+            f"ec_y{ij}": self._of("_changed", x=f"ec_x{ij}", moved=f"(ec_step = {i})", times="ec_change")
+            for i, (ij, _) in enumerate(_CELLS, 1)
+        }
+        # A loss may be infinite, of which 0 times is no number.
+        levels["ec_class_sizes"] = {
+            f"ec_m{i}": f"CASE WHEN ec_u = 1 THEN ec_y{i}0 + ec_y{i}1 ELSE ec_y{i}0 END" for i in (0, 1)
+        }
+        rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_y{ij}", y=f"ec_m{ij[0]}") for ij, _ in _CELLS}
+        for i in (0, 1):
+            share = rates[f"ec_p{i}"] = self._of("_share", n=f"ec_m{i}", rest=f"ec_m{1 - i}")
+            if self.shares is not None:
+                # A group without rows has no value at any prior.
+                stated = self.writer.number(self.shares[i])
+                rates[f"ec_p{i}"] = f"CASE WHEN ec_at_prior = 0 THEN {share} WHEN ec_m0 + ec_m1 > 0 THEN {stated} END"
+        return {**levels, "ec_rates": rates}
+
+    @property
+    def slopes(self) -> dict[str, dict[str, str]]:
+        """Levels from the values of all steps to slopes; a value that is no number in some step has none."""
+        least, most = (
+            self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST))
+        )
+        small = f"WHEN ABS(ec_at_step) < {least} THEN 0 " if self.least is not None else ""
+        sums = {
+            "ec_value": f"SUM(CASE WHEN ec_step = {_VALUE} THEN ec_at_step END)",
+            "ec_centre": f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_number END)",
+            "ec_numbers_known": f"COUNT(CASE WHEN ec_step >= {_CENTRE} THEN ec_number END)",
+        }
+        gradients = {}
+        for i, (ij, _) in enumerate(_CELLS, 1):
+            x = f"ec_s{ij}"
+            sums[x] = f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_x{ij} END)"
+            sums[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_step = {i} THEN ec_share * ec_number END)"
+            slope = f"ec_d{ij} / ({self._of('_step', x=x)})"
+            gradients[f"ec_g{ij}"] = (
+                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_numbers_known = {1 + 4 * len(STENCIL)} THEN {slope} END"
+            )
+        return {
+            "ec_numbers": {"ec_number": f"CASE {small}WHEN ABS(ec_at_step) <= {most} THEN ec_at_step END"},
+            "ec_slopes": sums,
+            "ec_gradients": gradients,
+        }
+
+    def moments_of(self, family: str) -> dict[str, dict[str, str]]:
+        """The level with the sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
+        moments = dict.fromkeys((*_SUMS, *_SQUARES), self.writer.number(0.0))
+        for i, cells in enumerate(_DECISIONS):
+            half = f"(ec_pseudo * ec_half_{i})"
+            if family == "decisions":
+                for j, cell in enumerate(cells):
+                    moments[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
+                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=f"ec_half_{i}")
+                continue
+            moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
+            if family != "constant":
+                moments[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
+                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
+            if family == "log_loss":
+                infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
+                moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
+        raw = {_raw(name): sql for name, sql in moments.items()} if self.least is not None else moments
+        known = "ec_some" if family in ("decisions", "constant") else f"ec_{family}_known"
+        return {"ec_moments": {**raw, "ec_known": known}}
+
+    def _within(self, name: str, bounds: tuple[float, float]) -> str:
+        """SQL that is 0 below the bounds and NULL above them, to PostgreSQL; but not of the value of the report."""
+        x, (least, most) = _raw(name), (self.writer.number(bound) for bound in bounds)
+        return f"CASE WHEN ec_step = {_VALUE} OR ABS({x}) >= {least} AND ABS({x}) <= {most} THEN {x} WHEN ABS({x}) < {least} THEN 0 END"
+
+    def value(self, name: str) -> str:
+        """A metric, of changed sums."""
+        (_, fp), (fn, _) = self.costs.values
+        if name == KINK:
+            e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
+            return self._of("_constants_apart", e=e)
+        cells = {"n0": "ec_m0", "n1": "ec_m1", "p0": "ec_p0", "p1": "ec_p1"} | {
+            cell: f"ec_y{ij}" for ij, cell in _CELLS
+        }
+        losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
+        return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
+
+    @property
+    def spread(self) -> dict[str, dict[str, str]]:
+        """Levels from slopes to the variance and its degrees of freedom."""
+        influences, rows, variances = (dict[str, str]() for _ in range(3))
+        lost: list[dict[str, str]] = []
+        for i in (0, 1):
+            sums = {name: f"ec_{name}{i}" for name in "abc"} | {f"x{j}": f"ec_s{i}{j}" for j in (0, 1)}
+            given = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_u"}
+            names = {}
+            for part, sql in MacroFormulas({}).parts_of("_influence", given).items():
+                names[part] = f"ec_i_{part}_{i}"
+                influences[names[part]] = portable(sql, self.writer)
+            rows |= {f"ec_mean_{i}": self._of("_mean_influence", i=names), f"ec_k_{i}": self._of("_rows_of", i=names)}
+            variances[f"ec_within_{i}"] = self._of("_within_class", i=names, rows_=f"ec_k_{i}", mean=f"ec_mean_{i}")
+            variances[f"ec_between_{i}"] = self._of("_between_classes", i=names, mean=f"ec_mean_{i}")
+            lost.append({"within": f"ec_part_{i}", "rows": f"ec_k_{i}"})
+        least = f"{self.writer.number(_LEAST_PART)} * ec_variance"
+        terms = ["ec_within_0", "ec_within_1", "ec_between_0 + ec_between_1"]
+        of_variance = {f"ec_part_{i}": f"CASE WHEN {x} > {least} THEN {x} ELSE 0 END" for i, x in enumerate(terms)}
+        rows_, variance = "ec_k_0 + ec_k_1", "ec_variance"
+        df = self._of("_df_of_rows", s0=lost[0], s1=lost[1], between_="ec_part_2", rows_=rows_, variance=variance)
+        one, most = self.writer.number(1.0), self.writer.number(1e30)
+        return {
+            "ec_influences": influences,
+            "ec_means_of_class": rows,
+            "ec_parts": variances,
+            "ec_variances": {"ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"},
+            "ec_parts_of_variance": of_variance,
+            "ec_freedom": {"ec_df": df},
+            "ec_degrees": {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(_LARGEST)} THEN {most} ELSE {one} END"},
+        }  # fmt: skip
+
+    def ends_of(self, scale: str) -> dict[str, dict[str, str]]:
+        """Levels to the bounds on a scale, which are around the middle and extended to contain the value; null if either is."""
+
+        def of(name: str, *, guarded: bool = False, **arguments: str) -> str:
+            return self._of(name, scale=f"'{scale}'", guarded=guarded, **arguments)
+
+        largest = self.writer.number(_LARGEST)
+        # ClickHouse evaluates what is named in later parts of AND and CASE alone at each use: so ends are named outside of them too.
+        finite = (f"ABS({x}) <= {largest}" for x in ("ec_high_z - ec_low_z", "ec_high_end", "ec_value"))
+        skew = of("_skew", x="ec_centre", half="ec_half")
+        above = of("_skew_above", skew="ec_skew")
+        return {
+            "ec_widths": {
+                "ec_at": of("_forward", x="ec_centre", guarded=True),
+                "ec_half": of("_half_width_of", t="ec_t", variance="ec_variance", centre="ec_centre"),
+            },
+            "ec_skews": {"ec_skew": f"CASE WHEN ec_u = 1 THEN {skew} ELSE 0 END"},
+            "ec_far": {
+                "ec_low_z": f"ec_at - ec_half - {of('_further', skew='ec_skew', t='ec_t')}",
+                "ec_high_z": f"ec_at + ec_half + {of('_further', skew=f'({above})', t='ec_t')}",
+            },
+            "ec_ends": {f"ec_{end}_end": of("_inverse", z=f"ec_{end}_z", guarded=True) for end in ("low", "high")},
+            "ec_complete": {
+                "ec_shown": f"CASE WHEN {' AND '.join(finite)} AND ({self._of('_has_square', x='ec_centre')}) THEN 1 END"
+            },
+            "ec_bounds": {
+                "ec_low": "ec_shown * LEAST(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * GREATEST(ec_high_end, ec_value)",
+            },
+        }
+
+
+def _adding(columns: dict[str, str], source: str) -> str:
+    return select({"*": "*"} | columns, source)
+
+
+def _raw(name: str) -> str:
+    return name.replace("ec_", "ec_raw_")
+
+
+def _together(
+    what: str, names: Iterable[str], levels_of: Callable[[str], dict[str, dict[str, str]]]
+) -> dict[str, dict[str, str]]:
+    """The levels of the rows of all families, or scales."""
+    of_each = {name: levels_of(name) for name in names}
+    return {
+        level: {column: by(what, {name: of[level][column] for name, of in of_each.items()}) for column in columns}
+        for level, columns in next(iter(of_each.values())).items()
+    }
+
+
+def by(what: str, texts: Mapping[str, str]) -> str:
+    """The text of the row's family, scale or name; those that are equal to the last one are its ELSE."""
+    last = list(texts.values())[-1]
+    cases = " ".join(f"WHEN ec_{what} = '{name}' THEN {sql}" for name, sql in texts.items() if sql != last)
+    return f"CASE {cases} ELSE {last} END" if cases else last
+
+
+def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
+    first, *others = rows
+    named = ", ".join(f"{value} AS {name}" for value, name in zip(first, names, strict=True))
+    return " UNION ALL ".join([f"SELECT {named}", *(f"SELECT {', '.join(map(str, row))}" for row in others)])
+
+
+def metric_formula(
+    name: str, cells: Mapping[str, str], losses: Mapping[str, Mapping[str, str]], costs: CostMatrix, writer: Writer
+) -> str:
+    """The value of a metric of columns: cells, sizes and priors, and of each loss the means and priors. Rates are `ec_rij`."""
+    (_, fp), (fn, _) = costs.values
+    formulas = MacroFormulas(
+        {
+            **{f"_r{ij}": f"ec_r{ij}" for ij, _ in _CELLS},
+            # Costs are constants.
+            "_column_type": "NULL",
+            "_binary_cells": cells,
+            "_cells_of_costs": cells,
+            "_log_losses": losses.get("log_loss", {}),
+            "_briers": losses.get("brier", {}),
+        }
+    )
+    # Without a threshold all decisions are those of Bayes.
+    macro = "expected_cost" if name == "bayes_risk" else name
+    return numbers_of(formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp)}), writer)
+
+
+# The t quantile at a constant level, by degrees of freedom in a column.
+
+_DEGREE, _OF_EACH_LEVEL = 22, 8
+
+
+def t_powers(level: float) -> tuple[float, list[float]]:
+    """A shift, and coefficients of powers of w, highest first.
+
+    With n degrees of freedom, and w = 2 (1 + shift) / (n + shift) - 1, their sum is z(n) / z(infinity), where z is the nearly normal
+    variable of t (see `polars_ec.inference.confidence`): it is so smooth that a polynomial through 23 of its values has 11 digits.
+    """
+    p = 0.5 + level / 2
+    normal = float(normal_quantile(p))
+    shift = 0.75 + normal * normal / 12
+    w = np.polynomial.chebyshev.chebpts1(_DEGREE + 1)
+    n = 2 * (1 + shift) / (w + 1) - shift
+    z = np.sqrt(n * np.log1p(t_quantile(p, n) ** 2 / n)) / normal
+    chebyshev = np.polynomial.chebyshev.chebfit(w, z, _DEGREE)
+    return shift, [round(float(x), 15) for x in np.polynomial.chebyshev.cheb2poly(chebyshev)[::-1]]
+
+
+def t_levels(level: float, writer: Writer) -> dict[str, dict[str, str]]:
+    """The columns that each level adds, of which the last one is `ec_t`: the quantile at 0.5 + level / 2, with `ec_nu` degrees of freedom."""
+    normal = float(normal_quantile(0.5 + level / 2))
+    if normal == 0 or math.isinf(normal):
+        # t is what the normal quantile is, with however many degrees of freedom.
+        return {"ec_t_end": {"ec_t": writer.infinity if normal else writer.number(0.0)}}
+    return t_levels_of(normal, *t_powers(level), writer)
+
+
+def t_levels_of(normal: float, shift: float, powers: Sequence[float], writer: Writer) -> dict[str, dict[str, str]]:
+    """The levels of `t_levels`, from the normal quantile and what `t_powers` returns."""
+    of_degrees = f"{writer.number(2 + 2 * shift)} / (ec_nu + {writer.number(shift)}) - 1"
+    levels, text = {"ec_t_start": {"ec_w": of_degrees}}, writer.number(powers[0])
+    for i, power in enumerate(powers[1:], 1):
+        # Parsers call themselves for each parenthesis.
+        if i % _OF_EACH_LEVEL == 0:
+            levels[f"ec_powers_{i}"], text = {f"ec_z_{i}": text}, f"ec_z_{i}"
+        text = f"({text}) * ec_w + {writer.number(power)}"
+    levels["ec_powers"] = {"ec_z": f"{writer.number(normal)} * ({text})"}
+    return {
+        **levels,
+        "ec_t_end": {"ec_t": portable(MacroFormulas({}).of("_t_of", {"z": "ec_z", "n": "ec_nu"}), writer)},
+    }

@@ -21,7 +21,6 @@ from polars_ec.sql.score_kinds import Kind, kind_of, log_odds_kind
 from polars_ec.typing import ScoreType
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
-_WITHOUT_LIMITS = ("spark", "databricks")
 # PostgreSQL makes an error of what underflows: no formula does if shares, losses, costs and priors are between these, or 0.
 _LEAST_OF_POSTGRES, _MOST_OF_POSTGRES = 1e-50, 1e50
 
@@ -88,8 +87,7 @@ def report_query(
         The two label values, the negative class first; any other value is invalid. For integer labels: `classes=(0, 1)`.
     interval
         The level of the confidence intervals, such as 0.95, for independent rows. It adds `NAME_ci_low` and `NAME_ci_high` to each metric,
-        and `nec_kinked` and `small`, as in `report`. Default None: none. For clusters, and for intervals in Spark and Databricks, use
-        `sketch_query`.
+        and `nec_kinked` and `small`, as in `report`. Default None: none. For clusters use `sketch_query`.
     min_rows
         Add `small`, true if the group has fewer rows than this. Default None.
     dialect
@@ -112,8 +110,8 @@ def report_query(
     ------
     ValueError
         Errors of `sketch_query`; an invalid level or number of rows; vector scores; metrics that reports do not offer, or this query does not
-        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Intervals in Spark. Invalid costs or priors, or columns
-        for them; scores that need a prior.
+        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Invalid costs or priors, or columns for them; scores that
+        need a prior.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 
@@ -153,11 +151,6 @@ def report_query(
     costs = options.costs(2)
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
-    if interval is not None and dialect in _WITHOUT_LIMITS:
-        raise ValueError(
-            f"interval={interval!r}: report_query() has no intervals in dialect={dialect!r}, which would take minutes "
-            "to plan the query. Leave it out, or make a sketch with sketch_query() and evaluate() it with interval="
-        )
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(

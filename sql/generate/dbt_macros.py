@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,37 +18,23 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.scales import PERCENT, POSTERIOR
 from polars_ec.formulas.decisions import BATTERY, CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.inference.confidence import WICHURA, normal_quantile
+from polars_ec.inference.confidence import WICHURA
+from polars_ec.numerics import np
 from polars_ec.output.dialects import Writer
 from polars_ec.reports.models import METRICS
 from polars_ec.sql.log_rows import LogRows
-from polars_ec.sql.report_limits import (
-    BOUNDS_OF_SQUARES,
-    BOUNDS_OF_SUMS,
-    KINK,
-    TAIL,
-    Limited,
-    ReportLimits,
-    ReportQuery,
-)
+from polars_ec.sql.report_limits import FAMILIES, ReportQuery, t_levels_of, t_powers
 from polars_ec.sql.score_kinds import DECISIONS_TAKEN, Kind, kind_of, log_odds_kind
 
 FILE = Path(__file__).parents[1] / "dbt" / "macros" / "formulas.sql"
 
-# Levels whose t is summed in the middle, and in the tail; any other level has the same formulas with other numbers.
-_LEVELS = {"middle": 0.8123, "tail": 0.9510563}
 MIN_ROWS = 987654321
 """A number that no formula has stands for the one that a call states."""
 
-
-def numbers_of_levels() -> dict[float, str]:
-    """The numbers that depend on the level, and their tokens."""
-    tokens: dict[float, str] = {}
-    for level in _LEVELS.values():
-        p = 0.5 + level / 2
-        tokens |= {float(normal_quantile(p)): "normal", abs(p - 0.5): "mass", min(p, 1 - p): "beyond"}
-    return tokens
-
+# The same for what depends on the level: the normal quantile, the shift, and the coefficients, which Jinja works out.
+_NORMAL, _SHIFT, _POWERS = 4.0625, 8.0625, [16.0625 + i for i in range(len(t_powers(0.95)[1]))]
+# A rule for the mass of the normal distribution beyond z from 0 on, up to z + 9: what lies further is nothing beside it.
+_FAR, _NODES = 9, 40
 
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 # Numbers that no formula has stand for those that a call states.
@@ -58,7 +45,10 @@ _STATED = {
     _COST_FP: "cost_fp",
     _SHARES[0]: "share_0",
     _SHARES[1]: "share_1",
-    **numbers_of_levels(),
+    _NORMAL: "normal",
+    2 + 2 * _SHIFT: "twice_shifted",
+    _SHIFT: "shift",
+    **{power: f"power_{i}" for i, power in enumerate(_POWERS)},
 }
 _NUMBER = re.compile(r"\b\d+(?:\.\d*)?e[-+]?\d+|\b\d+\.\d+")
 # Sums of squares are for limits of any level.
@@ -116,14 +106,23 @@ def with_tokens(sql: str) -> str:
     sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
     sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)
     sql = re.sub(rf"\bAS ({'|'.join(_TYPES)})\)", lambda type_: f"AS ${_TYPES[type_[1]]}$)", sql)
-    sql = re.sub(r"\bLEAST\(", "$least$(", sql).replace(str(MIN_ROWS), "$min_rows$")
+    sql = re.sub(r"\b(LEAST|GREATEST)\(", lambda name: f"${name[1].lower()}$(", sql).replace(
+        str(MIN_ROWS), "$min_rows$"
+    )
     return _NUMBER.sub(lambda number: f"${_STATED.get(float(number[0]), repr(float(number[0])))}$", sql)
 
 
 def _query(
     kind: Kind, *, weighted: bool = False, least: bool = False, level: float | None = _LEVEL
 ) -> dict[str, dict[str, str]]:
-    """The levels of a report with all metrics."""
+    """The levels of a report; with all metrics if they have no limits."""
+    names = [name for name in _METRICS if level is None and (kind.sums or name not in SCORING_RULES)]
+    return levels_of(_query_of(kind, names, weighted=weighted, least=least, level=level).text())
+
+
+def _query_of(
+    kind: Kind, names: Sequence[str], *, weighted: bool = False, least: bool = False, level: float | None
+) -> ReportQuery:
     writer = TokenWriter("duckdb")
     rows = LogRows(
         keys={},
@@ -136,11 +135,10 @@ def _query(
         largest=token("largest"),
         writer=writer,
     )
-    names = [name for name in _METRICS if kind.sums or name not in SCORING_RULES]
-    query = ReportQuery(
+    return ReportQuery(
         rows=rows,
         columns=["n", *names, "class_prior", "n_missing", "n_invalid"],
-        losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
+        losses=tuple(dict.fromkeys(rule.loss for rule in SCORING_RULES.values())) if kind.sums else (),
         positive=token("positive"),
         costs=_COSTS,
         shares=_SHARES,
@@ -149,54 +147,38 @@ def _query(
         most=token("most_weight"),
         level=level,
     )
-    return levels_of(query.text())
 
 
-def parts_of_limits(names: list[str], costs: CostMatrix, writer: Writer) -> dict[str, Any]:
+def _parts_of_limits() -> dict[str, Any]:
     """SQL texts: of levels by column, of the values, families and scales of metrics, and what else depends on a call."""
+    names = [f"{name}_ci_low" for name in _METRICS if name not in CELLS]
 
-    def limits(*, level: float = _LEVELS["tail"], stated: bool = False, bounded: bool = False) -> ReportLimits:
-        return ReportLimits(
-            level=level,
-            metrics=[Limited(name, at_prior=False, estimate="") for name in (*names, KINK)],
-            shown={},
-            keys=[],
-            costs=costs,
-            stated=stated,
-            min_rows=MIN_ROWS,
-            bounded=bounded,
-            writer=writer,
-        )
+    def limits(*, shares: tuple[float, float] | None = None, least: bool = False) -> ReportQuery:
+        query = _query_of(kind_of(POSTERIOR, 1, token("largest")), names, least=least, level=_LEVEL)
+        return replace(query, shares=shares, min_rows=MIN_ROWS)
 
-    plain, bounded = limits(), limits(bounded=True)
-    families = {metric.name: metric.family for metric in plain.metrics}
-    spread = {kind: list(limits(level=level).of_spread) for kind, level in _LEVELS.items()}
-    places = {kind: [name for name, _ in levels] for kind, levels in spread.items()}
-    start, end = (places["tail"].index(name) for name in ("ec_t_start", "ec_t_end"))
-    of_t = {f"t_{kind}": dict(levels[start : places[kind].index("ec_t_end") + 1]) for kind, levels in spread.items()}
+    plain, bounded = limits(), limits(least=True)
+    scales = {metric.name: metric.scale for metric in plain.metrics}
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return {
-        "known": plain.known,
-        "halves": plain.halves,
-        "families": families,
-        "scales": {metric.name: metric.scale for metric in plain.metrics},
-        "moments": {family: plain.moments_of(family) for family in dict.fromkeys(families.values())},
-        "within_sums": bounded.within("ec_token_x", BOUNDS_OF_SUMS),
-        "within_squares": bounded.within("ec_token_x", BOUNDS_OF_SQUARES),
-        "stencil": plain.table_of_steps,
+        "groups": plain.of_groups,
+        "families": {metric.name: metric.family for metric in plain.metrics},
+        "scales": scales,
+        "moments": {family: plain.moments_of(family) for family in FAMILIES},
+        "moments_from_least": {family: bounded.moments_of(family) for family in FAMILIES},
+        "steps": plain.table_of_steps,
         "changed": plain.changed,
-        "rates": dict(plain.of_values)["ec_rates"],
-        "rates_stated": dict(limits(stated=True).of_values)["ec_rates"],
-        "values": {name: plain.value(name) for name in families},
-        "numbers": dict(plain.of_values)["ec_numbers"],
-        "numbers_from_least": dict(bounded.of_values)["ec_numbers"],
+        "changed_from_least": bounded.changed,
+        "rates_stated": limits(shares=_SHARES).changed["ec_rates"],
+        "values": {name: plain.value(name) for name in scales},
         "slopes": plain.slopes,
-        "before_t": dict(spread["tail"][:start]),
-        **of_t,
-        "after_t": dict(spread["tail"][end + 1 :]),
-        "settled": plain.settled,
-        "ends": dict(plain.of_ends),
-        "tail": TAIL,
+        "slopes_from_least": bounded.slopes,
+        "spread": plain.spread,
+        "t": t_levels_of(_NORMAL, _SHIFT, _POWERS, plain.writer),
+        "ends": {scale: plain.ends_of(scale) for scale in dict.fromkeys(scales.values())},
         "normal_quantile": WICHURA,
+        "normal_rule": [[float((x + 1) * _FAR / 2), float(w * _FAR / 2)] for x, w in zip(nodes, weights, strict=True)],
+        "t_nodes": [float(w) for w in np.polynomial.chebyshev.chebpts1(len(_POWERS))],
     }
 
 
@@ -210,7 +192,8 @@ def text() -> str:
     row_levels = ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values")
     flags = (False, True)
     plain = _query(kinds["posterior"])
-    result = _query(kinds["posterior"], level=None)[""]
+    values = _query(kinds["posterior"], level=None)
+    result = values[""]
     formulas: dict[str, Mapping[str, str] | Sequence[str]] = {
         "usual": BATTERY,
         "cells": CELLS,
@@ -218,7 +201,7 @@ def text() -> str:
         "moved_by_prior": [name for name in _METRICS if name not in CELLS and is_moved_by_prior(name)],
         "metrics": {name: result[name] for name in _METRICS},
         "others": {name: sql for name, sql in result.items() if name not in _METRICS},
-        "means": plain["ec_means"],
+        "means": values["ec_means"],
         "sizes": plain["ec_sizes"],
     }
     for weighted in flags:
@@ -230,8 +213,8 @@ def text() -> str:
             levels = _query(kind, weighted=weighted)
             for level in row_levels:
                 formulas[_key(f"{level.removeprefix('ec_')}_of_{name}", weighted=weighted)] = levels[level]
-    limits = parts_of_limits([name for name in _METRICS if name not in CELLS], _COSTS, TokenWriter("duckdb"))
-    not_sql = ("families", "scales", "tail", "normal_quantile")
+    limits = _parts_of_limits()
+    not_sql = ("families", "scales", "normal_quantile", "normal_rule", "t_nodes")
     of_limits = {name: part if name in not_sql else _tokens_of(part) for name, part in limits.items()}
     lines = ",\n".join(f"    {json.dumps(name)}: {_written(part)}" for name, part in formulas.items())
     return (

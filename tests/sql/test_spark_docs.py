@@ -77,7 +77,7 @@ def test_sketches(made: dict[str, Any], log: pl.DataFrame) -> None:
 
 def test_report(made: dict[str, Any], log: pl.DataFrame) -> None:
     found = pl.DataFrame(made["report"].toArrow())
-    wanted = ec.report(log, "p", "late", by="month", cost_fn=5, prior=0.2)
+    wanted = ec.report(log, "p", "late", by="month", cost_fn=5, prior=0.2, interval=0.95)
     shared = [name for name in found.columns if name in wanted.columns]
-    assert {"month", "n", "nec", "nec_at_prior", "nce", "f1"} <= set(shared)
-    assert_frame_equal(found.select(shared), wanted.select(shared), rel_tol=1e-11)
+    assert {"month", "n", "nec", "nec_at_prior", "nce", "f1", "nec_ci_low", "f1_at_prior_ci_high"} <= set(shared)
+    assert_frame_equal(found.select(shared), wanted.select(shared), rel_tol=1e-9)

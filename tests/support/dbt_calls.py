@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import sqlglot
@@ -27,7 +28,10 @@ def macro_call(case: ReportCase, dialect: str, table: str = "log", *, macros_of_
 
 
 def shape(query: str, dialect: str) -> exp.Expression:
-    """What a query says: without parentheses, without casts of what is a float already, columns of the levels in order of their names."""
+    """What a query says: without parentheses, without casts of what is a float already, columns of the levels in order of their names.
+
+    Nor does it have the numbers of the polynomial that t is, whose last digits depend on the order of additions.
+    """
     limit = sys.getrecursionlimit()
     try:
         # The parser calls itself for each parenthesis.
@@ -46,6 +50,10 @@ def shape(query: str, dialect: str) -> exp.Expression:
     for division in tree.find_all(exp.Div):
         while isinstance(division.this, exp.Cast):
             division.this.replace(division.this.this)
+    for column in tree.find_all(exp.Alias):
+        if re.fullmatch(r"ec_z(_\d+)?", column.alias):
+            for part in list(column.find_all(exp.Literal, exp.Neg)):
+                part.replace(part.this if isinstance(part, exp.Neg) else exp.Literal.number(0))
     for cte in tree.find_all(exp.CTE):
         cte.this.set("expressions", sorted(cte.this.expressions, key=lambda column: column.alias_or_name))
     for division in tree.find_all(exp.Div):

@@ -63,10 +63,13 @@
 
 {# Functions and rules --------------------------------------------------------------------------------------------------- #}
 
-{# The lesser of two numbers. Neither is NULL, or both are. #}
+{# The lesser of two numbers, and the greater. Of the lesser ones of metrics neither is NULL, or both are. #}
 {% macro sql_least() %}{{ return(adapter.dispatch('sql_least', 'polars_ec')()) }}{% endmacro %}
 {% macro default__sql_least() %}{{ return('LEAST') }}{% endmacro %}
 {% macro snowflake__sql_least() %}{{ return('LEAST_IGNORE_NULLS') }}{% endmacro %}
+{% macro sql_greatest() %}{{ return(adapter.dispatch('sql_greatest', 'polars_ec')()) }}{% endmacro %}
+{% macro default__sql_greatest() %}{{ return('GREATEST') }}{% endmacro %}
+{% macro snowflake__sql_greatest() %}{{ return('GREATEST_IGNORE_NULLS') }}{% endmacro %}
 
 {# What follows a comparison that NaN fails. DuckDB does not compare where it holds of the least and the largest number of a Parquet
    file, and these pass over NaN. #}
@@ -89,8 +92,3 @@
 {% macro duckdb__sql_materialized() %}{{ return('MATERIALIZED ') }}{% endmacro %}
 {% macro postgres__sql_materialized() %}{{ return('MATERIALIZED ') }}{% endmacro %}
 {% macro redshift__sql_materialized() %}{{ return('') }}{% endmacro %}
-
-{# Whether the query of limits, of some fifty levels, is planned in seconds. #}
-{% macro has_limits() %}{{ return(adapter.dispatch('has_limits', 'polars_ec')()) }}{% endmacro %}
-{% macro default__has_limits() %}{{ return(true) }}{% endmacro %}
-{% macro spark__has_limits() %}{{ return(false) }}{% endmacro %}

@@ -43,37 +43,7 @@
         "n_missing": "CAST(ec_n_missing AS $bigint$)",
         "n_invalid": "CAST(ec_n_invalid AS $bigint$)"},
     "means": {
-        "ec_n": "ec_n",
-        "ec_n_missing": "ec_n_missing",
-        "ec_n_invalid": "ec_n_invalid",
-        "ec_sum_log_loss_0": "ec_sum_log_loss_0",
-        "ec_sum_brier_0": "ec_sum_brier_0",
-        "ec_infinite_0": "ec_infinite_0",
-        "ec_sum_log_loss_1": "ec_sum_log_loss_1",
-        "ec_sum_brier_1": "ec_sum_brier_1",
-        "ec_infinite_1": "ec_infinite_1",
-        "ec_sq_tn": "ec_sq_tn",
-        "ec_sq_fp": "ec_sq_fp",
-        "ec_sq_fn": "ec_sq_fn",
-        "ec_sq_tp": "ec_sq_tp",
-        "ec_sum_log_loss1_0": "ec_sum_log_loss1_0",
-        "ec_sum_log_loss2_0": "ec_sum_log_loss2_0",
-        "ec_sum_brier1_0": "ec_sum_brier1_0",
-        "ec_sum_brier2_0": "ec_sum_brier2_0",
-        "ec_sum_log_loss1_1": "ec_sum_log_loss1_1",
-        "ec_sum_log_loss2_1": "ec_sum_log_loss2_1",
-        "ec_sum_brier1_1": "ec_sum_brier1_1",
-        "ec_sum_brier2_1": "ec_sum_brier2_1",
-        "ec_tn": "ec_tn",
-        "ec_fp": "ec_fp",
-        "ec_fn": "ec_fn",
-        "ec_tp": "ec_tp",
-        "ec_all_0": "ec_all_0",
-        "ec_squares_0": "ec_squares_0",
-        "ec_all_1": "ec_all_1",
-        "ec_squares_1": "ec_squares_1",
-        "ec_n0": "ec_n0",
-        "ec_n1": "ec_n1",
+        "*": "*",
         "ec_p0": "ec_n0 / NULLIF(ec_n0 + ec_n1, 0)",
         "ec_p1": "ec_n1 / NULLIF(ec_n1 + ec_n0, 0)",
         "ec_r00": "ec_tn / NULLIF(ec_n0, 0)",
@@ -87,35 +57,7 @@
         "ec_brier_0": "ec_sum_brier_0 / NULLIF(ec_n0, 0)",
         "ec_brier_1": "ec_sum_brier_1 / NULLIF(ec_n1, 0)"},
     "sizes": {
-        "ec_n": "ec_n",
-        "ec_n_missing": "ec_n_missing",
-        "ec_n_invalid": "ec_n_invalid",
-        "ec_sum_log_loss_0": "ec_sum_log_loss_0",
-        "ec_sum_brier_0": "ec_sum_brier_0",
-        "ec_infinite_0": "ec_infinite_0",
-        "ec_sum_log_loss_1": "ec_sum_log_loss_1",
-        "ec_sum_brier_1": "ec_sum_brier_1",
-        "ec_infinite_1": "ec_infinite_1",
-        "ec_sq_tn": "ec_sq_tn",
-        "ec_sq_fp": "ec_sq_fp",
-        "ec_sq_fn": "ec_sq_fn",
-        "ec_sq_tp": "ec_sq_tp",
-        "ec_sum_log_loss1_0": "ec_sum_log_loss1_0",
-        "ec_sum_log_loss2_0": "ec_sum_log_loss2_0",
-        "ec_sum_brier1_0": "ec_sum_brier1_0",
-        "ec_sum_brier2_0": "ec_sum_brier2_0",
-        "ec_sum_log_loss1_1": "ec_sum_log_loss1_1",
-        "ec_sum_log_loss2_1": "ec_sum_log_loss2_1",
-        "ec_sum_brier1_1": "ec_sum_brier1_1",
-        "ec_sum_brier2_1": "ec_sum_brier2_1",
-        "ec_tn": "ec_tn",
-        "ec_fp": "ec_fp",
-        "ec_fn": "ec_fn",
-        "ec_tp": "ec_tp",
-        "ec_all_0": "ec_all_0",
-        "ec_squares_0": "ec_squares_0",
-        "ec_all_1": "ec_all_1",
-        "ec_squares_1": "ec_squares_1",
+        "*": "*",
         "ec_n0": "ec_tn + ec_fp",
         "ec_n1": "ec_fn + ec_tp"},
     "sums": {
@@ -145,27 +87,7 @@
         "ec_sum_brier1_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN ec_error * ec_error ELSE 0 END), 0)",
         "ec_sum_brier2_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN ec_error * ec_error * ec_error * ec_error ELSE 0 END), 0)"},
     "groups": {
-        "ec_n": "ec_n",
-        "ec_n_missing": "ec_n_missing",
-        "ec_n_invalid": "ec_n_invalid",
-        "ec_sum_log_loss_0": "ec_sum_log_loss_0",
-        "ec_sum_brier_0": "ec_sum_brier_0",
-        "ec_infinite_0": "ec_infinite_0",
-        "ec_sum_log_loss_1": "ec_sum_log_loss_1",
-        "ec_sum_brier_1": "ec_sum_brier_1",
-        "ec_infinite_1": "ec_infinite_1",
-        "ec_sq_tn": "ec_sq_tn",
-        "ec_sq_fp": "ec_sq_fp",
-        "ec_sq_fn": "ec_sq_fn",
-        "ec_sq_tp": "ec_sq_tp",
-        "ec_sum_log_loss1_0": "ec_sum_log_loss1_0",
-        "ec_sum_log_loss2_0": "ec_sum_log_loss2_0",
-        "ec_sum_brier1_0": "ec_sum_brier1_0",
-        "ec_sum_brier2_0": "ec_sum_brier2_0",
-        "ec_sum_log_loss1_1": "ec_sum_log_loss1_1",
-        "ec_sum_log_loss2_1": "ec_sum_log_loss2_1",
-        "ec_sum_brier1_1": "ec_sum_brier1_1",
-        "ec_sum_brier2_1": "ec_sum_brier2_1",
+        "*": "*",
         "ec_tn": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_tn END",
         "ec_fp": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fp END",
         "ec_fn": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fn END",
@@ -201,27 +123,7 @@
         "ec_sum_brier1_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN CASE WHEN ABS(ec_error) > $most_weight$ THEN $infinity$ ELSE CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END END ELSE 0 END), 0)",
         "ec_sum_brier2_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN CASE WHEN ABS(ec_error) > $most_weight$ THEN $infinity$ ELSE CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END END ELSE 0 END), 0)"},
     "groups_from_least": {
-        "ec_n": "ec_n",
-        "ec_n_missing": "ec_n_missing",
-        "ec_n_invalid": "ec_n_invalid",
-        "ec_sum_log_loss_0": "ec_sum_log_loss_0",
-        "ec_sum_brier_0": "ec_sum_brier_0",
-        "ec_infinite_0": "ec_infinite_0",
-        "ec_sum_log_loss_1": "ec_sum_log_loss_1",
-        "ec_sum_brier_1": "ec_sum_brier_1",
-        "ec_infinite_1": "ec_infinite_1",
-        "ec_sq_tn": "ec_sq_tn",
-        "ec_sq_fp": "ec_sq_fp",
-        "ec_sq_fn": "ec_sq_fn",
-        "ec_sq_tp": "ec_sq_tp",
-        "ec_sum_log_loss1_0": "ec_sum_log_loss1_0",
-        "ec_sum_log_loss2_0": "ec_sum_log_loss2_0",
-        "ec_sum_brier1_0": "ec_sum_brier1_0",
-        "ec_sum_brier2_0": "ec_sum_brier2_0",
-        "ec_sum_log_loss1_1": "ec_sum_log_loss1_1",
-        "ec_sum_log_loss2_1": "ec_sum_log_loss2_1",
-        "ec_sum_brier1_1": "ec_sum_brier1_1",
-        "ec_sum_brier2_1": "ec_sum_brier2_1",
+        "*": "*",
         "ec_tn": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_tn END",
         "ec_fp": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fp END",
         "ec_fn": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fn END",
@@ -334,27 +236,7 @@
         "ec_sum_brier1_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN ec_times * ec_times * ec_error * ec_error ELSE 0 END), 0)",
         "ec_sum_brier2_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN ec_times * ec_times * ec_error * ec_error * ec_error * ec_error ELSE 0 END), 0)"},
     "groups_weighted": {
-        "ec_n": "ec_n",
-        "ec_n_missing": "ec_n_missing",
-        "ec_n_invalid": "ec_n_invalid",
-        "ec_sum_log_loss_0": "ec_sum_log_loss_0",
-        "ec_sum_brier_0": "ec_sum_brier_0",
-        "ec_infinite_0": "ec_infinite_0",
-        "ec_sum_log_loss_1": "ec_sum_log_loss_1",
-        "ec_sum_brier_1": "ec_sum_brier_1",
-        "ec_infinite_1": "ec_infinite_1",
-        "ec_sq_tn": "ec_sq_tn",
-        "ec_sq_fp": "ec_sq_fp",
-        "ec_sq_fn": "ec_sq_fn",
-        "ec_sq_tp": "ec_sq_tp",
-        "ec_sum_log_loss1_0": "ec_sum_log_loss1_0",
-        "ec_sum_log_loss2_0": "ec_sum_log_loss2_0",
-        "ec_sum_brier1_0": "ec_sum_brier1_0",
-        "ec_sum_brier2_0": "ec_sum_brier2_0",
-        "ec_sum_log_loss1_1": "ec_sum_log_loss1_1",
-        "ec_sum_log_loss2_1": "ec_sum_log_loss2_1",
-        "ec_sum_brier1_1": "ec_sum_brier1_1",
-        "ec_sum_brier2_1": "ec_sum_brier2_1",
+        "*": "*",
         "ec_tn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_tn END",
         "ec_fp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fp END",
         "ec_fn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn END",
@@ -390,27 +272,7 @@
         "ec_sum_brier1_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN CASE WHEN ABS(ec_times) > $most_weight$ OR ABS(ec_error) > $most_weight$ THEN $infinity$ ELSE CASE WHEN ABS(ec_times) >= $least_factor$ THEN ec_times ELSE 0 END * CASE WHEN ABS(ec_times) >= $least_factor$ THEN ec_times ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END END ELSE 0 END), 0)",
         "ec_sum_brier2_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN CASE WHEN ABS(ec_times) > $most_weight$ OR ABS(ec_error) > $most_weight$ THEN $infinity$ ELSE CASE WHEN ABS(ec_times) >= $least_factor$ THEN ec_times ELSE 0 END * CASE WHEN ABS(ec_times) >= $least_factor$ THEN ec_times ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END END ELSE 0 END), 0)"},
     "groups_weighted_from_least": {
-        "ec_n": "ec_n",
-        "ec_n_missing": "ec_n_missing",
-        "ec_n_invalid": "ec_n_invalid",
-        "ec_sum_log_loss_0": "ec_sum_log_loss_0",
-        "ec_sum_brier_0": "ec_sum_brier_0",
-        "ec_infinite_0": "ec_infinite_0",
-        "ec_sum_log_loss_1": "ec_sum_log_loss_1",
-        "ec_sum_brier_1": "ec_sum_brier_1",
-        "ec_infinite_1": "ec_infinite_1",
-        "ec_sq_tn": "ec_sq_tn",
-        "ec_sq_fp": "ec_sq_fp",
-        "ec_sq_fn": "ec_sq_fn",
-        "ec_sq_tp": "ec_sq_tp",
-        "ec_sum_log_loss1_0": "ec_sum_log_loss1_0",
-        "ec_sum_log_loss2_0": "ec_sum_log_loss2_0",
-        "ec_sum_brier1_0": "ec_sum_brier1_0",
-        "ec_sum_brier2_0": "ec_sum_brier2_0",
-        "ec_sum_log_loss1_1": "ec_sum_log_loss1_1",
-        "ec_sum_log_loss2_1": "ec_sum_log_loss2_1",
-        "ec_sum_brier1_1": "ec_sum_brier1_1",
-        "ec_sum_brier2_1": "ec_sum_brier2_1",
+        "*": "*",
         "ec_tn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_tn END",
         "ec_fp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fp END",
         "ec_fn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn END",
@@ -519,17 +381,20 @@
 }) }}{% endmacro %}
 
 {% macro limit_parts() %}{{ return({
-    "known": {
-        "ec_rows_0": "CASE WHEN (ec_all_0 > 0) AND ((ec_squares_0 > $1e-280$) AND (ec_squares_0 < $1e+300$)) THEN (ec_all_0 * ec_all_0) / ec_squares_0 END",
-        "ec_rows_1": "CASE WHEN (ec_all_1 > 0) AND ((ec_squares_1 > $1e-280$) AND (ec_squares_1 < $1e+300$)) THEN (ec_all_1 * ec_all_1) / ec_squares_1 END"
-    },
-    "halves": {
-        "ec_some": "CASE WHEN NOT ec_rows_0 IS NULL AND NOT ec_rows_1 IS NULL THEN 1 ELSE 0 END",
-        "ec_small": "CASE WHEN ec_n >= $min_rows$ AND ec_rows_0 >= 10 AND ec_rows_1 >= 10 THEN 0 ELSE 1 END",
-        "ec_half_0": "CASE WHEN (ec_tn + ec_fp) > 0 THEN (ec_sq_tn + ec_sq_fp) / (ec_tn + ec_fp) ELSE 0 END",
-        "ec_half_1": "CASE WHEN (ec_fn + ec_tp) > 0 THEN (ec_sq_fn + ec_sq_tp) / (ec_fn + ec_tp) ELSE 0 END",
-        "ec_log_loss_known": "CASE WHEN ec_rows_0 > (1 + $1e-09$) AND ec_rows_1 > (1 + $1e-09$) AND ((ec_sum_log_loss2_0 - (ec_sum_log_loss1_0 * (ec_sum_log_loss1_0 / NULLIF(ec_squares_0, 0)))) > ($1e-11$ * ec_sum_log_loss2_0) OR (ec_sum_log_loss2_1 - (ec_sum_log_loss1_1 * (ec_sum_log_loss1_1 / NULLIF(ec_squares_1, 0)))) > ($1e-11$ * ec_sum_log_loss2_1)) THEN 1 ELSE 0 END",
-        "ec_brier_known": "CASE WHEN ec_rows_0 > (1 + $1e-09$) AND ec_rows_1 > (1 + $1e-09$) AND ((ec_sum_brier2_0 - (ec_sum_brier1_0 * (ec_sum_brier1_0 / NULLIF(ec_squares_0, 0)))) > ($1e-11$ * ec_sum_brier2_0) OR (ec_sum_brier2_1 - (ec_sum_brier1_1 * (ec_sum_brier1_1 / NULLIF(ec_squares_1, 0)))) > ($1e-11$ * ec_sum_brier2_1)) THEN 1 ELSE 0 END"
+    "groups": {
+        "ec_effective": {
+            "ec_rows_0": "CASE WHEN (ec_all_0 > 0) AND ((ec_squares_0 > $1e-280$) AND (ec_squares_0 < $1e+300$)) THEN (ec_all_0 * ec_all_0) / ec_squares_0 END",
+            "ec_rows_1": "CASE WHEN (ec_all_1 > 0) AND ((ec_squares_1 > $1e-280$) AND (ec_squares_1 < $1e+300$)) THEN (ec_all_1 * ec_all_1) / ec_squares_1 END",
+            "ec_prior": "ec_n1 / NULLIF(ec_n1 + ec_n0, 0)"
+        },
+        "ec_halves": {
+            "ec_some": "CASE WHEN NOT ec_rows_0 IS NULL AND NOT ec_rows_1 IS NULL THEN 1 ELSE 0 END",
+            "ec_small": "CASE WHEN ec_n >= $min_rows$ AND ec_rows_0 >= 10 AND ec_rows_1 >= 10 THEN 0 ELSE 1 END",
+            "ec_half_0": "CASE WHEN (ec_tn + ec_fp) > 0 THEN (ec_sq_tn + ec_sq_fp) / (ec_tn + ec_fp) ELSE 0 END",
+            "ec_half_1": "CASE WHEN (ec_fn + ec_tp) > 0 THEN (ec_sq_fn + ec_sq_tp) / (ec_fn + ec_tp) ELSE 0 END",
+            "ec_log_loss_known": "CASE WHEN ec_rows_0 > (1 + $1e-09$) AND ec_rows_1 > (1 + $1e-09$) AND ((ec_sum_log_loss2_0 - (ec_sum_log_loss1_0 * (ec_sum_log_loss1_0 / NULLIF(ec_squares_0, 0)))) > ($1e-11$ * ec_sum_log_loss2_0) OR (ec_sum_log_loss2_1 - (ec_sum_log_loss1_1 * (ec_sum_log_loss1_1 / NULLIF(ec_squares_1, 0)))) > ($1e-11$ * ec_sum_log_loss2_1)) THEN 1 ELSE 0 END",
+            "ec_brier_known": "CASE WHEN ec_rows_0 > (1 + $1e-09$) AND ec_rows_1 > (1 + $1e-09$) AND ((ec_sum_brier2_0 - (ec_sum_brier1_0 * (ec_sum_brier1_0 / NULLIF(ec_squares_0, 0)))) > ($1e-11$ * ec_sum_brier2_0) OR (ec_sum_brier2_1 - (ec_sum_brier1_1 * (ec_sum_brier1_1 / NULLIF(ec_squares_1, 0)))) > ($1e-11$ * ec_sum_brier2_1)) THEN 1 ELSE 0 END"
+        }
     },
     "families": {
         "expected_cost": "decisions",
@@ -585,82 +450,188 @@
     },
     "moments": {
         "decisions": {
-            "ec_x00": "ec_tn + (ec_half_0 / 2)",
-            "ec_x01": "ec_fp + (ec_half_0 / 2)",
-            "ec_x10": "ec_fn + (ec_half_1 / 2)",
-            "ec_x11": "ec_tp + (ec_half_1 / 2)",
-            "ec_a0": "ec_sq_tn + ((ec_half_0 * ec_half_0) / 2)",
-            "ec_b0": "$0.0$",
-            "ec_c0": "ec_sq_fp + ((ec_half_0 * ec_half_0) / 2)",
-            "ec_a1": "ec_sq_fn + ((ec_half_1 * ec_half_1) / 2)",
-            "ec_b1": "$0.0$",
-            "ec_c1": "ec_sq_tp + ((ec_half_1 * ec_half_1) / 2)"
+            "ec_moments": {
+                "ec_x00": "ec_tn + ((ec_pseudo * ec_half_0) / 2)",
+                "ec_x01": "ec_fp + ((ec_pseudo * ec_half_0) / 2)",
+                "ec_x10": "ec_fn + ((ec_pseudo * ec_half_1) / 2)",
+                "ec_x11": "ec_tp + ((ec_pseudo * ec_half_1) / 2)",
+                "ec_a0": "ec_sq_tn + ((ec_half_0 * ec_half_0) / 2)",
+                "ec_b0": "$0.0$",
+                "ec_c0": "ec_sq_fp + ((ec_half_0 * ec_half_0) / 2)",
+                "ec_a1": "ec_sq_fn + ((ec_half_1 * ec_half_1) / 2)",
+                "ec_b1": "$0.0$",
+                "ec_c1": "ec_sq_tp + ((ec_half_1 * ec_half_1) / 2)",
+                "ec_known": "ec_some"
+            }
         },
         "log_loss": {
-            "ec_x00": "ec_n0",
-            "ec_x01": "ec_sum_log_loss_0",
-            "ec_x10": "ec_n1",
-            "ec_x11": "ec_sum_log_loss_1",
-            "ec_a0": "ec_squares_0",
-            "ec_b0": "ec_sum_log_loss1_0",
-            "ec_c0": "ec_sum_log_loss2_0",
-            "ec_a1": "ec_squares_1",
-            "ec_b1": "ec_sum_log_loss1_1",
-            "ec_c1": "ec_sum_log_loss2_1"
+            "ec_moments": {
+                "ec_x00": "ec_n0",
+                "ec_x01": "CASE WHEN ec_infinite_0 > 0 THEN $infinity$ ELSE ec_sum_log_loss_0 END",
+                "ec_x10": "ec_n1",
+                "ec_x11": "CASE WHEN ec_infinite_1 > 0 THEN $infinity$ ELSE ec_sum_log_loss_1 END",
+                "ec_a0": "ec_squares_0",
+                "ec_b0": "ec_sum_log_loss1_0",
+                "ec_c0": "ec_sum_log_loss2_0",
+                "ec_a1": "ec_squares_1",
+                "ec_b1": "ec_sum_log_loss1_1",
+                "ec_c1": "ec_sum_log_loss2_1",
+                "ec_known": "ec_log_loss_known"
+            }
         },
         "brier": {
-            "ec_x00": "ec_n0",
-            "ec_x01": "ec_sum_brier_0",
-            "ec_x10": "ec_n1",
-            "ec_x11": "ec_sum_brier_1",
-            "ec_a0": "ec_squares_0",
-            "ec_b0": "ec_sum_brier1_0",
-            "ec_c0": "ec_sum_brier2_0",
-            "ec_a1": "ec_squares_1",
-            "ec_b1": "ec_sum_brier1_1",
-            "ec_c1": "ec_sum_brier2_1"
+            "ec_moments": {
+                "ec_x00": "ec_n0",
+                "ec_x01": "ec_sum_brier_0",
+                "ec_x10": "ec_n1",
+                "ec_x11": "ec_sum_brier_1",
+                "ec_a0": "ec_squares_0",
+                "ec_b0": "ec_sum_brier1_0",
+                "ec_c0": "ec_sum_brier2_0",
+                "ec_a1": "ec_squares_1",
+                "ec_b1": "ec_sum_brier1_1",
+                "ec_c1": "ec_sum_brier2_1",
+                "ec_known": "ec_brier_known"
+            }
         },
         "constant": {
-            "ec_x00": "ec_n0",
-            "ec_x01": "$0.0$",
-            "ec_x10": "ec_n1",
-            "ec_x11": "$0.0$",
-            "ec_a0": "ec_squares_0",
-            "ec_b0": "$0.0$",
-            "ec_c0": "$0.0$",
-            "ec_a1": "ec_squares_1",
-            "ec_b1": "$0.0$",
-            "ec_c1": "$0.0$"
+            "ec_moments": {
+                "ec_x00": "ec_n0",
+                "ec_x01": "$0.0$",
+                "ec_x10": "ec_n1",
+                "ec_x11": "$0.0$",
+                "ec_a0": "ec_squares_0",
+                "ec_b0": "$0.0$",
+                "ec_c0": "$0.0$",
+                "ec_a1": "ec_squares_1",
+                "ec_b1": "$0.0$",
+                "ec_c1": "$0.0$",
+                "ec_known": "ec_some"
+            }
         }
     },
-    "within_sums": "CASE WHEN ABS($x$) >= $1e-70$ AND ABS($x$) <= $1e+60$ THEN $x$ WHEN ABS($x$) < $1e-70$ THEN 0 END",
-    "within_squares": "CASE WHEN ABS($x$) >= $1e-140$ AND ABS($x$) <= $1e+120$ THEN $x$ WHEN ABS($x$) < $1e-140$ THEN 0 END",
-    "stencil": "SELECT 0 AS ec_sum, $0.0$ AS ec_change, $0.0$ AS ec_share UNION ALL SELECT 1 AS ec_sum, $1.0$ AS ec_change, $0.6666666666666666$ AS ec_share UNION ALL SELECT 1 AS ec_sum, -$1.0$ AS ec_change, -$0.6666666666666666$ AS ec_share UNION ALL SELECT 1 AS ec_sum, $2.0$ AS ec_change, -$0.08333333333333333$ AS ec_share UNION ALL SELECT 1 AS ec_sum, -$2.0$ AS ec_change, $0.08333333333333333$ AS ec_share UNION ALL SELECT 2 AS ec_sum, $1.0$ AS ec_change, $0.6666666666666666$ AS ec_share UNION ALL SELECT 2 AS ec_sum, -$1.0$ AS ec_change, -$0.6666666666666666$ AS ec_share UNION ALL SELECT 2 AS ec_sum, $2.0$ AS ec_change, -$0.08333333333333333$ AS ec_share UNION ALL SELECT 2 AS ec_sum, -$2.0$ AS ec_change, $0.08333333333333333$ AS ec_share UNION ALL SELECT 3 AS ec_sum, $1.0$ AS ec_change, $0.6666666666666666$ AS ec_share UNION ALL SELECT 3 AS ec_sum, -$1.0$ AS ec_change, -$0.6666666666666666$ AS ec_share UNION ALL SELECT 3 AS ec_sum, $2.0$ AS ec_change, -$0.08333333333333333$ AS ec_share UNION ALL SELECT 3 AS ec_sum, -$2.0$ AS ec_change, $0.08333333333333333$ AS ec_share UNION ALL SELECT 4 AS ec_sum, $1.0$ AS ec_change, $0.6666666666666666$ AS ec_share UNION ALL SELECT 4 AS ec_sum, -$1.0$ AS ec_change, -$0.6666666666666666$ AS ec_share UNION ALL SELECT 4 AS ec_sum, $2.0$ AS ec_change, -$0.08333333333333333$ AS ec_share UNION ALL SELECT 4 AS ec_sum, -$2.0$ AS ec_change, $0.08333333333333333$ AS ec_share",
-    "changed": {
-        "ec_tn": "ec_x00 + CASE WHEN (ec_sum = 1) THEN ec_change * (ec_x00 * $0.0001$) ELSE 0 END",
-        "ec_fp": "ec_x01 + CASE WHEN (ec_sum = 2) THEN ec_change * (ec_x01 * $0.0001$) ELSE 0 END",
-        "ec_fn": "ec_x10 + CASE WHEN (ec_sum = 3) THEN ec_change * (ec_x10 * $0.0001$) ELSE 0 END",
-        "ec_tp": "ec_x11 + CASE WHEN (ec_sum = 4) THEN ec_change * (ec_x11 * $0.0001$) ELSE 0 END"
+    "moments_from_least": {
+        "decisions": {
+            "ec_moments": {
+                "ec_raw_x00": "ec_tn + ((ec_pseudo * ec_half_0) / 2)",
+                "ec_raw_x01": "ec_fp + ((ec_pseudo * ec_half_0) / 2)",
+                "ec_raw_x10": "ec_fn + ((ec_pseudo * ec_half_1) / 2)",
+                "ec_raw_x11": "ec_tp + ((ec_pseudo * ec_half_1) / 2)",
+                "ec_raw_a0": "ec_sq_tn + ((ec_half_0 * ec_half_0) / 2)",
+                "ec_raw_b0": "$0.0$",
+                "ec_raw_c0": "ec_sq_fp + ((ec_half_0 * ec_half_0) / 2)",
+                "ec_raw_a1": "ec_sq_fn + ((ec_half_1 * ec_half_1) / 2)",
+                "ec_raw_b1": "$0.0$",
+                "ec_raw_c1": "ec_sq_tp + ((ec_half_1 * ec_half_1) / 2)",
+                "ec_known": "ec_some"
+            }
+        },
+        "log_loss": {
+            "ec_moments": {
+                "ec_raw_x00": "ec_n0",
+                "ec_raw_x01": "CASE WHEN ec_infinite_0 > 0 THEN $infinity$ ELSE ec_sum_log_loss_0 END",
+                "ec_raw_x10": "ec_n1",
+                "ec_raw_x11": "CASE WHEN ec_infinite_1 > 0 THEN $infinity$ ELSE ec_sum_log_loss_1 END",
+                "ec_raw_a0": "ec_squares_0",
+                "ec_raw_b0": "ec_sum_log_loss1_0",
+                "ec_raw_c0": "ec_sum_log_loss2_0",
+                "ec_raw_a1": "ec_squares_1",
+                "ec_raw_b1": "ec_sum_log_loss1_1",
+                "ec_raw_c1": "ec_sum_log_loss2_1",
+                "ec_known": "ec_log_loss_known"
+            }
+        },
+        "brier": {
+            "ec_moments": {
+                "ec_raw_x00": "ec_n0",
+                "ec_raw_x01": "ec_sum_brier_0",
+                "ec_raw_x10": "ec_n1",
+                "ec_raw_x11": "ec_sum_brier_1",
+                "ec_raw_a0": "ec_squares_0",
+                "ec_raw_b0": "ec_sum_brier1_0",
+                "ec_raw_c0": "ec_sum_brier2_0",
+                "ec_raw_a1": "ec_squares_1",
+                "ec_raw_b1": "ec_sum_brier1_1",
+                "ec_raw_c1": "ec_sum_brier2_1",
+                "ec_known": "ec_brier_known"
+            }
+        },
+        "constant": {
+            "ec_moments": {
+                "ec_raw_x00": "ec_n0",
+                "ec_raw_x01": "$0.0$",
+                "ec_raw_x10": "ec_n1",
+                "ec_raw_x11": "$0.0$",
+                "ec_raw_a0": "ec_squares_0",
+                "ec_raw_b0": "$0.0$",
+                "ec_raw_c0": "$0.0$",
+                "ec_raw_a1": "ec_squares_1",
+                "ec_raw_b1": "$0.0$",
+                "ec_raw_c1": "$0.0$",
+                "ec_known": "ec_some"
+            }
+        }
     },
-    "rates": {
-        "ec_n0": "ec_tn + ec_u * ec_fp",
-        "ec_n1": "ec_fn + ec_u * ec_tp",
-        "ec_r00": "ec_tn / NULLIF(ec_tn + ec_u * ec_fp, 0)",
-        "ec_r01": "ec_fp / NULLIF(ec_tn + ec_u * ec_fp, 0)",
-        "ec_r10": "ec_fn / NULLIF(ec_fn + ec_u * ec_tp, 0)",
-        "ec_r11": "ec_tp / NULLIF(ec_fn + ec_u * ec_tp, 0)",
-        "ec_p0": "(ec_tn + ec_u * ec_fp) / NULLIF((ec_tn + ec_u * ec_fp) + (ec_fn + ec_u * ec_tp), 0)",
-        "ec_p1": "(ec_fn + ec_u * ec_tp) / NULLIF((ec_fn + ec_u * ec_tp) + (ec_tn + ec_u * ec_fp), 0)"
+    "steps": "SELECT -1 AS ec_step, $0.0$ AS ec_change, $0.0$ AS ec_share, 0 AS ec_pseudo UNION ALL SELECT 0, $0.0$, $0.0$, 1 UNION ALL SELECT 1, $1.0$, $0.6666666666666666$, 1 UNION ALL SELECT 1, -$1.0$, -$0.6666666666666666$, 1 UNION ALL SELECT 1, $2.0$, -$0.08333333333333333$, 1 UNION ALL SELECT 1, -$2.0$, $0.08333333333333333$, 1 UNION ALL SELECT 2, $1.0$, $0.6666666666666666$, 1 UNION ALL SELECT 2, -$1.0$, -$0.6666666666666666$, 1 UNION ALL SELECT 2, $2.0$, -$0.08333333333333333$, 1 UNION ALL SELECT 2, -$2.0$, $0.08333333333333333$, 1 UNION ALL SELECT 3, $1.0$, $0.6666666666666666$, 1 UNION ALL SELECT 3, -$1.0$, -$0.6666666666666666$, 1 UNION ALL SELECT 3, $2.0$, -$0.08333333333333333$, 1 UNION ALL SELECT 3, -$2.0$, $0.08333333333333333$, 1 UNION ALL SELECT 4, $1.0$, $0.6666666666666666$, 1 UNION ALL SELECT 4, -$1.0$, -$0.6666666666666666$, 1 UNION ALL SELECT 4, $2.0$, -$0.08333333333333333$, 1 UNION ALL SELECT 4, -$2.0$, $0.08333333333333333$, 1",
+    "changed": {
+        "ec_changed": {
+            "ec_y00": "ec_x00 + CASE WHEN (ec_step = 1) THEN ec_change * (ec_x00 * $0.0001$) ELSE 0 END",
+            "ec_y01": "ec_x01 + CASE WHEN (ec_step = 2) THEN ec_change * (ec_x01 * $0.0001$) ELSE 0 END",
+            "ec_y10": "ec_x10 + CASE WHEN (ec_step = 3) THEN ec_change * (ec_x10 * $0.0001$) ELSE 0 END",
+            "ec_y11": "ec_x11 + CASE WHEN (ec_step = 4) THEN ec_change * (ec_x11 * $0.0001$) ELSE 0 END"
+        },
+        "ec_class_sizes": {
+            "ec_m0": "CASE WHEN ec_u = 1 THEN ec_y00 + ec_y01 ELSE ec_y00 END",
+            "ec_m1": "CASE WHEN ec_u = 1 THEN ec_y10 + ec_y11 ELSE ec_y10 END"
+        },
+        "ec_rates": {
+            "ec_r00": "ec_y00 / NULLIF(ec_m0, 0)",
+            "ec_r01": "ec_y01 / NULLIF(ec_m0, 0)",
+            "ec_r10": "ec_y10 / NULLIF(ec_m1, 0)",
+            "ec_r11": "ec_y11 / NULLIF(ec_m1, 0)",
+            "ec_p0": "ec_m0 / NULLIF(ec_m0 + ec_m1, 0)",
+            "ec_p1": "ec_m1 / NULLIF(ec_m1 + ec_m0, 0)"
+        }
+    },
+    "changed_from_least": {
+        "ec_bounded": {
+            "ec_x00": "CASE WHEN ec_step = -1 OR ABS(ec_raw_x00) >= $1e-70$ AND ABS(ec_raw_x00) <= $1e+60$ THEN ec_raw_x00 WHEN ABS(ec_raw_x00) < $1e-70$ THEN 0 END",
+            "ec_x01": "CASE WHEN ec_step = -1 OR ABS(ec_raw_x01) >= $1e-70$ AND ABS(ec_raw_x01) <= $1e+60$ THEN ec_raw_x01 WHEN ABS(ec_raw_x01) < $1e-70$ THEN 0 END",
+            "ec_x10": "CASE WHEN ec_step = -1 OR ABS(ec_raw_x10) >= $1e-70$ AND ABS(ec_raw_x10) <= $1e+60$ THEN ec_raw_x10 WHEN ABS(ec_raw_x10) < $1e-70$ THEN 0 END",
+            "ec_x11": "CASE WHEN ec_step = -1 OR ABS(ec_raw_x11) >= $1e-70$ AND ABS(ec_raw_x11) <= $1e+60$ THEN ec_raw_x11 WHEN ABS(ec_raw_x11) < $1e-70$ THEN 0 END",
+            "ec_a0": "CASE WHEN ec_step = -1 OR ABS(ec_raw_a0) >= $1e-140$ AND ABS(ec_raw_a0) <= $1e+120$ THEN ec_raw_a0 WHEN ABS(ec_raw_a0) < $1e-140$ THEN 0 END",
+            "ec_b0": "CASE WHEN ec_step = -1 OR ABS(ec_raw_b0) >= $1e-140$ AND ABS(ec_raw_b0) <= $1e+120$ THEN ec_raw_b0 WHEN ABS(ec_raw_b0) < $1e-140$ THEN 0 END",
+            "ec_c0": "CASE WHEN ec_step = -1 OR ABS(ec_raw_c0) >= $1e-140$ AND ABS(ec_raw_c0) <= $1e+120$ THEN ec_raw_c0 WHEN ABS(ec_raw_c0) < $1e-140$ THEN 0 END",
+            "ec_a1": "CASE WHEN ec_step = -1 OR ABS(ec_raw_a1) >= $1e-140$ AND ABS(ec_raw_a1) <= $1e+120$ THEN ec_raw_a1 WHEN ABS(ec_raw_a1) < $1e-140$ THEN 0 END",
+            "ec_b1": "CASE WHEN ec_step = -1 OR ABS(ec_raw_b1) >= $1e-140$ AND ABS(ec_raw_b1) <= $1e+120$ THEN ec_raw_b1 WHEN ABS(ec_raw_b1) < $1e-140$ THEN 0 END",
+            "ec_c1": "CASE WHEN ec_step = -1 OR ABS(ec_raw_c1) >= $1e-140$ AND ABS(ec_raw_c1) <= $1e+120$ THEN ec_raw_c1 WHEN ABS(ec_raw_c1) < $1e-140$ THEN 0 END"
+        },
+        "ec_changed": {
+            "ec_y00": "ec_x00 + CASE WHEN (ec_step = 1) THEN ec_change * (ec_x00 * $0.0001$) ELSE 0 END",
+            "ec_y01": "ec_x01 + CASE WHEN (ec_step = 2) THEN ec_change * (ec_x01 * $0.0001$) ELSE 0 END",
+            "ec_y10": "ec_x10 + CASE WHEN (ec_step = 3) THEN ec_change * (ec_x10 * $0.0001$) ELSE 0 END",
+            "ec_y11": "ec_x11 + CASE WHEN (ec_step = 4) THEN ec_change * (ec_x11 * $0.0001$) ELSE 0 END"
+        },
+        "ec_class_sizes": {
+            "ec_m0": "CASE WHEN ec_u = 1 THEN ec_y00 + ec_y01 ELSE ec_y00 END",
+            "ec_m1": "CASE WHEN ec_u = 1 THEN ec_y10 + ec_y11 ELSE ec_y10 END"
+        },
+        "ec_rates": {
+            "ec_r00": "ec_y00 / NULLIF(ec_m0, 0)",
+            "ec_r01": "ec_y01 / NULLIF(ec_m0, 0)",
+            "ec_r10": "ec_y10 / NULLIF(ec_m1, 0)",
+            "ec_r11": "ec_y11 / NULLIF(ec_m1, 0)",
+            "ec_p0": "ec_m0 / NULLIF(ec_m0 + ec_m1, 0)",
+            "ec_p1": "ec_m1 / NULLIF(ec_m1 + ec_m0, 0)"
+        }
     },
     "rates_stated": {
-        "ec_n0": "ec_tn + ec_u * ec_fp",
-        "ec_n1": "ec_fn + ec_u * ec_tp",
-        "ec_r00": "ec_tn / NULLIF(ec_tn + ec_u * ec_fp, 0)",
-        "ec_r01": "ec_fp / NULLIF(ec_tn + ec_u * ec_fp, 0)",
-        "ec_r10": "ec_fn / NULLIF(ec_fn + ec_u * ec_tp, 0)",
-        "ec_r11": "ec_tp / NULLIF(ec_fn + ec_u * ec_tp, 0)",
-        "ec_p0": "CASE WHEN ec_at_prior = 1 THEN ec_q0 ELSE (ec_tn + ec_u * ec_fp) / NULLIF((ec_tn + ec_u * ec_fp) + (ec_fn + ec_u * ec_tp), 0) END",
-        "ec_p1": "CASE WHEN ec_at_prior = 1 THEN ec_q1 ELSE (ec_fn + ec_u * ec_tp) / NULLIF((ec_fn + ec_u * ec_tp) + (ec_tn + ec_u * ec_fp), 0) END"
+        "ec_r00": "ec_y00 / NULLIF(ec_m0, 0)",
+        "ec_r01": "ec_y01 / NULLIF(ec_m0, 0)",
+        "ec_r10": "ec_y10 / NULLIF(ec_m1, 0)",
+        "ec_r11": "ec_y11 / NULLIF(ec_m1, 0)",
+        "ec_p0": "CASE WHEN ec_at_prior = 0 THEN ec_m0 / NULLIF(ec_m0 + ec_m1, 0) WHEN ec_m0 + ec_m1 > 0 THEN $share_0$ END",
+        "ec_p1": "CASE WHEN ec_at_prior = 0 THEN ec_m1 / NULLIF(ec_m1 + ec_m0, 0) WHEN ec_m0 + ec_m1 > 0 THEN $share_1$ END"
     },
     "values": {
         "expected_cost": "CASE WHEN ec_p1 = 0 THEN $0.0$ ELSE ec_p1 * (CAST($cost_fn$ AS $double$) * ec_r10) END + CASE WHEN ec_p0 = 0 THEN $0.0$ ELSE ec_p0 * (CAST($cost_fp$ AS $double$) * ec_r01) END",
@@ -681,72 +652,85 @@
         "lr_plus": "CASE WHEN NOT (ec_p1 IS NULL) THEN CASE WHEN ec_r01 > 0 THEN ec_r11 / ec_r01 WHEN (ec_r01 = 0) AND (ec_r11 > 0) THEN $infinity$ END END",
         "lr_minus": "CASE WHEN NOT (ec_p1 IS NULL) THEN CASE WHEN ec_r00 > 0 THEN ec_r10 / ec_r00 WHEN (ec_r00 = 0) AND (ec_r10 > 0) THEN $infinity$ END END",
         "precision_gain": "CASE WHEN (ec_p1 > 0) AND (ec_p0 > 0) THEN 1 - CASE WHEN ec_r11 > 0 THEN ec_r01 / ec_r11 WHEN (ec_r11 = 0) AND (ec_r01 > 0) THEN $infinity$ END END",
-        "recall_gain": "CASE WHEN ((ec_p0 > 0) AND (ec_n0 > 0)) AND ((ec_p1 > 0) OR (ec_r11 > 0)) THEN 1 - ((ec_p1 / ec_p0) * CASE WHEN ec_r11 > 0 THEN ec_r10 / ec_r11 WHEN (ec_r11 = 0) AND (ec_r10 > 0) THEN $infinity$ END) END",
+        "recall_gain": "CASE WHEN ((ec_p0 > 0) AND (ec_m0 > 0)) AND ((ec_p1 > 0) OR (ec_r11 > 0)) THEN 1 - ((ec_p1 / ec_p0) * CASE WHEN ec_r11 > 0 THEN ec_r10 / ec_r11 WHEN (ec_r11 = 0) AND (ec_r10 > 0) THEN $infinity$ END) END",
         "cross_entropy": "CASE WHEN ec_p1 = 0 THEN $0.0$ ELSE ec_p1 * ec_r11 END + CASE WHEN ec_p0 = 0 THEN $0.0$ ELSE ec_p0 * ec_r01 END",
         "nce": "(CASE WHEN ec_p1 = 0 THEN $0.0$ ELSE ec_p1 * ec_r11 END + CASE WHEN ec_p0 = 0 THEN $0.0$ ELSE ec_p0 * ec_r01 END) / NULLIF(CASE WHEN ec_p1 = 0 THEN $0.0$ WHEN ec_p1 > $0.5$ THEN ec_p1 * ((ec_p0 - (1 - (1 - ec_p0))) - LN(1 - ec_p0)) ELSE (-ec_p1) * LN(ec_p1) END + CASE WHEN ec_p0 = 0 THEN $0.0$ WHEN ec_p0 > $0.5$ THEN ec_p0 * ((ec_p1 - (1 - (1 - ec_p1))) - LN(1 - ec_p1)) ELSE (-ec_p0) * LN(ec_p0) END, 0)",
         "brier": "CASE WHEN ec_p1 = 0 THEN $0.0$ ELSE ec_p1 * ec_r11 END + CASE WHEN ec_p0 = 0 THEN $0.0$ ELSE ec_p0 * ec_r01 END",
         "nbs": "(CASE WHEN ec_p1 = 0 THEN $0.0$ ELSE ec_p1 * ec_r11 END + CASE WHEN ec_p0 = 0 THEN $0.0$ ELSE ec_p0 * ec_r01 END) / NULLIF(ec_p1 * ec_p0, 0)",
         "ec: kink": "(ec_p1 * $cost_fn$) - (ec_p0 * $cost_fp$)"
     },
-    "numbers": {
-        "ec_number": "CASE WHEN ABS(ec_at_step) >= $0.0$ AND ABS(ec_at_step) <= $1.7976931348623157e+308$ THEN ec_at_step WHEN ABS(ec_at_step) < $0.0$ THEN 0 END"
-    },
-    "numbers_from_least": {
-        "ec_number": "CASE WHEN ABS(ec_at_step) >= $1e-30$ AND ABS(ec_at_step) <= $1e+30$ THEN ec_at_step WHEN ABS(ec_at_step) < $1e-30$ THEN 0 END"
-    },
     "slopes": {
-        "ec_on": "MAX(ec_scale)",
-        "ec_v": "MAX(ec_u)",
-        "ec_centre": "MAX(CASE WHEN ec_sum = 0 THEN ec_number END)",
-        "ec_x00_": "MAX(ec_x00)",
-        "ec_x01_": "MAX(ec_x01)",
-        "ec_x10_": "MAX(ec_x10)",
-        "ec_x11_": "MAX(ec_x11)",
-        "ec_a0_": "MAX(ec_a0)",
-        "ec_b0_": "MAX(ec_b0)",
-        "ec_c0_": "MAX(ec_c0)",
-        "ec_a1_": "MAX(ec_a1)",
-        "ec_b1_": "MAX(ec_b1)",
-        "ec_c1_": "MAX(ec_c1)",
-        "ec_d00": "SUM(CASE WHEN ec_sum = 1 THEN ec_share * ec_number END)",
-        "ec_known00": "COUNT(CASE WHEN ec_sum = 1 THEN ec_number END)",
-        "ec_d01": "SUM(CASE WHEN ec_sum = 2 THEN ec_share * ec_number END)",
-        "ec_known01": "COUNT(CASE WHEN ec_sum = 2 THEN ec_number END)",
-        "ec_d10": "SUM(CASE WHEN ec_sum = 3 THEN ec_share * ec_number END)",
-        "ec_known10": "COUNT(CASE WHEN ec_sum = 3 THEN ec_number END)",
-        "ec_d11": "SUM(CASE WHEN ec_sum = 4 THEN ec_share * ec_number END)",
-        "ec_known11": "COUNT(CASE WHEN ec_sum = 4 THEN ec_number END)"
-    },
-    "before_t": {
-        "ec_gradients": {
-            "ec_g00": "CASE WHEN ec_x00_ = 0 THEN 0 WHEN ec_known00 = 4 THEN ec_d00 / (ec_x00_ * $0.0001$) END",
-            "ec_g01": "CASE WHEN ec_x01_ = 0 THEN 0 WHEN ec_known01 = 4 THEN ec_d01 / (ec_x01_ * $0.0001$) END",
-            "ec_g10": "CASE WHEN ec_x10_ = 0 THEN 0 WHEN ec_known10 = 4 THEN ec_d10 / (ec_x10_ * $0.0001$) END",
-            "ec_g11": "CASE WHEN ec_x11_ = 0 THEN 0 WHEN ec_known11 = 4 THEN ec_d11 / (ec_x11_ * $0.0001$) END"
+        "ec_numbers": {
+            "ec_number": "CASE WHEN ABS(ec_at_step) <= $1.7976931348623157e+308$ THEN ec_at_step END"
         },
+        "ec_slopes": {
+            "ec_value": "SUM(CASE WHEN ec_step = -1 THEN ec_at_step END)",
+            "ec_centre": "SUM(CASE WHEN ec_step = 0 THEN ec_number END)",
+            "ec_numbers_known": "COUNT(CASE WHEN ec_step >= 0 THEN ec_number END)",
+            "ec_s00": "SUM(CASE WHEN ec_step = 0 THEN ec_x00 END)",
+            "ec_d00": "SUM(CASE WHEN ec_step = 1 THEN ec_share * ec_number END)",
+            "ec_s01": "SUM(CASE WHEN ec_step = 0 THEN ec_x01 END)",
+            "ec_d01": "SUM(CASE WHEN ec_step = 2 THEN ec_share * ec_number END)",
+            "ec_s10": "SUM(CASE WHEN ec_step = 0 THEN ec_x10 END)",
+            "ec_d10": "SUM(CASE WHEN ec_step = 3 THEN ec_share * ec_number END)",
+            "ec_s11": "SUM(CASE WHEN ec_step = 0 THEN ec_x11 END)",
+            "ec_d11": "SUM(CASE WHEN ec_step = 4 THEN ec_share * ec_number END)"
+        },
+        "ec_gradients": {
+            "ec_g00": "CASE WHEN ec_s00 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d00 / (ec_s00 * $0.0001$) END",
+            "ec_g01": "CASE WHEN ec_s01 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d01 / (ec_s01 * $0.0001$) END",
+            "ec_g10": "CASE WHEN ec_s10 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d10 / (ec_s10 * $0.0001$) END",
+            "ec_g11": "CASE WHEN ec_s11 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d11 / (ec_s11 * $0.0001$) END"
+        }
+    },
+    "slopes_from_least": {
+        "ec_numbers": {
+            "ec_number": "CASE WHEN ABS(ec_at_step) < $1e-30$ THEN 0 WHEN ABS(ec_at_step) <= $1e+30$ THEN ec_at_step END"
+        },
+        "ec_slopes": {
+            "ec_value": "SUM(CASE WHEN ec_step = -1 THEN ec_at_step END)",
+            "ec_centre": "SUM(CASE WHEN ec_step = 0 THEN ec_number END)",
+            "ec_numbers_known": "COUNT(CASE WHEN ec_step >= 0 THEN ec_number END)",
+            "ec_s00": "SUM(CASE WHEN ec_step = 0 THEN ec_x00 END)",
+            "ec_d00": "SUM(CASE WHEN ec_step = 1 THEN ec_share * ec_number END)",
+            "ec_s01": "SUM(CASE WHEN ec_step = 0 THEN ec_x01 END)",
+            "ec_d01": "SUM(CASE WHEN ec_step = 2 THEN ec_share * ec_number END)",
+            "ec_s10": "SUM(CASE WHEN ec_step = 0 THEN ec_x10 END)",
+            "ec_d10": "SUM(CASE WHEN ec_step = 3 THEN ec_share * ec_number END)",
+            "ec_s11": "SUM(CASE WHEN ec_step = 0 THEN ec_x11 END)",
+            "ec_d11": "SUM(CASE WHEN ec_step = 4 THEN ec_share * ec_number END)"
+        },
+        "ec_gradients": {
+            "ec_g00": "CASE WHEN ec_s00 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d00 / (ec_s00 * $0.0001$) END",
+            "ec_g01": "CASE WHEN ec_s01 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d01 / (ec_s01 * $0.0001$) END",
+            "ec_g10": "CASE WHEN ec_s10 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d10 / (ec_s10 * $0.0001$) END",
+            "ec_g11": "CASE WHEN ec_s11 = 0 THEN 0 WHEN ec_numbers_known = 17 THEN ec_d11 / (ec_s11 * $0.0001$) END"
+        }
+    },
+    "spread": {
         "ec_influences": {
-            "ec_i_w_0": "ec_x00_ + (ec_v * ec_x01_)",
-            "ec_i_w2_0": "ec_a0_ + (ec_v * ((2 * ec_b0_) + ec_c0_))",
-            "ec_i_i_0": "(ec_g00 * ec_x00_) + (ec_g01 * ec_x01_)",
-            "ec_i_s_0": "(((ec_g00 * ec_g00) * ec_a0_) + (((2 * ec_g00) * ec_g01) * ec_b0_)) + ((ec_g01 * ec_g01) * ec_c0_)",
-            "ec_i_m_0": "(ec_g00 * (ec_a0_ + (ec_v * ec_b0_))) + (ec_g01 * (ec_b0_ + (ec_v * ec_c0_)))",
-            "ec_i_w_1": "ec_x10_ + (ec_v * ec_x11_)",
-            "ec_i_w2_1": "ec_a1_ + (ec_v * ((2 * ec_b1_) + ec_c1_))",
-            "ec_i_i_1": "(ec_g10 * ec_x10_) + (ec_g11 * ec_x11_)",
-            "ec_i_s_1": "(((ec_g10 * ec_g10) * ec_a1_) + (((2 * ec_g10) * ec_g11) * ec_b1_)) + ((ec_g11 * ec_g11) * ec_c1_)",
-            "ec_i_m_1": "(ec_g10 * (ec_a1_ + (ec_v * ec_b1_))) + (ec_g11 * (ec_b1_ + (ec_v * ec_c1_)))"
+            "ec_i_w_0": "ec_s00 + (ec_u * ec_s01)",
+            "ec_i_w2_0": "ec_a0 + (ec_u * ((2 * ec_b0) + ec_c0))",
+            "ec_i_i_0": "(ec_g00 * ec_s00) + (ec_g01 * ec_s01)",
+            "ec_i_s_0": "(((ec_g00 * ec_g00) * ec_a0) + (((2 * ec_g00) * ec_g01) * ec_b0)) + ((ec_g01 * ec_g01) * ec_c0)",
+            "ec_i_m_0": "(ec_g00 * (ec_a0 + (ec_u * ec_b0))) + (ec_g01 * (ec_b0 + (ec_u * ec_c0)))",
+            "ec_i_w_1": "ec_s10 + (ec_u * ec_s11)",
+            "ec_i_w2_1": "ec_a1 + (ec_u * ((2 * ec_b1) + ec_c1))",
+            "ec_i_i_1": "(ec_g10 * ec_s10) + (ec_g11 * ec_s11)",
+            "ec_i_s_1": "(((ec_g10 * ec_g10) * ec_a1) + (((2 * ec_g10) * ec_g11) * ec_b1)) + ((ec_g11 * ec_g11) * ec_c1)",
+            "ec_i_m_1": "(ec_g10 * (ec_a1 + (ec_u * ec_b1))) + (ec_g11 * (ec_b1 + (ec_u * ec_c1)))"
         },
         "ec_means_of_class": {
-            "ec_m_0": "ec_i_i_0 / NULLIF(ec_i_w_0, 0)",
+            "ec_mean_0": "ec_i_i_0 / NULLIF(ec_i_w_0, 0)",
             "ec_k_0": "CASE WHEN ec_i_w_0 > 0 THEN (ec_i_w_0 * ec_i_w_0) / ec_i_w2_0 ELSE 0 END",
-            "ec_m_1": "ec_i_i_1 / NULLIF(ec_i_w_1, 0)",
+            "ec_mean_1": "ec_i_i_1 / NULLIF(ec_i_w_1, 0)",
             "ec_k_1": "CASE WHEN ec_i_w_1 > 0 THEN (ec_i_w_1 * ec_i_w_1) / ec_i_w2_1 ELSE 0 END"
         },
         "ec_parts": {
-            "ec_within_0": "CASE WHEN ((ec_i_s_0 - ((2 * ec_m_0) * ec_i_m_0)) + ((ec_m_0 * ec_m_0) * ec_i_w2_0)) > ($1e-13$ * ec_i_s_0) THEN (ec_i_s_0 - ((2 * ec_m_0) * ec_i_m_0)) + ((ec_m_0 * ec_m_0) * ec_i_w2_0) ELSE 0 END * (ec_k_0 / NULLIF(ec_k_0 - 1, 0))",
-            "ec_between_0": "(ec_m_0 * ec_m_0) * ec_i_w2_0",
-            "ec_within_1": "CASE WHEN ((ec_i_s_1 - ((2 * ec_m_1) * ec_i_m_1)) + ((ec_m_1 * ec_m_1) * ec_i_w2_1)) > ($1e-13$ * ec_i_s_1) THEN (ec_i_s_1 - ((2 * ec_m_1) * ec_i_m_1)) + ((ec_m_1 * ec_m_1) * ec_i_w2_1) ELSE 0 END * (ec_k_1 / NULLIF(ec_k_1 - 1, 0))",
-            "ec_between_1": "(ec_m_1 * ec_m_1) * ec_i_w2_1"
+            "ec_within_0": "CASE WHEN ((ec_i_s_0 - ((2 * ec_mean_0) * ec_i_m_0)) + ((ec_mean_0 * ec_mean_0) * ec_i_w2_0)) > ($1e-13$ * ec_i_s_0) THEN (ec_i_s_0 - ((2 * ec_mean_0) * ec_i_m_0)) + ((ec_mean_0 * ec_mean_0) * ec_i_w2_0) ELSE 0 END * (ec_k_0 / NULLIF(ec_k_0 - 1, 0))",
+            "ec_between_0": "(ec_mean_0 * ec_mean_0) * ec_i_w2_0",
+            "ec_within_1": "CASE WHEN ((ec_i_s_1 - ((2 * ec_mean_1) * ec_i_m_1)) + ((ec_mean_1 * ec_mean_1) * ec_i_w2_1)) > ($1e-13$ * ec_i_s_1) THEN (ec_i_s_1 - ((2 * ec_mean_1) * ec_i_m_1)) + ((ec_mean_1 * ec_mean_1) * ec_i_w2_1) ELSE 0 END * (ec_k_1 / NULLIF(ec_k_1 - 1, 0))",
+            "ec_between_1": "(ec_mean_1 * ec_mean_1) * ec_i_w2_1"
         },
         "ec_variances": {
             "ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"
@@ -763,93 +747,145 @@
             "ec_nu": "CASE WHEN ec_df > 1 AND ec_df < $1e+30$ THEN ec_df WHEN ec_df >= $1e+30$ AND ec_df <= $1.7976931348623157e+308$ THEN $1e+30$ ELSE $1.0$ END"
         }
     },
-    "t_middle": {
+    "t": {
         "ec_t_start": {
-            "ec_k": "(((((((((((((((((((((SQRT((ec_nu / 2) + 10) * EXP(((((((((((-$31.0$) / 18432) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) + ($17.0$ / 14336)) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) - ($1.0$ / 640)) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) + ($1.0$ / 192)) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) - ($1.0$ / 8)) / ((ec_nu / 2) + 10))) * SQRT(2 / ec_nu)) * ec_nu) / (ec_nu + 1)) * (ec_nu + 2)) / (ec_nu + 3)) * (ec_nu + 4)) / (ec_nu + 5)) * (ec_nu + 6)) / (ec_nu + 7)) * (ec_nu + 8)) / (ec_nu + 9)) * (ec_nu + 10)) / (ec_nu + 11)) * (ec_nu + 12)) / (ec_nu + 13)) * (ec_nu + 14)) / (ec_nu + 15)) * (ec_nu + 16)) / (ec_nu + 17)) * (ec_nu + 18)) / (ec_nu + 19)",
-            "ec_z0": "(ABS($normal$) * ((8 * ec_nu) + 3)) / ((8 * ec_nu) + 1)"
+            "ec_w": "$twice_shifted$ / (ec_nu + $shift$) - 1"
         },
-        "ec_steps0": {
-            "ec_step0": "($mass$ - (((ec_k / SQRT(2 * $3.141592653589793$)) * ec_z0) * ($0.12793819534675202$ * (EXP(((-(ec_z0 * $0.06405689286260563$)) * (ec_z0 * $0.06405689286260563$)) / 2) * SQRT(((((ec_z0 * $0.06405689286260563$) * (ec_z0 * $0.06405689286260563$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.06405689286260563$) * (ec_z0 * $0.06405689286260563$)) / ec_nu) / 2))))) + $0.12583745634682825$ * (EXP(((-(ec_z0 * $0.1911188674736163$)) * (ec_z0 * $0.1911188674736163$)) / 2) * SQRT(((((ec_z0 * $0.1911188674736163$) * (ec_z0 * $0.1911188674736163$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.1911188674736163$) * (ec_z0 * $0.1911188674736163$)) / ec_nu) / 2))))) + $0.1216704729278033$ * (EXP(((-(ec_z0 * $0.3150426796961634$)) * (ec_z0 * $0.3150426796961634$)) / 2) * SQRT(((((ec_z0 * $0.3150426796961634$) * (ec_z0 * $0.3150426796961634$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.3150426796961634$) * (ec_z0 * $0.3150426796961634$)) / ec_nu) / 2))))) + $0.11550566805372552$ * (EXP(((-(ec_z0 * $0.4337935076260451$)) * (ec_z0 * $0.4337935076260451$)) / 2) * SQRT(((((ec_z0 * $0.4337935076260451$) * (ec_z0 * $0.4337935076260451$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.4337935076260451$) * (ec_z0 * $0.4337935076260451$)) / ec_nu) / 2))))) + $0.10744427011596556$ * (EXP(((-(ec_z0 * $0.5454214713888396$)) * (ec_z0 * $0.5454214713888396$)) / 2) * SQRT(((((ec_z0 * $0.5454214713888396$) * (ec_z0 * $0.5454214713888396$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.5454214713888396$) * (ec_z0 * $0.5454214713888396$)) / ec_nu) / 2))))) + $0.09761865210411393$ * (EXP(((-(ec_z0 * $0.6480936519369755$)) * (ec_z0 * $0.6480936519369755$)) / 2) * SQRT(((((ec_z0 * $0.6480936519369755$) * (ec_z0 * $0.6480936519369755$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.6480936519369755$) * (ec_z0 * $0.6480936519369755$)) / ec_nu) / 2))))) + $0.0861901615319532$ * (EXP(((-(ec_z0 * $0.7401241915785544$)) * (ec_z0 * $0.7401241915785544$)) / 2) * SQRT(((((ec_z0 * $0.7401241915785544$) * (ec_z0 * $0.7401241915785544$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.7401241915785544$) * (ec_z0 * $0.7401241915785544$)) / ec_nu) / 2))))) + $0.07334648141108016$ * (EXP(((-(ec_z0 * $0.820001985973903$)) * (ec_z0 * $0.820001985973903$)) / 2) * SQRT(((((ec_z0 * $0.820001985973903$) * (ec_z0 * $0.820001985973903$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.820001985973903$) * (ec_z0 * $0.820001985973903$)) / ec_nu) / 2))))) + $0.05929858491543636$ * (EXP(((-(ec_z0 * $0.8864155270044011$)) * (ec_z0 * $0.8864155270044011$)) / 2) * SQRT(((((ec_z0 * $0.8864155270044011$) * (ec_z0 * $0.8864155270044011$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.8864155270044011$) * (ec_z0 * $0.8864155270044011$)) / ec_nu) / 2))))) + $0.04427743881741941$ * (EXP(((-(ec_z0 * $0.9382745520027328$)) * (ec_z0 * $0.9382745520027328$)) / 2) * SQRT(((((ec_z0 * $0.9382745520027328$) * (ec_z0 * $0.9382745520027328$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.9382745520027328$) * (ec_z0 * $0.9382745520027328$)) / ec_nu) / 2))))) + $0.02853138862893356$ * (EXP(((-(ec_z0 * $0.9747285559713095$)) * (ec_z0 * $0.9747285559713095$)) / 2) * SQRT(((((ec_z0 * $0.9747285559713095$) * (ec_z0 * $0.9747285559713095$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.9747285559713095$) * (ec_z0 * $0.9747285559713095$)) / ec_nu) / 2))))) + $0.01234122979998869$ * (EXP(((-(ec_z0 * $0.9951872199970213$)) * (ec_z0 * $0.9951872199970213$)) / 2) * SQRT(((((ec_z0 * $0.9951872199970213$) * (ec_z0 * $0.9951872199970213$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z0 * $0.9951872199970213$) * (ec_z0 * $0.9951872199970213$)) / ec_nu) / 2)))))))) / (((ec_k * EXP(((-ec_z0) * ec_z0) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z0 * ec_z0) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z0 * ec_z0) / ec_nu) / 2)))))"
+        "ec_powers_8": {
+            "ec_z_8": "((((((($power_0$) * ec_w + $power_1$) * ec_w + $power_2$) * ec_w + $power_3$) * ec_w + $power_4$) * ec_w + $power_5$) * ec_w + $power_6$) * ec_w + $power_7$"
         },
-        "ec_moved0": {
-            "ec_z1": "ec_z0 + (ec_step0 / (1 + ((ec_step0 * ((((1 / ec_z0) - ((ec_z0 / (2 * ec_nu)) * ((1 / TANH(((ec_z0 * ec_z0) / ec_nu) / 2)) - 1))) - ec_z0) + 0)) / 2)))"
+        "ec_powers_16": {
+            "ec_z_16": "((((((((ec_z_8) * ec_w + $power_8$) * ec_w + $power_9$) * ec_w + $power_10$) * ec_w + $power_11$) * ec_w + $power_12$) * ec_w + $power_13$) * ec_w + $power_14$) * ec_w + $power_15$"
         },
-        "ec_steps1": {
-            "ec_step1": "($mass$ - (((ec_k / SQRT(2 * $3.141592653589793$)) * ec_z1) * ($0.12793819534675202$ * (EXP(((-(ec_z1 * $0.06405689286260563$)) * (ec_z1 * $0.06405689286260563$)) / 2) * SQRT(((((ec_z1 * $0.06405689286260563$) * (ec_z1 * $0.06405689286260563$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.06405689286260563$) * (ec_z1 * $0.06405689286260563$)) / ec_nu) / 2))))) + $0.12583745634682825$ * (EXP(((-(ec_z1 * $0.1911188674736163$)) * (ec_z1 * $0.1911188674736163$)) / 2) * SQRT(((((ec_z1 * $0.1911188674736163$) * (ec_z1 * $0.1911188674736163$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.1911188674736163$) * (ec_z1 * $0.1911188674736163$)) / ec_nu) / 2))))) + $0.1216704729278033$ * (EXP(((-(ec_z1 * $0.3150426796961634$)) * (ec_z1 * $0.3150426796961634$)) / 2) * SQRT(((((ec_z1 * $0.3150426796961634$) * (ec_z1 * $0.3150426796961634$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.3150426796961634$) * (ec_z1 * $0.3150426796961634$)) / ec_nu) / 2))))) + $0.11550566805372552$ * (EXP(((-(ec_z1 * $0.4337935076260451$)) * (ec_z1 * $0.4337935076260451$)) / 2) * SQRT(((((ec_z1 * $0.4337935076260451$) * (ec_z1 * $0.4337935076260451$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.4337935076260451$) * (ec_z1 * $0.4337935076260451$)) / ec_nu) / 2))))) + $0.10744427011596556$ * (EXP(((-(ec_z1 * $0.5454214713888396$)) * (ec_z1 * $0.5454214713888396$)) / 2) * SQRT(((((ec_z1 * $0.5454214713888396$) * (ec_z1 * $0.5454214713888396$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.5454214713888396$) * (ec_z1 * $0.5454214713888396$)) / ec_nu) / 2))))) + $0.09761865210411393$ * (EXP(((-(ec_z1 * $0.6480936519369755$)) * (ec_z1 * $0.6480936519369755$)) / 2) * SQRT(((((ec_z1 * $0.6480936519369755$) * (ec_z1 * $0.6480936519369755$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.6480936519369755$) * (ec_z1 * $0.6480936519369755$)) / ec_nu) / 2))))) + $0.0861901615319532$ * (EXP(((-(ec_z1 * $0.7401241915785544$)) * (ec_z1 * $0.7401241915785544$)) / 2) * SQRT(((((ec_z1 * $0.7401241915785544$) * (ec_z1 * $0.7401241915785544$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.7401241915785544$) * (ec_z1 * $0.7401241915785544$)) / ec_nu) / 2))))) + $0.07334648141108016$ * (EXP(((-(ec_z1 * $0.820001985973903$)) * (ec_z1 * $0.820001985973903$)) / 2) * SQRT(((((ec_z1 * $0.820001985973903$) * (ec_z1 * $0.820001985973903$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.820001985973903$) * (ec_z1 * $0.820001985973903$)) / ec_nu) / 2))))) + $0.05929858491543636$ * (EXP(((-(ec_z1 * $0.8864155270044011$)) * (ec_z1 * $0.8864155270044011$)) / 2) * SQRT(((((ec_z1 * $0.8864155270044011$) * (ec_z1 * $0.8864155270044011$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.8864155270044011$) * (ec_z1 * $0.8864155270044011$)) / ec_nu) / 2))))) + $0.04427743881741941$ * (EXP(((-(ec_z1 * $0.9382745520027328$)) * (ec_z1 * $0.9382745520027328$)) / 2) * SQRT(((((ec_z1 * $0.9382745520027328$) * (ec_z1 * $0.9382745520027328$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.9382745520027328$) * (ec_z1 * $0.9382745520027328$)) / ec_nu) / 2))))) + $0.02853138862893356$ * (EXP(((-(ec_z1 * $0.9747285559713095$)) * (ec_z1 * $0.9747285559713095$)) / 2) * SQRT(((((ec_z1 * $0.9747285559713095$) * (ec_z1 * $0.9747285559713095$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.9747285559713095$) * (ec_z1 * $0.9747285559713095$)) / ec_nu) / 2))))) + $0.01234122979998869$ * (EXP(((-(ec_z1 * $0.9951872199970213$)) * (ec_z1 * $0.9951872199970213$)) / 2) * SQRT(((((ec_z1 * $0.9951872199970213$) * (ec_z1 * $0.9951872199970213$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z1 * $0.9951872199970213$) * (ec_z1 * $0.9951872199970213$)) / ec_nu) / 2)))))))) / (((ec_k * EXP(((-ec_z1) * ec_z1) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z1 * ec_z1) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z1 * ec_z1) / ec_nu) / 2)))))"
-        },
-        "ec_moved1": {
-            "ec_z2": "ec_z1 + (ec_step1 / (1 + ((ec_step1 * ((((1 / ec_z1) - ((ec_z1 / (2 * ec_nu)) * ((1 / TANH(((ec_z1 * ec_z1) / ec_nu) / 2)) - 1))) - ec_z1) + 0)) / 2)))"
-        },
-        "ec_steps2": {
-            "ec_step2": "($mass$ - (((ec_k / SQRT(2 * $3.141592653589793$)) * ec_z2) * ($0.12793819534675202$ * (EXP(((-(ec_z2 * $0.06405689286260563$)) * (ec_z2 * $0.06405689286260563$)) / 2) * SQRT(((((ec_z2 * $0.06405689286260563$) * (ec_z2 * $0.06405689286260563$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.06405689286260563$) * (ec_z2 * $0.06405689286260563$)) / ec_nu) / 2))))) + $0.12583745634682825$ * (EXP(((-(ec_z2 * $0.1911188674736163$)) * (ec_z2 * $0.1911188674736163$)) / 2) * SQRT(((((ec_z2 * $0.1911188674736163$) * (ec_z2 * $0.1911188674736163$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.1911188674736163$) * (ec_z2 * $0.1911188674736163$)) / ec_nu) / 2))))) + $0.1216704729278033$ * (EXP(((-(ec_z2 * $0.3150426796961634$)) * (ec_z2 * $0.3150426796961634$)) / 2) * SQRT(((((ec_z2 * $0.3150426796961634$) * (ec_z2 * $0.3150426796961634$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.3150426796961634$) * (ec_z2 * $0.3150426796961634$)) / ec_nu) / 2))))) + $0.11550566805372552$ * (EXP(((-(ec_z2 * $0.4337935076260451$)) * (ec_z2 * $0.4337935076260451$)) / 2) * SQRT(((((ec_z2 * $0.4337935076260451$) * (ec_z2 * $0.4337935076260451$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.4337935076260451$) * (ec_z2 * $0.4337935076260451$)) / ec_nu) / 2))))) + $0.10744427011596556$ * (EXP(((-(ec_z2 * $0.5454214713888396$)) * (ec_z2 * $0.5454214713888396$)) / 2) * SQRT(((((ec_z2 * $0.5454214713888396$) * (ec_z2 * $0.5454214713888396$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.5454214713888396$) * (ec_z2 * $0.5454214713888396$)) / ec_nu) / 2))))) + $0.09761865210411393$ * (EXP(((-(ec_z2 * $0.6480936519369755$)) * (ec_z2 * $0.6480936519369755$)) / 2) * SQRT(((((ec_z2 * $0.6480936519369755$) * (ec_z2 * $0.6480936519369755$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.6480936519369755$) * (ec_z2 * $0.6480936519369755$)) / ec_nu) / 2))))) + $0.0861901615319532$ * (EXP(((-(ec_z2 * $0.7401241915785544$)) * (ec_z2 * $0.7401241915785544$)) / 2) * SQRT(((((ec_z2 * $0.7401241915785544$) * (ec_z2 * $0.7401241915785544$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.7401241915785544$) * (ec_z2 * $0.7401241915785544$)) / ec_nu) / 2))))) + $0.07334648141108016$ * (EXP(((-(ec_z2 * $0.820001985973903$)) * (ec_z2 * $0.820001985973903$)) / 2) * SQRT(((((ec_z2 * $0.820001985973903$) * (ec_z2 * $0.820001985973903$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.820001985973903$) * (ec_z2 * $0.820001985973903$)) / ec_nu) / 2))))) + $0.05929858491543636$ * (EXP(((-(ec_z2 * $0.8864155270044011$)) * (ec_z2 * $0.8864155270044011$)) / 2) * SQRT(((((ec_z2 * $0.8864155270044011$) * (ec_z2 * $0.8864155270044011$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.8864155270044011$) * (ec_z2 * $0.8864155270044011$)) / ec_nu) / 2))))) + $0.04427743881741941$ * (EXP(((-(ec_z2 * $0.9382745520027328$)) * (ec_z2 * $0.9382745520027328$)) / 2) * SQRT(((((ec_z2 * $0.9382745520027328$) * (ec_z2 * $0.9382745520027328$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.9382745520027328$) * (ec_z2 * $0.9382745520027328$)) / ec_nu) / 2))))) + $0.02853138862893356$ * (EXP(((-(ec_z2 * $0.9747285559713095$)) * (ec_z2 * $0.9747285559713095$)) / 2) * SQRT(((((ec_z2 * $0.9747285559713095$) * (ec_z2 * $0.9747285559713095$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.9747285559713095$) * (ec_z2 * $0.9747285559713095$)) / ec_nu) / 2))))) + $0.01234122979998869$ * (EXP(((-(ec_z2 * $0.9951872199970213$)) * (ec_z2 * $0.9951872199970213$)) / 2) * SQRT(((((ec_z2 * $0.9951872199970213$) * (ec_z2 * $0.9951872199970213$)) / ec_nu) / 2) * (1 + (1 / TANH((((ec_z2 * $0.9951872199970213$) * (ec_z2 * $0.9951872199970213$)) / ec_nu) / 2)))))))) / (((ec_k * EXP(((-ec_z2) * ec_z2) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z2 * ec_z2) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z2 * ec_z2) / ec_nu) / 2)))))"
-        },
-        "ec_moved2": {
-            "ec_z3": "ec_z2 + (ec_step2 / (1 + ((ec_step2 * ((((1 / ec_z2) - ((ec_z2 / (2 * ec_nu)) * ((1 / TANH(((ec_z2 * ec_z2) / ec_nu) / 2)) - 1))) - ec_z2) + 0)) / 2)))"
+        "ec_powers": {
+            "ec_z": "$normal$ * ((((((((ec_z_16) * ec_w + $power_16$) * ec_w + $power_17$) * ec_w + $power_18$) * ec_w + $power_19$) * ec_w + $power_20$) * ec_w + $power_21$) * ec_w + $power_22$)"
         },
         "ec_t_end": {
-            "ec_t": "EXP(((ec_z3 * ec_z3) / ec_nu) / 2) * SQRT(ec_nu * (2 / (1 + (1 / TANH(((ec_z3 * ec_z3) / ec_nu) / 2)))))"
+            "ec_t": "EXP(((ec_z * ec_z) / ec_nu) / 2) * SQRT(ec_nu * (2 / (1 + (1 / TANH(((ec_z * ec_z) / ec_nu) / 2)))))"
         }
-    },
-    "t_tail": {
-        "ec_t_start": {
-            "ec_k": "(((((((((((((((((((((SQRT((ec_nu / 2) + 10) * EXP(((((((((((-$31.0$) / 18432) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) + ($17.0$ / 14336)) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) - ($1.0$ / 640)) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) + ($1.0$ / 192)) / (((ec_nu / 2) + 10) * ((ec_nu / 2) + 10))) - ($1.0$ / 8)) / ((ec_nu / 2) + 10))) * SQRT(2 / ec_nu)) * ec_nu) / (ec_nu + 1)) * (ec_nu + 2)) / (ec_nu + 3)) * (ec_nu + 4)) / (ec_nu + 5)) * (ec_nu + 6)) / (ec_nu + 7)) * (ec_nu + 8)) / (ec_nu + 9)) * (ec_nu + 10)) / (ec_nu + 11)) * (ec_nu + 12)) / (ec_nu + 13)) * (ec_nu + 14)) / (ec_nu + 15)) * (ec_nu + 16)) / (ec_nu + 17)) * (ec_nu + 18)) / (ec_nu + 19)",
-            "ec_z0": "(ABS($normal$) * ((8 * ec_nu) + 3)) / ((8 * ec_nu) + 1)"
-        },
-        "ec_tails0": {
-            "ec_log_tail0": "LN((ec_k / SQRT(2 * $3.141592653589793$)) * ($0.10921834195242515$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $0.04448936583326739$)) / ec_nu) / 2)))))) + $0.2104431079387924$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $0.23452610951961825$)) / ec_nu) / 2)))))) + $0.23521322966984298$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $0.5768846293018863$)) / ec_nu) / 2)))))) + $0.19590333597287354$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $1.072448753817818$)) / ec_nu) / 2)))))) + $0.1299837862860684$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $1.7224087764446456$)) / ec_nu) / 2)))))) + $0.07057862386571556$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $2.5283367064257942$)) / ec_nu) / 2)))))) + $0.03176091250917397$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $3.492213273021994$)) / ec_nu) / 2)))))) + $0.011918214834838204$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $4.616456769749767$)) / ec_nu) / 2)))))) + $0.003738816294611417$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $5.903958504174244$)) / ec_nu) / 2)))))) + $0.0009808033066149246$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $7.358126733186241$)) / ec_nu) / 2)))))) + $0.0002148649188013578$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $8.982940924212597$)) / ec_nu) / 2)))))) + $3.920341967987801e-05$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $10.78301863253997$)) / ec_nu) / 2)))))) + $5.934541612868448e-06$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $12.763697986742725$)) / ec_nu) / 2)))))) + $7.41640457866734e-07$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $14.931139755522558$)) / ec_nu) / 2)))))) + $7.604567879120552e-08$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $17.292454336715316$)) / ec_nu) / 2)))))) + $6.350602226625618e-09$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $19.855860940336054$)) / ec_nu) / 2)))))) + $4.281382971040738e-10$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $22.630889013196775$)) / ec_nu) / 2)))))) + $2.305899491891237e-11$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $25.628636022459247$)) / ec_nu) / 2)))))) + $9.799379288726772e-13$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $28.862101816323474$)) / ec_nu) / 2)))))) + $3.2378016577291567e-14$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z0 * ec_z0) + (2 * $32.346629153964734$)) / ec_nu) / 2)))))))) - ((ec_z0 * ec_z0) / 2)"
-        },
-        "ec_moved0": {
-            "ec_z1": "ec_z0 + (((ec_log_tail0 - LN($beyond$)) / ((((ec_k * EXP(((-ec_z0) * ec_z0) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z0 * ec_z0) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z0 * ec_z0) / ec_nu) / 2))))) / EXP(ec_log_tail0))) / (1 + ((((ec_log_tail0 - LN($beyond$)) / ((((ec_k * EXP(((-ec_z0) * ec_z0) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z0 * ec_z0) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z0 * ec_z0) / ec_nu) / 2))))) / EXP(ec_log_tail0))) * ((((1 / ec_z0) - ((ec_z0 / (2 * ec_nu)) * ((1 / TANH(((ec_z0 * ec_z0) / ec_nu) / 2)) - 1))) - ec_z0) + ((((ec_k * EXP(((-ec_z0) * ec_z0) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z0 * ec_z0) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z0 * ec_z0) / ec_nu) / 2))))) / EXP(ec_log_tail0)))) / 2)))"
-        },
-        "ec_tails1": {
-            "ec_log_tail1": "LN((ec_k / SQRT(2 * $3.141592653589793$)) * ($0.10921834195242515$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $0.04448936583326739$)) / ec_nu) / 2)))))) + $0.2104431079387924$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $0.23452610951961825$)) / ec_nu) / 2)))))) + $0.23521322966984298$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $0.5768846293018863$)) / ec_nu) / 2)))))) + $0.19590333597287354$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $1.072448753817818$)) / ec_nu) / 2)))))) + $0.1299837862860684$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $1.7224087764446456$)) / ec_nu) / 2)))))) + $0.07057862386571556$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $2.5283367064257942$)) / ec_nu) / 2)))))) + $0.03176091250917397$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $3.492213273021994$)) / ec_nu) / 2)))))) + $0.011918214834838204$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $4.616456769749767$)) / ec_nu) / 2)))))) + $0.003738816294611417$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $5.903958504174244$)) / ec_nu) / 2)))))) + $0.0009808033066149246$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $7.358126733186241$)) / ec_nu) / 2)))))) + $0.0002148649188013578$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $8.982940924212597$)) / ec_nu) / 2)))))) + $3.920341967987801e-05$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $10.78301863253997$)) / ec_nu) / 2)))))) + $5.934541612868448e-06$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $12.763697986742725$)) / ec_nu) / 2)))))) + $7.41640457866734e-07$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $14.931139755522558$)) / ec_nu) / 2)))))) + $7.604567879120552e-08$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $17.292454336715316$)) / ec_nu) / 2)))))) + $6.350602226625618e-09$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $19.855860940336054$)) / ec_nu) / 2)))))) + $4.281382971040738e-10$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $22.630889013196775$)) / ec_nu) / 2)))))) + $2.305899491891237e-11$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $25.628636022459247$)) / ec_nu) / 2)))))) + $9.799379288726772e-13$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $28.862101816323474$)) / ec_nu) / 2)))))) + $3.2378016577291567e-14$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z1 * ec_z1) + (2 * $32.346629153964734$)) / ec_nu) / 2)))))))) - ((ec_z1 * ec_z1) / 2)"
-        },
-        "ec_moved1": {
-            "ec_z2": "ec_z1 + (((ec_log_tail1 - LN($beyond$)) / ((((ec_k * EXP(((-ec_z1) * ec_z1) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z1 * ec_z1) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z1 * ec_z1) / ec_nu) / 2))))) / EXP(ec_log_tail1))) / (1 + ((((ec_log_tail1 - LN($beyond$)) / ((((ec_k * EXP(((-ec_z1) * ec_z1) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z1 * ec_z1) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z1 * ec_z1) / ec_nu) / 2))))) / EXP(ec_log_tail1))) * ((((1 / ec_z1) - ((ec_z1 / (2 * ec_nu)) * ((1 / TANH(((ec_z1 * ec_z1) / ec_nu) / 2)) - 1))) - ec_z1) + ((((ec_k * EXP(((-ec_z1) * ec_z1) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z1 * ec_z1) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z1 * ec_z1) / ec_nu) / 2))))) / EXP(ec_log_tail1)))) / 2)))"
-        },
-        "ec_tails2": {
-            "ec_log_tail2": "LN((ec_k / SQRT(2 * $3.141592653589793$)) * ($0.10921834195242515$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $0.04448936583326739$)) / ec_nu) / 2)))))) + $0.2104431079387924$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $0.23452610951961825$)) / ec_nu) / 2)))))) + $0.23521322966984298$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $0.5768846293018863$)) / ec_nu) / 2)))))) + $0.19590333597287354$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $1.072448753817818$)) / ec_nu) / 2)))))) + $0.1299837862860684$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $1.7224087764446456$)) / ec_nu) / 2)))))) + $0.07057862386571556$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $2.5283367064257942$)) / ec_nu) / 2)))))) + $0.03176091250917397$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $3.492213273021994$)) / ec_nu) / 2)))))) + $0.011918214834838204$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $4.616456769749767$)) / ec_nu) / 2)))))) + $0.003738816294611417$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $5.903958504174244$)) / ec_nu) / 2)))))) + $0.0009808033066149246$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $7.358126733186241$)) / ec_nu) / 2)))))) + $0.0002148649188013578$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $8.982940924212597$)) / ec_nu) / 2)))))) + $3.920341967987801e-05$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $10.78301863253997$)) / ec_nu) / 2)))))) + $5.934541612868448e-06$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $12.763697986742725$)) / ec_nu) / 2)))))) + $7.41640457866734e-07$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $14.931139755522558$)) / ec_nu) / 2)))))) + $7.604567879120552e-08$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $17.292454336715316$)) / ec_nu) / 2)))))) + $6.350602226625618e-09$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $19.855860940336054$)) / ec_nu) / 2)))))) + $4.281382971040738e-10$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $22.630889013196775$)) / ec_nu) / 2)))))) + $2.305899491891237e-11$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $25.628636022459247$)) / ec_nu) / 2)))))) + $9.799379288726772e-13$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $28.862101816323474$)) / ec_nu) / 2)))))) + $3.2378016577291567e-14$ * (1 / SQRT(ec_nu * (2 / (1 + (1 / TANH((((ec_z2 * ec_z2) + (2 * $32.346629153964734$)) / ec_nu) / 2)))))))) - ((ec_z2 * ec_z2) / 2)"
-        },
-        "ec_moved2": {
-            "ec_z3": "ec_z2 + (((ec_log_tail2 - LN($beyond$)) / ((((ec_k * EXP(((-ec_z2) * ec_z2) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z2 * ec_z2) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z2 * ec_z2) / ec_nu) / 2))))) / EXP(ec_log_tail2))) / (1 + ((((ec_log_tail2 - LN($beyond$)) / ((((ec_k * EXP(((-ec_z2) * ec_z2) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z2 * ec_z2) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z2 * ec_z2) / ec_nu) / 2))))) / EXP(ec_log_tail2))) * ((((1 / ec_z2) - ((ec_z2 / (2 * ec_nu)) * ((1 / TANH(((ec_z2 * ec_z2) / ec_nu) / 2)) - 1))) - ec_z2) + ((((ec_k * EXP(((-ec_z2) * ec_z2) / 2)) / SQRT(2 * $3.141592653589793$)) * SQRT((((ec_z2 * ec_z2) / ec_nu) / 2) * (1 + (1 / TANH(((ec_z2 * ec_z2) / ec_nu) / 2))))) / EXP(ec_log_tail2)))) / 2)))"
-        },
-        "ec_t_end": {
-            "ec_t": "EXP(((ec_z3 * ec_z3) / ec_nu) / 2) * SQRT(ec_nu * (2 / (1 + (1 / TANH(((ec_z3 * ec_z3) / ec_nu) / 2)))))"
-        }
-    },
-    "after_t": {
-        "ec_widths": {
-            "ec_at": "CASE WHEN ec_on = 'log' THEN CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END WHEN ec_on = 'ratio' THEN CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END WHEN ec_on = 'logit' THEN CASE WHEN (ec_centre > 0) AND (ec_centre < 1) THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) + ((ec_centre - (1 - (1 - ec_centre))) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) END WHEN ec_on = 'atanh' THEN CASE WHEN ABS(ec_centre) < 1 THEN (LN(CASE WHEN (1 + ec_centre) > 0 THEN 1 + ec_centre END) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) / 2 END ELSE ec_centre END",
-            "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(CASE WHEN ec_on = 'log' THEN 1 / NULLIF(ec_centre, 0) WHEN ec_on = 'ratio' THEN 1 / NULLIF(ec_centre, 0) WHEN ec_on = 'logit' THEN 1 / NULLIF(ec_centre * (1 - ec_centre), 0) WHEN ec_on = 'atanh' THEN 1 / NULLIF(1 - (ec_centre * ec_centre), 0) ELSE 1 END)"
-        },
-        "ec_skews": {
-            "ec_skew": "CASE WHEN ec_v = 1 THEN CASE WHEN ec_half < 100 THEN (((CASE WHEN ec_on = 'log' THEN 1 WHEN ec_on = 'ratio' THEN 1 WHEN ec_on = 'logit' THEN 1 - (2 * ec_centre) WHEN ec_on = 'atanh' THEN -ec_centre ELSE 0 END * CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END) * ec_half) * CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END) * ec_half ELSE 0 END ELSE 0 END"
-        },
-        "ec_skewed": {
-            "ec_below": "CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END ELSE 0 END",
-            "ec_above": "CASE WHEN (20 * CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END) > (ec_t * ec_t) THEN ((CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END / 4) + ((CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END * CASE WHEN ec_on = 'ratio' THEN ec_skew ELSE -ec_skew END) / 8)) / CASE WHEN ec_on = 'atanh' THEN 2 ELSE 1 END ELSE 0 END"
-        }
-    },
-    "settled": {
-        "ec_scale": "MAX(ec_on)",
-        "ec_middle": "MAX(ec_centre)",
-        "ec_start": "MAX(ec_at)",
-        "ec_width": "MAX(ec_half)",
-        "ec_down": "MAX(ec_below)",
-        "ec_up": "MAX(ec_above)",
-        "ec_near": "MAX(CASE WHEN ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 ELSE 0 END)"
     },
     "ends": {
-        "ec_ends": {
-            "ec_low_end": "CASE WHEN ec_value >= -$1.7976931348623157e+308$ AND ec_value <= $1.7976931348623157e+308$ AND ec_start >= -$1.7976931348623157e+308$ AND ec_start <= $1.7976931348623157e+308$ AND ec_width >= -$1.7976931348623157e+308$ AND ec_width <= $1.7976931348623157e+308$ AND ((ec_middle = 0) OR ((ABS(ec_middle) > $1e-140$) AND (ABS(ec_middle) < $1e+140$))) AND ((NOT ec_scale IN ('log', 'ratio')) OR ((ec_start + ec_width + ec_up) < $709.78$)) THEN CASE WHEN ec_scale = 'log' THEN CASE WHEN (ec_start - ec_width - ec_down) < -$708.0$ THEN $0.0$ WHEN (ec_start - ec_width - ec_down) > $709.78$ THEN $infinity$ ELSE EXP(ec_start - ec_width - ec_down) END WHEN ec_scale = 'ratio' THEN CASE WHEN (ec_start - ec_width - ec_down) < -$708.0$ THEN $0.0$ WHEN (ec_start - ec_width - ec_down) > $709.78$ THEN $infinity$ ELSE EXP(ec_start - ec_width - ec_down) END WHEN ec_scale = 'logit' THEN 1 / (1 + CASE WHEN (-(ec_start - ec_width - ec_down)) < -$708.0$ THEN $0.0$ WHEN (-(ec_start - ec_width - ec_down)) > $709.78$ THEN $infinity$ ELSE EXP(-(ec_start - ec_width - ec_down)) END) WHEN ec_scale = 'atanh' THEN TANH(ec_start - ec_width - ec_down) ELSE ec_start - ec_width - ec_down END END",
-            "ec_high_end": "CASE WHEN ec_value >= -$1.7976931348623157e+308$ AND ec_value <= $1.7976931348623157e+308$ AND ec_start >= -$1.7976931348623157e+308$ AND ec_start <= $1.7976931348623157e+308$ AND ec_width >= -$1.7976931348623157e+308$ AND ec_width <= $1.7976931348623157e+308$ AND ((ec_middle = 0) OR ((ABS(ec_middle) > $1e-140$) AND (ABS(ec_middle) < $1e+140$))) AND ((NOT ec_scale IN ('log', 'ratio')) OR ((ec_start + ec_width + ec_up) < $709.78$)) THEN CASE WHEN ec_scale = 'log' THEN CASE WHEN (ec_start + ec_width + ec_up) < -$708.0$ THEN $0.0$ WHEN (ec_start + ec_width + ec_up) > $709.78$ THEN $infinity$ ELSE EXP(ec_start + ec_width + ec_up) END WHEN ec_scale = 'ratio' THEN CASE WHEN (ec_start + ec_width + ec_up) < -$708.0$ THEN $0.0$ WHEN (ec_start + ec_width + ec_up) > $709.78$ THEN $infinity$ ELSE EXP(ec_start + ec_width + ec_up) END WHEN ec_scale = 'logit' THEN 1 / (1 + CASE WHEN (-(ec_start + ec_width + ec_up)) < -$708.0$ THEN $0.0$ WHEN (-(ec_start + ec_width + ec_up)) > $709.78$ THEN $infinity$ ELSE EXP(-(ec_start + ec_width + ec_up)) END) WHEN ec_scale = 'atanh' THEN TANH(ec_start + ec_width + ec_up) ELSE ec_start + ec_width + ec_up END END"
+        "log": {
+            "ec_widths": {
+                "ec_at": "CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END",
+                "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(1 / NULLIF(ec_centre, 0))"
+            },
+            "ec_skews": {
+                "ec_skew": "CASE WHEN ec_u = 1 THEN CASE WHEN ec_half < 100 THEN (((1 * 1) * ec_half) * 1) * ec_half ELSE 0 END ELSE 0 END"
+            },
+            "ec_far": {
+                "ec_low_z": "ec_at - ec_half - CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / 1 ELSE 0 END",
+                "ec_high_z": "ec_at + ec_half + CASE WHEN (20 * (-ec_skew)) > (ec_t * ec_t) THEN (((-ec_skew) / 4) + (((-ec_skew) * (-ec_skew)) / 8)) / 1 ELSE 0 END"
+            },
+            "ec_ends": {
+                "ec_low_end": "CASE WHEN (ec_low_z) < -$708.0$ THEN $0.0$ WHEN (ec_low_z) > $709.78$ THEN $infinity$ ELSE EXP(ec_low_z) END",
+                "ec_high_end": "CASE WHEN (ec_high_z) < -$708.0$ THEN $0.0$ WHEN (ec_high_z) > $709.78$ THEN $infinity$ ELSE EXP(ec_high_z) END"
+            },
+            "ec_complete": {
+                "ec_shown": "CASE WHEN ABS(ec_high_z - ec_low_z) <= $1.7976931348623157e+308$ AND ABS(ec_high_end) <= $1.7976931348623157e+308$ AND ABS(ec_value) <= $1.7976931348623157e+308$ AND ((ec_centre = 0) OR ((ABS(ec_centre) > $1e-140$) AND (ABS(ec_centre) < $1e+140$))) THEN 1 END"
+            },
+            "ec_bounds": {
+                "ec_low": "ec_shown * $least$(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * $greatest$(ec_high_end, ec_value)"
+            }
         },
-        "ec_held": {
-            "ec_low": "CASE WHEN ec_low_end < ec_value THEN ec_low_end WHEN ec_low_end >= ec_value THEN ec_value END",
-            "ec_high": "CASE WHEN ec_high_end > ec_value THEN ec_high_end WHEN ec_high_end <= ec_value THEN ec_value END"
+        "logit": {
+            "ec_widths": {
+                "ec_at": "CASE WHEN (ec_centre > 0) AND (ec_centre < 1) THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) + ((ec_centre - (1 - (1 - ec_centre))) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) END",
+                "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(1 / NULLIF(ec_centre * (1 - ec_centre), 0))"
+            },
+            "ec_skews": {
+                "ec_skew": "CASE WHEN ec_u = 1 THEN CASE WHEN ec_half < 100 THEN (((1 - (2 * ec_centre) * 1) * ec_half) * 1) * ec_half ELSE 0 END ELSE 0 END"
+            },
+            "ec_far": {
+                "ec_low_z": "ec_at - ec_half - CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / 1 ELSE 0 END",
+                "ec_high_z": "ec_at + ec_half + CASE WHEN (20 * (-ec_skew)) > (ec_t * ec_t) THEN (((-ec_skew) / 4) + (((-ec_skew) * (-ec_skew)) / 8)) / 1 ELSE 0 END"
+            },
+            "ec_ends": {
+                "ec_low_end": "1 / (1 + CASE WHEN (-ec_low_z) < -$708.0$ THEN $0.0$ WHEN (-ec_low_z) > $709.78$ THEN $infinity$ ELSE EXP(-ec_low_z) END)",
+                "ec_high_end": "1 / (1 + CASE WHEN (-ec_high_z) < -$708.0$ THEN $0.0$ WHEN (-ec_high_z) > $709.78$ THEN $infinity$ ELSE EXP(-ec_high_z) END)"
+            },
+            "ec_complete": {
+                "ec_shown": "CASE WHEN ABS(ec_high_z - ec_low_z) <= $1.7976931348623157e+308$ AND ABS(ec_high_end) <= $1.7976931348623157e+308$ AND ABS(ec_value) <= $1.7976931348623157e+308$ AND ((ec_centre = 0) OR ((ABS(ec_centre) > $1e-140$) AND (ABS(ec_centre) < $1e+140$))) THEN 1 END"
+            },
+            "ec_bounds": {
+                "ec_low": "ec_shown * $least$(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * $greatest$(ec_high_end, ec_value)"
+            }
+        },
+        "atanh": {
+            "ec_widths": {
+                "ec_at": "CASE WHEN ABS(ec_centre) < 1 THEN (LN(CASE WHEN (1 + ec_centre) > 0 THEN 1 + ec_centre END) - LN(CASE WHEN (1 - ec_centre) > 0 THEN 1 - ec_centre END)) / 2 END",
+                "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(1 / NULLIF(1 - (ec_centre * ec_centre), 0))"
+            },
+            "ec_skews": {
+                "ec_skew": "CASE WHEN ec_u = 1 THEN CASE WHEN ec_half < 100 THEN (((-ec_centre * 2) * ec_half) * 2) * ec_half ELSE 0 END ELSE 0 END"
+            },
+            "ec_far": {
+                "ec_low_z": "ec_at - ec_half - CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / 2 ELSE 0 END",
+                "ec_high_z": "ec_at + ec_half + CASE WHEN (20 * (-ec_skew)) > (ec_t * ec_t) THEN (((-ec_skew) / 4) + (((-ec_skew) * (-ec_skew)) / 8)) / 2 ELSE 0 END"
+            },
+            "ec_ends": {
+                "ec_low_end": "TANH(ec_low_z)",
+                "ec_high_end": "TANH(ec_high_z)"
+            },
+            "ec_complete": {
+                "ec_shown": "CASE WHEN ABS(ec_high_z - ec_low_z) <= $1.7976931348623157e+308$ AND ABS(ec_high_end) <= $1.7976931348623157e+308$ AND ABS(ec_value) <= $1.7976931348623157e+308$ AND ((ec_centre = 0) OR ((ABS(ec_centre) > $1e-140$) AND (ABS(ec_centre) < $1e+140$))) THEN 1 END"
+            },
+            "ec_bounds": {
+                "ec_low": "ec_shown * $least$(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * $greatest$(ec_high_end, ec_value)"
+            }
+        },
+        "ratio": {
+            "ec_widths": {
+                "ec_at": "CASE WHEN ec_centre > 0 THEN LN(CASE WHEN (ec_centre) > 0 THEN ec_centre END) END",
+                "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(1 / NULLIF(ec_centre, 0))"
+            },
+            "ec_skews": {
+                "ec_skew": "CASE WHEN ec_u = 1 THEN CASE WHEN ec_half < 100 THEN (((1 * 1) * ec_half) * 1) * ec_half ELSE 0 END ELSE 0 END"
+            },
+            "ec_far": {
+                "ec_low_z": "ec_at - ec_half - CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / 1 ELSE 0 END",
+                "ec_high_z": "ec_at + ec_half + CASE WHEN (20 * (ec_skew)) > (ec_t * ec_t) THEN (((ec_skew) / 4) + (((ec_skew) * (ec_skew)) / 8)) / 1 ELSE 0 END"
+            },
+            "ec_ends": {
+                "ec_low_end": "CASE WHEN (ec_low_z) < -$708.0$ THEN $0.0$ WHEN (ec_low_z) > $709.78$ THEN $infinity$ ELSE EXP(ec_low_z) END",
+                "ec_high_end": "CASE WHEN (ec_high_z) < -$708.0$ THEN $0.0$ WHEN (ec_high_z) > $709.78$ THEN $infinity$ ELSE EXP(ec_high_z) END"
+            },
+            "ec_complete": {
+                "ec_shown": "CASE WHEN ABS(ec_high_z - ec_low_z) <= $1.7976931348623157e+308$ AND ABS(ec_high_end) <= $1.7976931348623157e+308$ AND ABS(ec_value) <= $1.7976931348623157e+308$ AND ((ec_centre = 0) OR ((ABS(ec_centre) > $1e-140$) AND (ABS(ec_centre) < $1e+140$))) THEN 1 END"
+            },
+            "ec_bounds": {
+                "ec_low": "ec_shown * $least$(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * $greatest$(ec_high_end, ec_value)"
+            }
+        },
+        "identity": {
+            "ec_widths": {
+                "ec_at": "ec_centre",
+                "ec_half": "(ec_t * SQRT(ec_variance)) * ABS(1)"
+            },
+            "ec_skews": {
+                "ec_skew": "CASE WHEN ec_u = 1 THEN CASE WHEN ec_half < 100 THEN (((0 * 1) * ec_half) * 1) * ec_half ELSE 0 END ELSE 0 END"
+            },
+            "ec_far": {
+                "ec_low_z": "ec_at - ec_half - CASE WHEN (20 * ec_skew) > (ec_t * ec_t) THEN ((ec_skew / 4) + ((ec_skew * ec_skew) / 8)) / 1 ELSE 0 END",
+                "ec_high_z": "ec_at + ec_half + CASE WHEN (20 * (-ec_skew)) > (ec_t * ec_t) THEN (((-ec_skew) / 4) + (((-ec_skew) * (-ec_skew)) / 8)) / 1 ELSE 0 END"
+            },
+            "ec_ends": {
+                "ec_low_end": "ec_low_z",
+                "ec_high_end": "ec_high_z"
+            },
+            "ec_complete": {
+                "ec_shown": "CASE WHEN ABS(ec_high_z - ec_low_z) <= $1.7976931348623157e+308$ AND ABS(ec_high_end) <= $1.7976931348623157e+308$ AND ABS(ec_value) <= $1.7976931348623157e+308$ AND ((ec_centre = 0) OR ((ABS(ec_centre) > $1e-140$) AND (ABS(ec_centre) < $1e+140$))) THEN 1 END"
+            },
+            "ec_bounds": {
+                "ec_low": "ec_shown * $least$(ec_low_end, ec_value)",
+                "ec_high": "ec_shown * $greatest$(ec_high_end, ec_value)"
+            }
         }
     },
-    "tail": 0.03,
     "normal_quantile": {
         "middle": [
             [
@@ -917,5 +953,192 @@
                 1.0
             ]
         ]
-    }
+    },
+    "normal_rule": [
+        [
+            0.00793030630248387,
+            0.02034574694341357
+        ],
+        [
+            0.04173192585244362,
+            0.04724228039019216
+        ],
+        [
+            0.10233022507301565,
+            0.07389476271858073
+        ],
+        [
+            0.18937431353793743,
+            0.10010632137374995
+        ],
+        [
+            0.30234236274595566,
+            0.12571653141010544
+        ],
+        [
+            0.44055536864006595,
+            0.15057087877146552
+        ],
+        [
+            0.6031822355448324,
+            0.17451975588512486
+        ],
+        [
+            0.7892449612500974,
+            0.19741908683552944
+        ],
+        [
+            0.9976245685806626,
+            0.2191311343578237
+        ],
+        [
+            1.227067851645328,
+            0.23952531142771513
+        ],
+        [
+            1.476194919236192,
+            0.2584789609472608
+        ],
+        [
+            1.743507496494089,
+            0.27587809121817974
+        ],
+        [
+            2.0273979370719233,
+            0.29161806055470346
+        ],
+        [
+            2.326158892412196,
+            0.30560420616855155
+        ],
+        [
+            2.6379935803277776,
+            0.3177524132607895
+        ],
+        [
+            2.961026591284087,
+            0.327989620781117
+        ],
+        [
+            3.2933151674673584,
+            0.33625426076085574
+        ],
+        [
+            3.63286088684383,
+            0.34249662855281693
+        ],
+        [
+            3.977621681961352,
+            0.34667918173911433
+        ],
+        [
+            4.325524121222771,
+            0.3487767659029103
+        ],
+        [
+            4.674475878777229,
+            0.3487767659029103
+        ],
+        [
+            5.0223783180386485,
+            0.34667918173911433
+        ],
+        [
+            5.36713911315617,
+            0.34249662855281693
+        ],
+        [
+            5.706684832532641,
+            0.33625426076085574
+        ],
+        [
+            6.038973408715914,
+            0.327989620781117
+        ],
+        [
+            6.3620064196722215,
+            0.3177524132607895
+        ],
+        [
+            6.673841107587804,
+            0.30560420616855155
+        ],
+        [
+            6.972602062928077,
+            0.29161806055470346
+        ],
+        [
+            7.256492503505911,
+            0.27587809121817974
+        ],
+        [
+            7.523805080763808,
+            0.2584789609472608
+        ],
+        [
+            7.772932148354672,
+            0.23952531142771513
+        ],
+        [
+            8.002375431419338,
+            0.2191311343578237
+        ],
+        [
+            8.210755038749902,
+            0.19741908683552944
+        ],
+        [
+            8.396817764455168,
+            0.17451975588512486
+        ],
+        [
+            8.559444631359934,
+            0.15057087877146552
+        ],
+        [
+            8.697657637254045,
+            0.12571653141010544
+        ],
+        [
+            8.810625686462062,
+            0.10010632137374995
+        ],
+        [
+            8.897669774926985,
+            0.07389476271858073
+        ],
+        [
+            8.958268074147558,
+            0.04724228039019216
+        ],
+        [
+            8.992069693697516,
+            0.02034574694341357
+        ]
+    ],
+    "t_nodes": [
+        -0.9976687691905392,
+        -0.9790840876823228,
+        -0.9422609221188204,
+        -0.8878852184023752,
+        -0.816969893010442,
+        -0.730835964278124,
+        -0.6310879443260528,
+        -0.5195839500354336,
+        -0.39840108984624145,
+        -0.2697967711570243,
+        -0.1361666490962466,
+        0.0,
+        0.1361666490962466,
+        0.2697967711570243,
+        0.39840108984624145,
+        0.5195839500354336,
+        0.6310879443260528,
+        0.730835964278124,
+        0.816969893010442,
+        0.8878852184023752,
+        0.9422609221188204,
+        0.9790840876823228,
+        0.9976687691905392
+    ]
 }) }}{% endmacro %}

@@ -44,7 +44,7 @@
         {%- set query.text = query.text.replace('$' ~ number ~ '$', polars_ec.sql_number(number | float)) -%}
     {%- endfor -%}
     {%- set written = {
-        'infinity': polars_ec.sql_infinity(), 'least': polars_ec.sql_least(), 'double': polars_ec.sql_double(),
+        'infinity': polars_ec.sql_infinity(), 'least': polars_ec.sql_least(), 'greatest': polars_ec.sql_greatest(), 'double': polars_ec.sql_double(),
         'bigint': polars_ec.sql_bigint(), 'smallint': polars_ec.sql_smallint(), 'int': polars_ec.sql_int()} -%}
     {%- for token, sql in written.items() -%}
         {%- set query.text = query.text.replace('$' ~ token ~ '$', sql) -%}

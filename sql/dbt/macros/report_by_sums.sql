@@ -32,32 +32,32 @@
         {%- set source.name = 'ec_' ~ level -%}
     {%- endfor -%}
 
-    {%- for level in ['sums' ~ variant, 'groups' ~ variant, 'sizes', 'means'] -%}
-        {%- set columns = polars_ec.merged([keys, polars_ec.needed_columns(request, parts[level])]) -%}
+    {%- for level in ['sums' ~ variant, 'groups' ~ variant, 'sizes'] + (['means'] if request.interval is none else []) -%}
+        {%- set columns = polars_ec.needed_columns(request, parts[level]) -%}
+        {%- if loop.first -%}{%- set columns = polars_ec.merged([keys, columns]) -%}{%- endif -%}
         {%- set group_by = '\nGROUP BY ' ~ keys | join(', ') if keys and loop.first else '' -%}
         {%- set name = 'ec_' ~ level.removesuffix(variant) -%}
         {%- do levels.update({name: polars_ec.select_columns(columns, source.name) ~ group_by}) -%}
         {%- set source.name = name -%}
     {%- endfor -%}
 
-    {%- set result = {} -%}
+    {%- set result, limits, groups = {}, {}, namespace(by='') -%}
     {%- for name in request['keys'] -%}
         {%- do result.update({polars_ec.text_token(polars_ec.sql_name(name), texts): 'ec_key_' ~ loop.index0}) -%}
     {%- endfor -%}
-    {%- set limits = {} -%}
     {%- if request.interval is none -%}
         {%- for name in request.columns -%}
             {%- do result.update({polars_ec.sql_name(name): polars_ec.formula_of(name, parts, request)}) -%}
         {%- endfor -%}
     {%- else -%}
-        {%- set shown, formulas = polars_ec.shown_columns(request, parts), {} -%}
-        {%- for column in shown.values() -%}{%- do formulas.update({column[0]: column[1]}) -%}{%- endfor -%}
-        {%- set metrics = polars_ec.limited_metrics(request, shown) -%}
-        {%- do limits.update(polars_ec.limit_levels(request, metrics, formulas, keys, 'ec_means', least)) -%}
-        {%- do result.update(polars_ec.limited_columns(request, metrics, shown)) -%}
+        {%- set metrics, kept = polars_ec.limited_metrics(request), keys | list + ['ec_n', 'ec_n_missing', 'ec_n_invalid', 'ec_prior', 'ec_small'] -%}
+        {%- for cell in parts.cells if cell in request.columns -%}{%- do kept.append('ec_' ~ cell) -%}{%- endfor -%}
+        {%- do limits.update(polars_ec.limit_levels(request, metrics, kept, 'ec_sizes', least)) -%}
+        {%- do result.update(polars_ec.limited_columns(request, metrics, parts)) -%}
+        {%- if metrics -%}{%- set groups.by = '\nGROUP BY ' ~ kept | join(', ') -%}{%- endif -%}
     {%- endif -%}
     {%- set all_levels = polars_ec.merged([levels, limits]) -%}
-    {%- set query = polars_ec.with_levels(all_levels, polars_ec.select_columns(result, all_levels | last), limits) -%}
+    {%- set query = polars_ec.with_levels(all_levels, polars_ec.select_columns(result, all_levels | last) ~ groups.by, limits) -%}
     {{ return(polars_ec.written_query(query, values, texts)) }}
 {% endmacro %}
 
@@ -66,12 +66,8 @@
     {%- if request.total -%}
         {%- do polars_ec.refuse('total=true needs DuckDB with the macros: leave it out, and make a second report without by') -%}
     {%- endif -%}
-    {%- set or_sketch = ', or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python' -%}
     {%- if request.cluster is not none -%}
-        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals with clusters need DuckDB with the macros: leave it out if rows are independent' ~ or_sketch) -%}
-    {%- endif -%}
-    {%- if request.interval is not none and not polars_ec.has_limits() -%}
-        {%- do polars_ec.refuse('interval=' ~ request.interval ~ ': ' ~ adapter.type() ~ ' needs minutes to plan the query of intervals: leave it out' ~ or_sketch) -%}
+        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals with clusters need DuckDB with the macros: leave it out if rows are independent, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
     {%- endif -%}
     {%- if polars_ec.least_factor() is not none -%}{%- do polars_ec.check_range(request, polars_ec.least_factor(), polars_ec.most_weight()) -%}{%- endif -%}
 {% endmacro %}

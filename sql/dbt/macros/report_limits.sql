@@ -1,65 +1,62 @@
-{# Limits of the metrics of a report, of rows that are independent: the levels of polars_ec/sql/report_limits.py, which says why each is
-   there. The formulas are in formulas.sql. #}
+{# The values and limits of the metrics of a report, of rows that are independent: the levels of polars_ec/sql/report_limits.py, which says
+   why each is there. The formulas are in formulas.sql. #}
 
-{# The levels after `source`, by their names; `shown` are the formulas of a group's columns by their names within the query. #}
-{% macro limit_levels(request, metrics, shown, keys, source, least) %}
+{# The levels after `source`, by their names; the last one has the columns `kept` of a group as well. #}
+{% macro limit_levels(request, metrics, kept, source, least) %}
     {%- set parts = polars_ec.limit_parts() -%}
-    {%- set losses, halves = [], {} -%}
-    {%- for metric in metrics -%}{%- do losses.append('ec_' ~ parts.families[metric.name] ~ '_known') -%}{%- endfor -%}
-    {%- for name, sql in parts.halves.items() -%}
-        {%- if not name.endswith('_known') or name in losses -%}{%- do halves.update({name: sql}) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- set levels = polars_ec.adding_levels({'ec_rows_of_class': polars_ec.merged([shown, parts.known]), 'ec_halves': halves}, source) -%}
-    {%- if not metrics -%}{{ return(levels) }}{%- endif -%}
-    {%- set taken = polars_ec.as_they_are(shown | list + ['ec_small']) -%}
-    {%- set groups = polars_ec.merged([keys, {'ec_metric': 'ec_metric'}, taken]) -%}
-    {%- set stated = request.shares is not none -%}
-    {%- set of_metric = polars_ec.as_they_are((['ec_q0', 'ec_q1'] if stated else []) + ['ec_metric', 'ec_name', 'ec_scale', 'ec_at_prior', 'ec_u']) -%}
-    {%- set moments = polars_ec.merged([keys, taken, of_metric, polars_ec.limit_moments(metrics, parts, least)]) -%}
-    {%- do levels.update({
-        'ec_metrics': polars_ec.limited_table(metrics, parts),
-        'ec_moments': polars_ec.select_columns(moments, 'ec_halves CROSS JOIN ec_metrics'),
-        'ec_stencil': parts.stencil}) -%}
-
-    {%- set values = [] -%}
-    {%- for name in metrics | map(attribute='name') | unique -%}{%- do values.append("WHEN ec_name = '" ~ name ~ "' THEN " ~ parts['values'][name]) -%}{%- endfor -%}
-    {%- set added = {
-        'ec_changed': parts.changed,
-        'ec_rates': parts['rates' ~ ('_stated' if stated else '')],
-        'ec_metric_values': {'ec_at_step': 'CASE ' ~ values | join(' ') ~ ' END'},
-        'ec_numbers': parts['numbers' ~ ('_from_least' if least is not none else '')]} -%}
-    {%- do levels.update(polars_ec.adding_levels(added, 'ec_moments CROSS JOIN ec_stencil')) -%}
-    {%- set by_metric = '\nGROUP BY ' ~ groups | join(', ') ~ ', ec_value' -%}
-    {%- set kept = polars_ec.merged([groups, {'ec_value': 'ec_value'}]) -%}
-    {%- do levels.update({'ec_slopes': polars_ec.select_columns(polars_ec.merged([kept, parts.slopes]), 'ec_numbers') ~ by_metric}) -%}
-    {%- set spread = polars_ec.merged([parts.before_t, polars_ec.levels_of_t(request.interval, parts), parts.after_t]) -%}
-    {%- do levels.update(polars_ec.adding_levels(spread, 'ec_slopes')) -%}
-    {%- do levels.update({'ec_settled': polars_ec.select_columns(polars_ec.merged([kept, parts.settled]), levels | last) ~ by_metric}) -%}
-    {%- do levels.update(polars_ec.adding_levels(parts.ends, 'ec_settled')) -%}
-
-    {%- set limits = {} -%}
+    {%- set variant = '_from_least' if least is not none else '' -%}
+    {%- set families, scales, values, losses, halves = [], [], {}, [], {} -%}
     {%- for metric in metrics -%}
-        {%- set of_metric = 'MAX(CASE WHEN ec_metric = ' ~ loop.index0 ~ ' THEN ' -%}
-        {%- if metric.is_kink -%}
-            {%- do limits.update({'ec_kinked': of_metric ~ 'ec_near END)'}) -%}
-        {%- else -%}
-            {%- set cost = polars_ec.sql_number([request.cost_fn, request.cost_fp] | max) -%}
-            {%- set most = {'brier': polars_ec.sql_number(1.0), 'expected_cost': cost, 'bayes_risk': cost}.get(metric.name) -%}
-            {%- set above = 'WHEN ec_high > ' ~ most ~ ' AND ec_value <= ' ~ most ~ ' THEN ' ~ most ~ ' ' if most else '' -%}
-            {%- set high = 'MAX(CASE WHEN ec_metric <> ' ~ loop.index0 ~ ' THEN NULL ' ~ above ~ 'ELSE ec_high END)' -%}
-            {%- do limits.update({'ec_low_' ~ loop.index0: of_metric ~ 'ec_low END)', 'ec_high_' ~ loop.index0: high}) -%}
-        {%- endif -%}
+        {%- set family = parts.families[metric.name] -%}
+        {%- do losses.append('ec_' ~ family ~ '_known') -%}
+        {%- do families.append(family) -%}
+        {%- do scales.append(parts.scales[metric.name]) -%}
+        {%- do values.update({metric.name: parts['values'][metric.name]}) -%}
     {%- endfor -%}
-    {%- set by_group = polars_ec.merged([keys, taken]) -%}
-    {%- do levels.update({'ec_limits': polars_ec.select_columns(polars_ec.merged([by_group, limits]), levels | last) ~ '\nGROUP BY ' ~ by_group | join(', ')}) -%}
+    {%- for name, sql in parts.groups.ec_halves.items() if not name.endswith('_known') or name in losses -%}{%- do halves.update({name: sql}) -%}{%- endfor -%}
+    {%- set all = polars_ec.merged([parts.groups, {'ec_halves': halves}]) -%}
+    {%- set levels = {} -%}
+    {%- if metrics -%}
+        {%- do levels.update({'ec_metrics': polars_ec.limited_table(metrics, parts), 'ec_steps': parts.steps}) -%}
+        {%- set families = parts.moments | select('in', families) -%}
+        {%- set all = polars_ec.merged([
+            all, polars_ec.together('family', families, parts['moments' ~ variant]), parts['changed' ~ variant],
+            {'ec_rates': parts.rates_stated} if request.shares is not none else {},
+            {'ec_values_of_metrics': {'ec_at_step': polars_ec.by('name', values)}}, parts['slopes' ~ variant], parts.spread,
+            polars_ec.levels_of_t(request.interval, parts), polars_ec.together('scale', scales | unique, parts.ends)]) -%}
+    {%- endif -%}
+    {%- set groups = polars_ec.as_they_are(kept + ['ec_metric', 'ec_scale', 'ec_u', 'ec_a0', 'ec_b0', 'ec_c0', 'ec_a1', 'ec_b1', 'ec_c1']) -%}
+    {%- set from = namespace(name=source) -%}
+    {%- for name, columns in all.items() -%}
+        {%- if name == 'ec_slopes' -%}
+            {%- do levels.update({name: polars_ec.select_columns(polars_ec.merged([groups, columns]), from.name) ~ '\nGROUP BY ' ~ groups | join(', ')}) -%}
+        {%- else -%}
+            {%- do levels.update({name: polars_ec.select_columns(polars_ec.merged([{'*': '*'}, columns]), from.name)}) -%}
+        {%- endif -%}
+        {%- set joined = {'ec_halves': ' CROSS JOIN ec_metrics CROSS JOIN ec_steps', 'ec_moments': ' WHERE ec_step = -1 OR ec_known = 1'} -%}
+        {%- set from.name = name ~ joined.get(name, '') -%}
+    {%- endfor -%}
     {{ return(levels) }}
 {% endmacro %}
 
-{# SELECTs that add columns, each to the one before. #}
-{% macro adding_levels(columns_of_levels, source) %}
-    {%- set levels = {} -%}
-    {%- for name, columns in columns_of_levels.items() -%}
-        {%- do levels.update({name: polars_ec.select_columns(polars_ec.merged([{'*': '*'}, columns]), source if loop.first else levels | last)}) -%}
+{# The text of the row's family, scale or name; those that are equal to the last one are its ELSE. #}
+{% macro by(what, texts) %}
+    {%- set last, cases = texts.values() | last, [] -%}
+    {%- for name, sql in texts.items() if sql != last -%}{%- do cases.append('WHEN ec_' ~ what ~ " = '" ~ name ~ "' THEN " ~ sql ~ ' ') -%}{%- endfor -%}
+    {{ return('CASE ' ~ cases | join ~ 'ELSE ' ~ last ~ ' END' if cases else last) }}
+{% endmacro %}
+
+{# The levels of the rows of all families, or scales. #}
+{% macro together(what, names, parts) %}
+    {%- set names, levels = names | list, {} -%}
+    {%- for level, columns in parts[names[0]].items() -%}
+        {%- set all = {} -%}
+        {%- for column in columns -%}
+            {%- set texts = {} -%}
+            {%- for name in names -%}{%- do texts.update({name: parts[name][level][column]}) -%}{%- endfor -%}
+            {%- do all.update({column: polars_ec.by(what, texts)}) -%}
+        {%- endfor -%}
+        {%- do levels.update({level: all}) -%}
     {%- endfor -%}
     {{ return(levels) }}
 {% endmacro %}
@@ -70,45 +67,38 @@
     {{ return(columns) }}
 {% endmacro %}
 
-{# The columns of a group by their names in the report: [name within the query, formula]. #}
-{% macro shown_columns(request, parts) %}
-    {%- set shown = {} -%}
-    {%- for name in request.columns if not polars_ec.is_of_limits(name) -%}
-        {%- do shown.update({name: ['ec_column_' ~ loop.index0, polars_ec.formula_of(name, parts, request)]}) -%}
-    {%- endfor -%}
-    {{ return(shown) }}
-{% endmacro %}
-
-{% macro is_of_limits(name) %}{{ return(name in ['small', 'nec_kinked'] or name.endswith('_ci_low') or name.endswith('_ci_high')) }}{% endmacro %}
-
 {# What has limits, in the order of the columns, and where NEC has its kink. #}
-{% macro limited_metrics(request, shown) %}
+{% macro limited_metrics(request) %}
     {%- set metrics = [] -%}
     {%- for column in request.columns if column.endswith('_ci_low') -%}
         {%- set value = column.removesuffix('_ci_low') -%}
-        {%- do metrics.append({
-            'name': value.removesuffix('_at_prior'), 'at_prior': value.endswith('_at_prior') | int, 'estimate': shown[value][0],
-            'value': value, 'is_kink': false}) -%}
+        {%- do metrics.append({'name': value.removesuffix('_at_prior'), 'at_prior': value.endswith('_at_prior') | int, 'value': value}) -%}
     {%- endfor -%}
-    {%- if 'nec_ci_low' in request.columns -%}
-        {%- do metrics.append({'name': 'ec: kink', 'at_prior': 0, 'is_kink': true}) -%}
-    {%- endif -%}
+    {%- if 'nec_ci_low' in request.columns -%}{%- do metrics.append({'name': 'ec: kink', 'at_prior': 0, 'value': none}) -%}{%- endif -%}
     {{ return(metrics) }}
 {% endmacro %}
 
 {# The columns of the report by the names that they have in it. #}
-{% macro limited_columns(request, metrics, shown) %}
-    {%- set columns = {} -%}
-    {%- for name, column in shown.items() -%}{%- do columns.update({name: column[0]}) -%}{%- endfor -%}
-    {%- for metric in metrics if not metric.is_kink -%}
-        {%- do columns.update({metric.value ~ '_ci_low': 'ec_low_' ~ loop.index0, metric.value ~ '_ci_high': 'ec_high_' ~ loop.index0}) -%}
+{% macro limited_columns(request, metrics, parts) %}
+    {%- set columns = {'class_prior': 'ec_prior', 'small': 'ec_small = 1'} -%}
+    {%- for metric in metrics -%}
+        {%- set only = 'CASE WHEN ec_metric = ' ~ loop.index0 -%}
+        {%- if metric.value is none -%}
+            {%- set near = 'COUNT(' ~ only ~ ' AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)' -%}
+            {%- do columns.update({'nec_kinked': 'CASE WHEN NOT ' ~ columns.nec_ci_low ~ ' IS NULL THEN ' ~ near ~ ' = 1 END'}) -%}
+        {%- else -%}
+            {%- set cost = polars_ec.sql_number([request.cost_fn, request.cost_fp] | max) -%}
+            {%- set most = {'brier': polars_ec.sql_number(1.0), 'expected_cost': cost, 'bayes_risk': cost}.get(metric.name) -%}
+            {%- set high = 'CASE WHEN ec_high > ' ~ most ~ ' AND ec_value <= ' ~ most ~ ' THEN ' ~ most ~ ' ELSE ec_high END' if most else 'ec_high' -%}
+            {%- for end, x in {'': 'ec_value', '_ci_low': 'ec_low', '_ci_high': high}.items() -%}
+                {%- do columns.update({metric.value ~ end: 'SUM(' ~ only ~ ' THEN 1 END * ' ~ x ~ ')'}) -%}
+            {%- endfor -%}
+        {%- endif -%}
     {%- endfor -%}
-    {%- if 'nec_kinked' in request.columns -%}
-        {%- do columns.update({'nec_kinked': 'CASE WHEN NOT ' ~ columns.nec_ci_low ~ ' IS NULL THEN ec_kinked = 1 END'}) -%}
-    {%- endif -%}
-    {%- do columns.update({'small': 'ec_small = 1'}) -%}
     {%- set ordered = {} -%}
-    {%- for name in request.columns -%}{%- do ordered.update({polars_ec.sql_name(name): columns[name]}) -%}{%- endfor -%}
+    {%- for name in request.columns -%}
+        {%- do ordered.update({polars_ec.sql_name(name): columns[name] if name in columns else polars_ec.formula_of(name, parts, request)}) -%}
+    {%- endfor -%}
     {{ return(ordered) }}
 {% endmacro %}
 
@@ -116,47 +106,77 @@
     {%- set rows = [] -%}
     {%- for metric in metrics -%}
         {%- set family = parts.families[metric.name] -%}
+        {%- set names = [' AS ec_metric', ' AS ec_name', ' AS ec_family', ' AS ec_scale', ' AS ec_at_prior', ' AS ec_u'] if loop.first else [''] * 6 -%}
         {%- do rows.append(
-            'SELECT ' ~ loop.index0 ~ " AS ec_metric, '" ~ metric.name ~ "' AS ec_name, '" ~ family ~ "' AS ec_family, '" ~ parts.scales[metric.name]
-            ~ "' AS ec_scale, " ~ metric.at_prior ~ ' AS ec_at_prior, ' ~ (family == 'decisions') | int ~ ' AS ec_u') -%}
+            'SELECT ' ~ loop.index0 ~ names[0] ~ ", '" ~ metric.name ~ "'" ~ names[1] ~ ", '" ~ family ~ "'" ~ names[2] ~ ", '" ~ parts.scales[metric.name] ~ "'"
+            ~ names[3] ~ ', ' ~ metric.at_prior ~ names[4] ~ ', ' ~ (family == 'decisions') | int ~ names[5]) -%}
     {%- endfor -%}
-    {{ return(rows | join(' UNION ALL ')) }}
-{% endmacro %}
-
-{# The sums that a metric is made of, and its value. #}
-{% macro limit_moments(metrics, parts, least) %}
-    {%- set families, moments, estimates = [], {}, [] -%}
-    {%- for metric in metrics -%}
-        {%- if parts.families[metric.name] not in families -%}{%- do families.append(parts.families[metric.name]) -%}{%- endif -%}
-        {%- if not metric.is_kink -%}{%- do estimates.append('WHEN ec_metric = ' ~ loop.index0 ~ ' THEN ' ~ metric.estimate) -%}{%- endif -%}
-    {%- endfor -%}
-    {%- for name in parts.moments.constant -%}
-        {%- set cases = [] -%}
-        {%- for family in families -%}
-            {%- set rows = 'ec_some' if family in ['decisions', 'constant'] else 'ec_' ~ family ~ '_known' -%}
-            {%- do cases.append("WHEN ec_family = '" ~ family ~ "' AND " ~ rows ~ ' = 1 THEN ' ~ parts.moments[family][name]) -%}
-        {%- endfor -%}
-        {%- set moment = 'CASE ' ~ cases | join(' ') ~ ' END' -%}
-        {%- if least is not none -%}
-            {%- set moment = parts['within_sums' if name.startswith('ec_x') else 'within_squares'].replace('$x$', moment) -%}
-        {%- endif -%}
-        {%- do moments.update({name: moment}) -%}
-    {%- endfor -%}
-    {%- do moments.update({'ec_value': 'CASE ' ~ estimates | join(' ') ~ ' END'}) -%}
-    {{ return(moments) }}
-{% endmacro %}
-
-{# What the formulas of t have of the level. #}
-{% macro numbers_of_level(level) %}
-    {%- set p = 0.5 + level / 2 -%}
-    {{ return({'normal': polars_ec.normal_quantile(p), 'beyond': 1 - p, 'mass': p - 0.5}) }}
+    {{ return(rows | join('\nUNION ALL ')) }}
 {% endmacro %}
 
 {# The levels that make ec_t, the quantile of t, of the degrees of freedom. #}
 {% macro levels_of_t(level, parts) %}
     {%- set beyond = 1 - (0.5 + level / 2) -%}
     {%- if beyond == 0.5 or beyond == 0 -%}{{ return({'ec_t_end': {'ec_t': '$infinity$' if beyond == 0 else '$0.0$'}}) }}{%- endif -%}
-    {{ return(parts['t_tail' if beyond < parts.tail else 't_middle']) }}
+    {{ return(parts.t) }}
+{% endmacro %}
+
+{# What the formulas of t have of the level: `t_powers` of report_limits.py. #}
+{% macro numbers_of_level(level) %}
+    {%- set p = 0.5 + level / 2 -%}
+    {%- set parts, normal, numbers = polars_ec.limit_parts(), polars_ec.normal_quantile(p), {} -%}
+    {%- set nodes = parts.t_nodes -%}
+    {%- if not normal -%}{{ return({}) }}{%- endif -%}
+    {%- set shift = 0.75 + normal * normal / 12 -%}
+    {%- set values, powers = [], [0] * nodes | length -%}
+    {%- for w in nodes -%}
+        {%- do values.append(polars_ec.normal_of_t(normal, 1 - p, 2 * (1 + shift) / (w + 1) - shift, parts.normal_rule) / normal) -%}
+    {%- endfor -%}
+    {#- Chebyshev's polynomials, by their powers and at the nodes: each is 2 w times the last one, less the one before. -#}
+    {%- set all = namespace(powers=powers, last=[[1], [1] * nodes | length], before=[[], [0] * nodes | length]) -%}
+    {%- for node in nodes -%}
+        {%- set of, sum, next = loop, namespace(value=0), [[], []] -%}
+        {%- for value in values -%}{%- set sum.value = sum.value + value * all.last[1][loop.index0] -%}{%- endfor -%}
+        {%- set factor = sum.value * (1 if loop.first else 2) / nodes | length -%}
+        {%- set sums = [] -%}
+        {%- for power in all.powers -%}
+            {%- do sums.append(power + factor * (all.last[0][loop.index0] if loop.index0 < all.last[0] | length else 0)) -%}
+        {%- endfor -%}
+        {%- set all.powers = sums -%}
+        {%- set times = 1 if loop.first else 2 -%}
+        {%- for i in range(all.last[0] | length + 1) -%}
+            {%- do next[0].append((times * all.last[0][i - 1] if i else 0) - (all.before[0][i] if i < all.before[0] | length else 0)) -%}
+        {%- endfor -%}
+        {%- for w in nodes -%}{%- do next[1].append(times * w * all.last[1][loop.index0] - all.before[1][loop.index0]) -%}{%- endfor -%}
+        {%- set all.before = all.last -%}
+        {%- set all.last = next -%}
+    {%- endfor -%}
+    {%- for power in all.powers | reverse -%}{%- do numbers.update({'power_' ~ loop.index0: power | round(15)}) -%}{%- endfor -%}
+    {{ return(polars_ec.merged([{'normal': normal, 'shift': shift, 'twice_shifted': 2 + 2 * shift}, numbers])) }}
+{% endmacro %}
+
+{# The nearly normal variable of t: beyond it is the mass `beyond` of t with n degrees of freedom. Newton's steps, to the logarithm of it. #}
+{% macro normal_of_t(normal, beyond, n, rule) %}
+    {%- set e, x = 2.718281828459045, n / 2 + 10 -%}
+    {%- set terms = ((((-31 / 18432 / (x * x) + 17 / 14336) / (x * x) - 1 / 640) / (x * x) + 1 / 192) / (x * x) - 1 / 8) / x -%}
+    {%- set k = namespace(value=(x / n / 3.141592653589793) ** 0.5 * e ** terms) -%}
+    {%- for i in range(0, 20, 2) -%}{%- set k.value = k.value * (n + i) / (n + i + 1) -%}{%- endfor -%}
+    {%- set z = namespace(value=normal * (8 * n + 3) / (8 * n + 1), mass=0) -%}
+    {%- for step in range(5) -%}
+        {%- set z.mass = 0 -%}
+        {%- for x, weight in rule -%}
+            {%- set z.mass = z.mass + weight * k.value * polars_ec.density_of_t(z.value + x, n) -%}
+        {%- endfor -%}
+        {%- set z.value = z.value + polars_ec.natural_log(z.mass / beyond) * z.mass / (k.value * polars_ec.density_of_t(z.value, n)) -%}
+    {%- endfor -%}
+    {{ return(z.value) }}
+{% endmacro %}
+
+{# Of that variable, but for a factor. #}
+{% macro density_of_t(z, n) %}
+    {%- set e, x = 2.718281828459045, z * z / n -%}
+    {%- set square = x / (1 - e ** -x) if x > 0.05 else 1 + x / 2 + x * x / 12 - x ** 4 / 720 + x ** 6 / 30240 -%}
+    {{ return(e ** (-z * z / 2) * square ** 0.5) }}
 {% endmacro %}
 
 {# The quantile of the normal distribution at p from 1/2 to 1; at 1 none. #}
