@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import fcntl
+import json
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 from tests.fixtures.make_0_2 import FOLDER, JOB, JOB_OPTIONS, MODIFIED
@@ -480,6 +483,12 @@ def reported(folder, tmp_path):
     }
 
 
+def full_report(folder, tmp_path):
+    args = ["--by", "carrier", "--time", "day", "--every", "1mo", "--prior", "0.3", "--interval", "0.9"]
+    assert invoke("report", folder, *args, "--out", tmp_path / "full.parquet").exit_code == 0
+    return pl.read_parquet(tmp_path / "full.parquet")
+
+
 def stamps(folder):
     return {file.name: file.stat().st_mtime_ns for file in folder.glob("*.parquet")}
 
@@ -524,6 +533,9 @@ def test_a_job_goes_on_where_version_0_2_stopped(job):
     assert found.keys() == expected.keys()
     for key, row in expected.items():
         assert found[key] == pytest.approx(row, rel=1e-12), key
+    # And every other number is that of a folder that version 0.2 has never seen.
+    assert invoke("sketch", logs, "--out", job / "fresh", *JOB_OPTIONS).exit_code == 0
+    assert_frame_equal(full_report(sketches, job), full_report(job / "fresh", job), rel_tol=1e-12)
 
 
 def test_a_job_with_other_options_is_refused(job):
@@ -532,6 +544,36 @@ def test_a_job_with_other_options_is_refused(job):
     result = invoke("sketch", new, "--out", job / "sketches", "--vanished", "keep", *options)
     assert result.exit_code == 2, result.output
     assert "was made with other options: thresholds" in result.stderr
+
+
+# Gates --------------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "seen", json.loads((FOLDER / "gates.json").read_text("utf-8")), ids=lambda seen: seen["call"][-1]
+)
+def test_a_gate_has_the_exit_code_and_the_lines_of_version_0_2(seen, monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    result = invoke(*seen["call"])
+    assert result.exit_code == seen["exit_code"], result.output
+    assert [line for line in result.stderr.splitlines() if line.endswith("')")] == seen["lines"]
+
+
+def test_the_values_in_the_lines_of_gates_are_those_of_the_log():
+    """The recall at a cost of 5, whose Bayes threshold is 1 / 6."""
+    lines = [line for seen in json.loads((FOLDER / "gates.json").read_text("utf-8")) for line in seen["lines"]]
+    stated = {
+        re.search("carrier=(\\w+)", line)[1]: float(line.split("recall is ")[1].split()[0])
+        for line in lines
+        if "recall" in line
+    }
+    expected = {}
+    for carrier, rows in by_carrier().items():
+        _, _, fn, tp = confusion(*arrays(rows), 1 / 6)
+        if fn + tp:
+            expected["null" if carrier is None else carrier] = tp / (fn + tp)
+    assert stated == pytest.approx({carrier: recall for carrier, recall in expected.items() if recall < 0.99}, rel=1e-5)
+    assert stated
 
 
 def test_the_fixtures_are_small_and_name_no_machine():
