@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import json
 import os
 import re
 import shutil
@@ -566,36 +565,6 @@ def test_the_page_on_upgrading_names_the_schema_versions():
     assert {kind: (newest, oldest) for newest, oldest, kind in stated} == read | {
         "input": (str(sketch_folder._VERSION),) * 2
     }
-
-
-# Gates --------------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    "seen", json.loads((FOLDER / "gates.json").read_text("utf-8")), ids=lambda seen: seen["call"][-1]
-)
-def test_a_gate_has_the_exit_code_and_the_lines_of_version_0_2(seen, monkeypatch):
-    monkeypatch.chdir(FOLDER)
-    result = invoke(*seen["call"])
-    assert result.exit_code == seen["exit_code"], result.output
-    assert [line for line in result.stderr.splitlines() if line.endswith("')")] == seen["lines"]
-
-
-def test_the_values_in_the_lines_of_gates_are_those_of_the_log():
-    """The recall at a cost of 5, whose Bayes threshold is 1 / 6."""
-    lines = [line for seen in json.loads((FOLDER / "gates.json").read_text("utf-8")) for line in seen["lines"]]
-    stated = {
-        re.search("carrier=(\\w+)", line)[1]: float(line.split("recall is ")[1].split()[0])
-        for line in lines
-        if "recall" in line
-    }
-    expected = {}
-    for carrier, rows in by_carrier().items():
-        _, _, fn, tp = confusion(*arrays(rows), 1 / 6)
-        if fn + tp:
-            expected["null" if carrier is None else carrier] = tp / (fn + tp)
-    assert stated == pytest.approx({carrier: recall for carrier, recall in expected.items() if recall < 0.99}, rel=1e-5)
-    assert stated
 
 
 def test_the_fixtures_are_small_and_name_no_machine():
