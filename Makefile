@@ -14,7 +14,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql vega clean
+.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql dbt-package vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/python -m examples.demo
@@ -139,6 +139,10 @@ sql: .venv/test
 	$(MAKE) dist/ec.duckdb
 	$(VENV)/bin/python -m sql.generate.dbt_macros
 	$(VENV)/bin/python -m sql.generate.dbt_sketch_parts
+
+# The dbt package as a repository of its own, dist/dbt-polars-ec/.
+dbt-package:
+	$(PYTHON) -m sql.generate.dbt_package
 
 # The libraries that draw the charts of pages, from vl-convert; see the licences beside them.
 vega: .venv/test

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import re
 import shutil
 import sys
 from pathlib import Path
@@ -11,8 +12,11 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.cli import sketch_folder
+from polars_ec.sketches import files
 from tests.fixtures.make_0_2 import FOLDER, JOB, JOB_OPTIONS, MODIFIED
 from tests.support.buckets import plain_bucket, plain_fold
 from tests.support.cli import invoke
@@ -480,6 +484,12 @@ def reported(folder, tmp_path):
     }
 
 
+def full_report(folder, tmp_path):
+    args = ["--by", "carrier", "--time", "day", "--every", "1mo", "--prior", "0.3", "--interval", "0.9"]
+    assert invoke("report", folder, *args, "--out", tmp_path / "full.parquet").exit_code == 0
+    return pl.read_parquet(tmp_path / "full.parquet")
+
+
 def stamps(folder):
     return {file.name: file.stat().st_mtime_ns for file in folder.glob("*.parquet")}
 
@@ -524,6 +534,9 @@ def test_a_job_goes_on_where_version_0_2_stopped(job):
     assert found.keys() == expected.keys()
     for key, row in expected.items():
         assert found[key] == pytest.approx(row, rel=1e-12), key
+    # And every other number is that of a folder that version 0.2 has never seen.
+    assert invoke("sketch", logs, "--out", job / "fresh", *JOB_OPTIONS).exit_code == 0
+    assert_frame_equal(full_report(sketches, job), full_report(job / "fresh", job), rel_tol=1e-12)
 
 
 def test_a_job_with_other_options_is_refused(job):
@@ -532,6 +545,26 @@ def test_a_job_with_other_options_is_refused(job):
     result = invoke("sketch", new, "--out", job / "sketches", "--vanished", "keep", *options)
     assert result.exit_code == 2, result.output
     assert "was made with other options: thresholds" in result.stderr
+
+
+def test_a_table_of_the_macro_is_a_sketch():
+    table = pl.read_parquet(FOLDER / "macro_table.parquet")
+    options = {"thresholds": [0.25], "weighted": True, "cluster": "user", "buckets": 20}
+    found = ec.Sketch.from_arrow(table, **options)
+    rates = by_key(found.evaluate("recall", threshold=0.25).filter(pl.col("carrier") != "NK"))
+    for carrier in ("AA", "B6"):
+        rows = by_carrier()[carrier]
+        _, _, fn, tp = confusion(*arrays(rows), 0.25, rows["w"].to_numpy())
+        assert rates[carrier]["recall"] == pytest.approx(tp / (fn + tp), rel=1e-12)
+
+
+def test_the_page_on_upgrading_names_the_schema_versions():
+    page = (Path(__file__).parents[1] / "docs/reference/upgrading.md").read_text("utf-8")
+    stated = re.findall(r"^\| \w.* \| (\d) \| (\d)(?: and \d)? \| `polars_ec\.(\w+)` \|$", page, re.MULTILINE)
+    read = {kind: (str(files.VERSIONS[kind]), str(oldest)) for kind, oldest in files._OLDEST_READ.items()}
+    assert {kind: (newest, oldest) for newest, oldest, kind in stated} == read | {
+        "input": (str(sketch_folder._VERSION),) * 2
+    }
 
 
 def test_the_fixtures_are_small_and_name_no_machine():

@@ -28,7 +28,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.output.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.output.words import first_line
 from polars_ec.sketches.cells import add_up
-from polars_ec.sketches.files import DAMAGE, described_schema
+from polars_ec.sketches.files import DAMAGE, VERSIONS, described_schema
 from polars_ec.sketches.grid import AMOUNTS
 
 LOCK, NOTE = ".polars-ec-sketch.lock", ".polars-ec-sketch.reading.json"
@@ -298,7 +298,8 @@ class SketchFolder:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        # Size and time of the files of sketches when they were written, or all that they hold was read.
+        # Size and time of the files of sketches when they were written, or all that they hold was read; and the schema version of the
+        # reader, because a reader of another version may not know them.
         self._verified: dict[str, list[int]] = {}
 
     @staticmethod
@@ -413,7 +414,7 @@ class SketchFolder:
         file = self.path / name
         with _failures(file, "read"):
             there = file.stat()
-        return [there.st_size, there.st_mtime_ns]
+        return [there.st_size, there.st_mtime_ns, VERSIONS["sketch"]]
 
     def leave_verified(self, names: Collection[str]) -> None:
         """Note which sketches need not be read by the next run of the job."""

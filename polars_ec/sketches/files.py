@@ -106,7 +106,7 @@ TABLE = "table"
 HASH = "hash"
 """The column of a warehouse's table with clusters that names the hash of their buckets."""
 
-_VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
+VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})
 
 # Errors from reading a damaged file; a panic of Polars is not an Exception in Python.
@@ -125,7 +125,7 @@ def write_described(
 ) -> None:
     """Save a table of this kind with what it means, any further metadata, and a checksum of all of it: of its values or those of `tables`."""
     further = dict(metadata or {})
-    described = {"schema_version": _VERSIONS[kind], **about, _COVERED: sorted(further)}
+    described = {"schema_version": VERSIONS[kind], **about, _COVERED: sorted(further)}
     described[_CHECKSUM] = checksum(tables or [frame], described, further)
     frame.write_parquet(file, metadata={**further, f"polars_ec.{kind}": json.dumps(described)})
 
@@ -213,10 +213,10 @@ def _read_described(path: str | Path, kind: Kind) -> tuple[pl.DataFrame, dict[st
     version = about.get("schema_version") if isinstance(about, dict) else None
     if not isinstance(version, int) or isinstance(version, bool) or version < 1:
         raise SketchError(f"{path} is a damaged {kind}: its metadata {key} do not describe it")
-    if version > _VERSIONS[kind]:
+    if version > VERSIONS[kind]:
         raise SketchError(
             f"{path} is a {kind} of schema version {version}, and this version of polars_ec reads up to "
-            f"{_VERSIONS[kind]}: update polars_ec"
+            f"{VERSIONS[kind]}: update polars_ec"
         )
     if version < _OLDEST_READ[kind]:
         raise SketchError(

@@ -9,10 +9,11 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from polars_ec.cli import sketch_job
+from polars_ec.cli import sketch_folder, sketch_job
 from polars_ec.cli.sketch_folder import Record, SketchFolder
 from polars_ec.cli.sketch_job import Vanished, run
 from polars_ec.cli.terminal import UsageError
+from polars_ec.sketches import files
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, invoke
 from tests.support.sketch_jobs import (
@@ -294,6 +295,25 @@ def test_a_folder_of_a_newer_version(logs, tmp_path, monkeypatch):
         result = invoke(*command)
         assert result.exit_code == 1
         assert "update polars_ec" in result.stderr
+
+
+@pytest.mark.parametrize(("schema_version", "words"), [(2, "from an earlier version"), (5, "update polars_ec")])
+def test_sketches_of_a_schema_version_that_is_not_read(schema_version, words, logs, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    for module in (files, sketch_folder):
+        monkeypatch.setattr(module, "VERSIONS", {"sketch": schema_version, "calibration": 2})
+    sketch(logs, out=out)
+    monkeypatch.undo()
+    assert words in invoke("report", out).stderr
+    for path in sorted(logs.iterdir())[1:]:
+        path.rename(tmp_path / path.name)
+    kept = sketch(logs, out=out, code=1)
+    assert f"1 sketched, 0 unchanged, {FILES - 1} failed" in kept.stdout
+    assert kept.stderr.count(words) == FILES - 1
+    for path in tmp_path.glob("part-*"):
+        path.rename(logs / path.name)
+    assert f"{FILES - 1} sketched, 1 unchanged" in sketch(logs, out=out).stdout
+    same(loaded(out), whole().frame)
 
 
 def test_a_folder_that_cannot_be_written(logs, tmp_path, monkeypatch):

@@ -167,6 +167,52 @@ def test_duckdb_without_the_macros(macros_found: tuple[int, bool], message: str)
         package("duckdb", macros_of_duckdb=True, macros_found=macros_found).report("log", "p", "y")
 
 
+LOG_OF_THREE = "(VALUES (0.9, true), (0.6, false), (0.1, false)) AS t(p, y)"
+
+
+@pytest.mark.parametrize("version", ["2.0.0-preview.219", "2.1.0"])
+@pytest.mark.parametrize("macro", ["report", "sketch"])
+def test_fusion_gets_plain_sql_and_a_warning(macro: str, version: str) -> None:
+    """Where dbt is of version 2, which runs no plugin, unless the macros are there all the same."""
+    call = (LOG_OF_THREE, "p", "y")
+    plain, by_macros = (getattr(package("duckdb", of_duckdb), macro)(*call) for of_duckdb in (False, True))
+    assert "FROM ec." in by_macros
+    fusion = package("duckdb", True, (0, False), dbt_version=version)
+    message = rf"dbt {re.escape(version)} does not run the plugin .* no macro ec\.{macro}: this is plain SQL, which .*polars_ec_macros: false"
+    with pytest.warns(UserWarning, match=message):
+        text = getattr(fusion, macro)(*call)
+    assert text == plain
+    assert getattr(package("duckdb", True, dbt_version=version), macro)(*call) == by_macros
+    assert getattr(package("duckdb", False, (0, False), dbt_version=version), macro)(*call) == plain
+    # To parse, dbt opens no connection.
+    assert getattr(package("duckdb", True, (0, False), dbt_version=version, execute=False), macro)(*call) == by_macros
+
+
+def test_what_fusion_computes_is_right_and_what_it_lacks_is_an_error() -> None:
+    fusion = package("duckdb", True, (0, False), dbt_version="2.0.0")
+    with pytest.warns(UserWarning, match="plain SQL"):
+        query = fusion.report(LOG_OF_THREE, "p", "y", metrics=["accuracy", "recall"])
+    assert duckdb.sql(query).pl().select("n", "accuracy", "recall").row(0) == (3, pytest.approx(2 / 3), 1.0)
+    for lacking in ({"interval": 0.9, "cluster": "user"}, {"by": ["a"], "total": True}):
+        with (
+            pytest.warns(UserWarning, match="plain SQL"),
+            pytest.raises(CompileError, match=r"needs? DuckDB with the macros"),
+        ):
+            fusion.report("log", "p", "y", **lacking)
+
+
+@pytest.mark.parametrize("dialect", ["duckdb", "snowflake"])
+@pytest.mark.parametrize(
+    "arguments", [{"score_type": "llr", "prior": 0.3}, {"score_type": "log_odds"}, {"interval": 0.95}], ids=str
+)
+def test_what_fusion_cannot_compute_is_an_error(dialect: str, arguments: dict[str, Any]) -> None:
+    assert package(dialect).report("log", "p", "y", **arguments)
+    with pytest.raises(CompileError, match=r"which dbt 2\.0\.0 \(Fusion\) lacks: run dbt Core 1"):
+        package(dialect, dbt_version="2.0.0").report("log", "p", "y", **arguments)
+    call = {"prior": 0.2, "interval": 0.84, "cost_fn": 5}
+    assert package(dialect, dbt_version="2.0.0").report("log", "p", "y", **call)
+
+
 def test_what_plain_sql_on_duckdb_lacks_is_what_the_error_says() -> None:
     """Of all arguments of the report, and of the sketch."""
     call = {"relation": "log", "score": "p", "label": "y"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -66,11 +67,23 @@ def _templates() -> list[Template]:
     return [environment.from_string(text) for text in as_macros]
 
 
+def _warned(message: str) -> None:
+    warnings.warn(message, stacklevel=2)
+
+
 @cache
-def package(adapter: str, macros_of_duckdb: bool = False, macros_found: tuple[int, bool] = (1, False)) -> Any:
+def package(
+    adapter: str,
+    macros_of_duckdb: bool = False,
+    macros_found: tuple[int, bool] = (1, False),
+    *,
+    dbt_version: str = "1.11.0",
+    execute: bool = True,
+) -> Any:
     """The macros as they are for an adapter; DataFusion, which has none, takes what is the default.
 
-    `macros_found`: how many macros ec.report DuckDB says that it has, and whether their schema has the name of a database.
+    `macros_found`: how many macros ec.report DuckDB says that it has, and whether their schema has the name of a database. Without
+    `execute` dbt only parses, and has no connection.
     """
     macros = _Macros()
 
@@ -82,12 +95,13 @@ def package(adapter: str, macros_of_duckdb: bool = False, macros_found: tuple[in
     context = {
         "polars_ec": macros,
         "adapter": SimpleNamespace(dispatch=dispatch, type=lambda: adapter),
-        "exceptions": SimpleNamespace(raise_compiler_error=_refused),
+        "exceptions": SimpleNamespace(raise_compiler_error=_refused, warn=_warned),
         "return": _returned,
         "modules": SimpleNamespace(re=re),
         "var": lambda name, default=None: macros_of_duckdb if name == "polars_ec_macros" else default,
-        "execute": True,
-        "run_query": lambda query: SimpleNamespace(rows=[macros_found]),
+        "dbt_version": dbt_version,
+        "execute": execute,
+        "run_query": lambda query: SimpleNamespace(rows=[macros_found] if execute else None),
     }
     for template in _templates():
         for name, macro in vars(template.make_module(context)).items():

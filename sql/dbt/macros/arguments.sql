@@ -2,6 +2,9 @@
 
 {% macro refuse(message) %}{{ exceptions.raise_compiler_error('polars_ec: ' ~ message) }}{% endmacro %}
 
+{# Whether this is dbt Fusion, which runs no plugins and has no integers above 128 bits. #}
+{% macro is_fusion() %}{{ return(dbt_version.split('.')[0] | int >= 2) }}{% endmacro %}
+
 {% macro shown(value) %}{{ return("'" ~ value ~ "'" if value is string else value | string) }}{% endmacro %}
 
 {# Refuse arguments that a macro does not have, which Jinja hands over in `unknown`, and name those that it has. #}

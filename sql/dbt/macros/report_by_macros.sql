@@ -1,7 +1,6 @@
-{# By the macros of DuckDB, which the plugin polars_ec.dbt installs. With vars: {polars_ec_macros: false} by plain SQL, as elsewhere. #}
+{# By the macros of DuckDB, which the plugin polars_ec.dbt installs, or by plain SQL, as elsewhere. #}
 {% macro duckdb__report(request) %}
-    {%- if not var('polars_ec_macros', true) -%}{{ return(polars_ec.default__report(request)) }}{%- endif -%}
-    {%- do polars_ec.check_macros('report') -%}
+    {%- if not polars_ec.has_macros('report') -%}{{ return(polars_ec.default__report(request)) }}{%- endif -%}
     {#- The macro takes names of a table and of its columns, which a WITH clause gives to whatever the caller has. -#}
     {%- set texts = request.texts | list -%}
     {%- set columns, groups = {}, {} -%}
@@ -49,17 +48,24 @@
     {{ return('-' ~ polars_ec.sql_infinity() if value < -polars_ec.largest_number() else polars_ec.sql_number(value)) }}
 {% endmacro %}
 
-{# The macros are in a schema ec, or in a database of that name. #}
-{% macro check_macros(name) %}
+{# Whether to call the macros of DuckDB: unless vars: {polars_ec_macros: false}, or this is dbt Fusion and nothing else has
+   put them there. They are in a schema ec, or in a database of that name. #}
+{% macro has_macros(name) %}
+    {%- if not var('polars_ec_macros', true) -%}{{ return(false) }}{%- endif -%}
     {%- if execute -%}
         {%- set found = run_query("SELECT count(*), count(*) FILTER (WHERE schema_name = 'ec') > 0 AND 'ec' IN (SELECT database_name FROM duckdb_databases()) FROM duckdb_functions() WHERE function_name = '" ~ name ~ "' AND 'ec' IN (schema_name, database_name)") -%}
         {%- if found.rows[0][0] == 0 -%}
             {%- set in_plain_sql = {
                 'report': 'plain SQL, which has all but cluster= and total=true',
-                'sketch': 'plain SQL, which has all of it, and assigns clusters to buckets by another hash'} -%}
-            {%- do polars_ec.refuse("DuckDB has no macro ec." ~ name ~ ": put 'plugins: [{module: polars_ec.dbt}]' into the profile (pip install 'polars_ec[dbt]'), or 'vars: {polars_ec_macros: false}' into dbt_project.yml: " ~ in_plain_sql[name]) -%}
+                'sketch': 'plain SQL, which has all of it, and assigns clusters to buckets by another hash'}[name] -%}
+            {%- if polars_ec.is_fusion() -%}
+                {%- do exceptions.warn('polars_ec: dbt ' ~ dbt_version ~ ' does not run the plugin polars_ec.dbt, and DuckDB has no macro ec.' ~ name ~ ': this is ' ~ in_plain_sql ~ ". To hide this warning put 'vars: {polars_ec_macros: false}' into dbt_project.yml") -%}
+                {{ return(false) }}
+            {%- endif -%}
+            {%- do polars_ec.refuse("DuckDB has no macro ec." ~ name ~ ": put 'plugins: [{module: polars_ec.dbt}]' into the profile (pip install 'polars_ec[dbt]'), or 'vars: {polars_ec_macros: false}' into dbt_project.yml: " ~ in_plain_sql) -%}
         {%- elif found.rows[0][1] -%}
             {%- do polars_ec.refuse('both a schema and an attached database are called ec, so DuckDB cannot tell which one ec.' ~ name ~ ' is in: attach the database under another alias') -%}
         {%- endif -%}
     {%- endif -%}
+    {{ return(true) }}
 {% endmacro %}

@@ -14,8 +14,7 @@
 
 {# By the macros of DuckDB. They know the log and its groups by name, so these have names of their own. #}
 {% macro duckdb__sketch(request) %}
-    {%- if not var('polars_ec_macros', true) -%}{{ return(polars_ec.default__sketch(request)) }}{%- endif -%}
-    {%- do polars_ec.check_macros('sketch') -%}
+    {%- if not polars_ec.has_macros('sketch') -%}{{ return(polars_ec.default__sketch(request)) }}{%- endif -%}
     {%- set groups, thresholds = [], [] -%}
     {%- for _ in request['keys'] -%}{%- do groups.append("'ec_key_" ~ loop.index0 ~ "'") -%}{%- endfor -%}
     {%- for threshold in request.thresholds -%}{%- do thresholds.append("CAST('" ~ threshold ~ "' AS DOUBLE)") -%}{%- endfor -%}
