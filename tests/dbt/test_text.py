@@ -209,7 +209,7 @@ def test_what_fusion_cannot_compute_is_an_error(dialect: str, arguments: dict[st
     assert package(dialect).report("log", "p", "y", **arguments)
     with pytest.raises(CompileError, match=r"which dbt 2\.0\.0 \(Fusion\) lacks: run dbt Core 1"):
         package(dialect, dbt_version="2.0.0").report("log", "p", "y", **arguments)
-    call = {"prior": 0.2, "interval": 0.84, "cost_fn": 5}
+    call = {"prior": 0.2, "cost_fn": 5}
     assert package(dialect, dbt_version="2.0.0").report("log", "p", "y", **call)
 
 

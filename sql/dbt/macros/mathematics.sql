@@ -2,7 +2,7 @@
    last division rounds. #}
 {% macro natural_log(x) %}
     {%- if polars_ec.is_fusion() -%}
-        {%- do polars_ec.refuse('LLRs, log-odds and intervals of level 0.85 and more need integers of any size, which dbt ' ~ dbt_version ~ ' (Fusion) lacks: run dbt Core 1, or leave them out') -%}
+        {%- do polars_ec.refuse('LLRs, log-odds and intervals need integers of any size, which dbt ' ~ dbt_version ~ ' (Fusion) lacks: run dbt Core 1, or leave them out') -%}
     {%- endif -%}
     {%- set unit = 10 ** 40 -%}
     {#- x is 2^twos * above / below, and the fraction is from 1/2 to 2. -#}
