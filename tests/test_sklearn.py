@@ -1,91 +1,135 @@
-"""Scorers for scikit-learn: their values are those of scikit-learn's own metrics and of plain NumPy."""
+"""Scorers of scikit-learn: their numbers are those of scikit-learn and of plain NumPy, and its tools take them."""
 
 from __future__ import annotations
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
-from sklearn import datasets, linear_model, metrics, model_selection
+from sklearn import metrics
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, TunedThresholdClassifierCV, cross_validate
 
 import polars_ec as ec
 
-X, DIGITS = datasets.make_classification(600, n_informative=5, n_classes=3, weights=[0.5, 0.3, 0.2], random_state=1)
-LATE = np.where(DIGITS == 2, "late", "on time")
-WEIGHT = np.random.default_rng(1).uniform(0.5, 2, 600)
-MODEL = linear_model.LogisticRegression(max_iter=1000)
+RNG = np.random.default_rng(3)
+LABELS = {"text": np.array(["a", "b"]), "number": np.array([1, 2]), "bool": np.array([False, True])}
 
 
-def of_folds(scorer, y, **options) -> list[float]:
-    return model_selection.cross_validate(MODEL, X, y, scoring=scorer, **options)["test_score"].tolist()
+def data(classes: np.ndarray, n: int = 300) -> tuple[np.ndarray, np.ndarray]:
+    index = np.random.default_rng(1).integers(0, len(classes), n)
+    x = np.random.default_rng(2).normal(index[:, None] * [1.0, 0.5], 1.2)
+    return x, classes[index]
 
 
-@pytest.mark.parametrize("y", [DIGITS == 2, (DIGITS == 2).astype(int), (DIGITS == 2).astype(float), LATE])
-def test_two_classes(y) -> None:
-    assert of_folds(ec.sklearn.scorer("cross_entropy"), y) == pytest.approx(of_folds("neg_log_loss", y))
-    assert of_folds(ec.sklearn.scorer("accuracy"), y) == pytest.approx(of_folds("accuracy", y))
-    assert of_folds(ec.sklearn.scorer("auc_roc"), y) == pytest.approx(of_folds("roc_auc", y))
+def nec(y: np.ndarray, decided: np.ndarray, cost_fn: float, weight: np.ndarray | None = None) -> float:
+    w = np.ones(len(y)) if weight is None else weight
+    cost = w @ np.where(y & ~decided, cost_fn, np.where(~y & decided, 1.0, 0.0))
+    return cost / min(cost_fn * w[y].sum(), w[~y].sum())
 
 
-def test_classes_and_their_weights() -> None:
-    fitted = MODEL.fit(X, DIGITS)
-    posteriors = fitted.predict_proba(X)
-    scorer = ec.sklearn.scorer("cross_entropy", labels=fitted.classes_)
-    expected = -metrics.log_loss(DIGITS, posteriors, sample_weight=WEIGHT)
-    assert scorer(fitted, X, DIGITS, sample_weight=WEIGHT) == pytest.approx(expected)
-    # A fold without the last class.
-    rows = DIGITS < 2
-    expected = -metrics.log_loss(DIGITS[rows], posteriors[rows], labels=[0, 1, 2])
-    assert scorer(fitted, X[rows], DIGITS[rows]) == pytest.approx(expected)
+@pytest.mark.parametrize("kind", LABELS)
+def test_two_classes(kind: str) -> None:
+    x, y = data(LABELS[kind])
+    model, weight = LogisticRegression().fit(x, y), RNG.uniform(0.5, 2, len(y))
+    p, positive = model.predict_proba(x)[:, 1], y == LABELS[kind][1]
+    for name, value in {
+        "cross_entropy": -metrics.log_loss(positive, p, sample_weight=weight),
+        "brier": -metrics.brier_score_loss(positive, p, sample_weight=weight),
+        "accuracy": metrics.accuracy_score(positive, p > 0.5, sample_weight=weight),
+        "auc_roc": metrics.roc_auc_score(positive, p, sample_weight=weight),
+    }.items():
+        assert ec.sklearn.scorer(name)(model, x, y, sample_weight=weight) == pytest.approx(value, rel=1e-12), name
+    score = ec.sklearn.scorer("nec", cost_fn=5)
+    assert score(model, x, y) == pytest.approx(-nec(positive, p > 1 / 6, 5), rel=1e-12)
+    assert score(model, x, y, weight) == pytest.approx(-nec(positive, p > 1 / 6, 5, weight), rel=1e-12)
+    by_label = ec.sklearn.scorer("nec", cost_fn=5, response_method="predict")
+    assert by_label(model, x, y) == pytest.approx(-nec(positive, p > 0.5, 5), rel=1e-12)
+    of_first = ec.sklearn.scorer("recall", pos_label=LABELS[kind][0].item())
+    assert of_first(model, x, y) == pytest.approx(metrics.recall_score(~positive, p < 0.5), rel=1e-12)
 
 
-def test_costs_and_the_positive_class() -> None:
-    """Decisions at the Bayes threshold 1/6 for a missed late flight that costs 5; `late` comes before `on time`."""
-    fitted = MODEL.fit(X, LATE)
-    late, positive = LATE == "late", fitted.predict_proba(X)[:, 0] > 1 / 6
-    cost = (5 * (late & ~positive).sum() + (~late & positive).sum()) / 600
-    scorer = ec.sklearn.scorer("expected_cost", pos_label="late", cost_fn=5)
-    assert scorer(fitted, X, LATE) == pytest.approx(-cost)
-    assert ec.sklearn.scorer("nec", pos_label="late", cost_fn=5)(fitted, X, LATE) == pytest.approx(
-        -cost / min(5 * late.mean(), 1 - late.mean())
+def test_three_classes_of_which_one_is_missing() -> None:
+    x, y = data(np.array(["low", "mid", "top"]))
+    model = LogisticRegression().fit(x, y)
+    some = y != "low"
+    for rows in (slice(None), some):
+        expected = -metrics.log_loss(y[rows], model.predict_proba(x[rows]), labels=model.classes_)
+        assert ec.sklearn.scorer("cross_entropy")(model, x[rows], y[rows]) == pytest.approx(expected, rel=1e-12)
+    for method in ("predict", "predict_proba"):
+        score = ec.sklearn.scorer("accuracy", response_method=method)
+        assert score(model, x, y) == pytest.approx(metrics.accuracy_score(y, model.predict(x)), rel=1e-12)
+    macro = metrics.f1_score(y, model.predict(x), average="macro")
+    assert ec.sklearn.scorer("macro_f1", response_method="predict")(model, x, y) == pytest.approx(macro, rel=1e-12)
+
+
+def test_cross_validation_and_search() -> None:
+    x, y = data(LABELS["bool"])
+    scores = cross_validate(
+        LogisticRegression(), x, y, scoring={"ours": ec.sklearn.scorer("cross_entropy"), "theirs": "neg_log_loss"}, cv=3
     )
+    np.testing.assert_allclose(scores["test_ours"], scores["test_theirs"], rtol=1e-12)
+    found = [
+        GridSearchCV(LogisticRegression(), {"C": [1e-4, 1e-2, 1.0]}, scoring=scoring, cv=3).fit(x, y)
+        for scoring in (ec.sklearn.scorer("brier"), "neg_brier_score")
+    ]
+    assert found[0].best_params_ == found[1].best_params_
+    np.testing.assert_allclose(*(search.cv_results_["mean_test_score"] for search in found), rtol=1e-12)
 
 
-def test_a_search_takes_the_model_that_costs_least() -> None:
-    y = DIGITS == 2
-    search = model_selection.GridSearchCV(MODEL, {"C": [1e-6, 1]}, scoring=ec.sklearn.scorer("nec", cost_fn=5)).fit(
-        X, y
-    )
-    assert search.best_params_ == {"C": 1}
-    assert -1 < search.best_score_ < 0
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", LABELS)
+@pytest.mark.parametrize("positive", [0, 1])
+def test_the_threshold_that_is_tuned_is_the_best_one(kind: str, positive: int) -> None:
+    x, y = data(LABELS[kind])
+    label = LABELS[kind][positive].item()
+
+    def theirs(y_true: np.ndarray, y_pred: np.ndarray, pos_label: object) -> float:
+        return nec(y_true == pos_label, y_pred == pos_label, 5)
+
+    by_hand = metrics.make_scorer(theirs, greater_is_better=False, pos_label=label)
+    tuned = [
+        TunedThresholdClassifierCV(LogisticRegression(), scoring=scoring, cv=StratifiedKFold(3), thresholds=12).fit(
+            x, y
+        )
+        for scoring in (ec.sklearn.scorer("nec", cost_fn=5, pos_label=label), by_hand)
+    ]
+    assert tuned[0].best_threshold_ == tuned[1].best_threshold_ < 0.4
+    assert tuned[0].best_score_ == pytest.approx(tuned[1].best_score_, rel=1e-12)
+    of_decisions = ec.sklearn.scorer("nec", cost_fn=5, pos_label=label, response_method="predict")
+    assert of_decisions(tuned[0], x, y) == pytest.approx(-nec(y == label, tuned[0].predict(x) == label, 5), rel=1e-12)
 
 
-@pytest.mark.parametrize("y", [DIGITS == 2, (DIGITS == 2).astype(float), LATE])
-def test_the_threshold_that_costs_least(y) -> None:
-    """Of all thresholds, on the rows that the model was fitted to."""
-    positive_label = "late" if y is LATE else True
-    scorer = ec.sklearn.scorer("expected_cost", pos_label=positive_label, cost_fn=5)
-    options = {"cv": "prefit", "refit": False, "thresholds": np.linspace(0.01, 0.99, 99)}
-    tuned = model_selection.TunedThresholdClassifierCV(MODEL.fit(X, y), scoring=scorer, **options).fit(X, y)
-    late, posteriors = DIGITS == 2, MODEL.predict_proba(X)[:, [*MODEL.classes_].index(positive_label)]
-
-    def cost(threshold: float) -> float:
-        positive = posteriors >= threshold
-        return float((5 * (late & ~positive).sum() + (~late & positive).sum()) / 600)
-
-    assert -tuned.best_score_ == pytest.approx(min(map(cost, options["thresholds"])))
-    assert cost(tuned.best_threshold_) == pytest.approx(-tuned.best_score_)
+def test_thresholds_at_which_the_metric_is_undefined_are_not_chosen() -> None:
+    x, y = data(LABELS["text"])
+    tuned = TunedThresholdClassifierCV(
+        LogisticRegression(), scoring=ec.sklearn.scorer("precision"), thresholds=[0.5, 2.0], cv=3
+    ).fit(x, y)
+    assert tuned.best_threshold_ == 0.5
 
 
-def test_what_cannot_be_is_an_error() -> None:
-    with pytest.raises(ValueError, match="no metric 'nex': did you mean nec"):
-        ec.sklearn.scorer("nex")
-    with pytest.raises(TypeError, match="no argument 'cost_fm': did you mean cost_f"):
-        ec.sklearn.scorer("nec", cost_fm=5)
-    fitted = MODEL.fit(X, LATE)
-    with pytest.raises(ValueError, match="pos_label=early is not a valid label"):
-        ec.sklearn.scorer("nec", pos_label="early")(fitted, X, LATE)
-    with pytest.raises(ValueError, match="pass labels"):
-        ec.sklearn.scorer("nec")(fitted, X[LATE == "late"], LATE[LATE == "late"])
-    with pytest.raises(ValueError, match="do not fit predictions of shape"):
-        ec.sklearn.scorer("nec")(MODEL.fit(X, DIGITS), X[DIGITS < 2], DIGITS[DIGITS < 2])
-    with pytest.raises(ValueError, match="the label 2 is not in labels"):
-        ec.sklearn.scorer("nec", labels=[0, 1])(MODEL.fit(X, DIGITS), X, DIGITS)
+def test_copies() -> None:
+    x, y = data(LABELS["text"])
+    model, score = LogisticRegression().fit(x, y), ec.sklearn.scorer("nec", cost_fn=5)
+    for other in (copy.deepcopy(score), pickle.loads(pickle.dumps(score))):
+        assert other(model, x, y) == score(model, x, y)
+
+
+def test_errors() -> None:
+    x, y = data(LABELS["text"])
+    model = LogisticRegression().fit(x, y)
+    with pytest.raises(ValueError, match=r"^no metric 'log_loss' with one number: did you mean cross_entropy\? "):
+        ec.sklearn.scorer("log_loss")
+    with pytest.raises(ValueError, match="no metric 'class_nec' with one number"):
+        ec.sklearn.scorer("class_nec")
+    with pytest.raises(ValueError, match="brier needs posteriors"):
+        ec.sklearn.scorer("brier", response_method="predict")
+    with pytest.raises(ValueError, match="is neither"):
+        ec.sklearn.scorer("nec", response_method="decision_function")
+    with pytest.raises(TypeError, match="weight= is not an option: the estimator has"):
+        ec.sklearn.scorer("nec", weight="w")
+    with pytest.raises(ValueError, match=r"the label 'c' is not one of the classes \['a', 'b'\]"):
+        ec.sklearn.scorer("nec")(model, x, np.where(y == "a", "c", y))
+    with pytest.raises(ValueError, match="no threshold changes brier"):
+        TunedThresholdClassifierCV(model, scoring=ec.sklearn.scorer("brier"), cv=3).fit(x, y)

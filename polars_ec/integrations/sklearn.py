@@ -1,99 +1,138 @@
-"""Scorers for scikit-learn: `ec.sklearn.scorer("nec", cost_fn=5)`. They require scikit-learn."""
+"""Metrics as scorers of scikit-learn: `ec.sklearn.scorer("nec", cost_fn=5)`."""
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
+import math
+from typing import Any, Literal
+
+import polars as pl
 
 from polars_ec.arguments.keywords import did_you_mean
-from polars_ec.formulas.decisions import lower_is_better
-from polars_ec.metrics.families import FAMILIES, function_of
+from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES, lower_is_better
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.metrics.families import function_of
 from polars_ec.numerics import np
 
 __all__ = ["scorer"]
 
+# Not those of the confusion matrix, of each class and of one decision.
+_OF_DECISIONS = {
+    name for name in (*DECISIONS, *OF_CLASSES) if function_of(name) and not name.startswith(("class_", "dec"))
+}
+_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *RANKING_METRICS, "cllr", "ece"})
 
-def scorer(name: str, *, pos_label: Any = None, labels: Any = None, **arguments: Any) -> Any:
-    """Make a scorer of scikit-learn from a metric, for `cross_validate`, `GridSearchCV` and `TunedThresholdClassifierCV`.
 
-    Higher is better: losses such as `nec` are negated, as in scikit-learn's `neg_log_loss`. The metric gets the posteriors of
-    `predict_proba`. `TunedThresholdClassifierCV` passes decisions instead: with a metric of decisions, such as `expected_cost`, it finds
-    the threshold that is best for your costs.
+class _Scorer:
+    def __init__(self, metric: str, response_method: str, pos_label: Any, options: dict[str, Any]) -> None:
+        from sklearn.metrics import make_scorer
+
+        self._metric, self._response, self._label, self._options = metric, response_method, pos_label, options
+        self._better = -1.0 if lower_is_better(metric) else 1.0
+        # A scorer made by scikit-learn does not see `classes_`; but it has all that is read of a scorer which is not called.
+        positive = {} if pos_label is None else {"pos_label": pos_label}
+        self._inner = make_scorer(self._of_labels, greater_is_better=self._better > 0, **positive)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name == "_inner":  # copies are asked before they have one
+            raise AttributeError(name)
+        return getattr(self._inner, name)
+
+    def set_score_request(self, **requests: Any) -> _Scorer:
+        self._inner.set_score_request(**requests)
+        return self
+
+    def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
+        classes, response = np.asarray(estimator.classes_), getattr(estimator, self._response)(X)
+        score = _indices(response, classes) if self._response == "predict" else np.asarray(response)
+        return self._better * self._value(score, _indices(y, classes), classes, sample_weight)
+
+    def _of_labels(self, y_true: Any, y_pred: Any, sample_weight: Any = None, pos_label: Any = None) -> float:  # noqa: ARG002
+        if self._metric not in _OF_DECISIONS:
+            raise ValueError(f"no threshold changes {self._metric}: tune it with a decision metric, such as nec")
+        classes = np.unique([*y_true, *y_pred])
+        value = self._value(_indices(y_pred, classes), _indices(y_true, classes), classes, sample_weight)
+        # Thresholds are interpolated between folds, which neither NaN nor infinity survives.
+        return -self._better * 1e6 if math.isnan(value) else min(max(value, -1e6), 1e6)
+
+    def _value(self, score: Any, labels: Any, classes: Any, weight: Any) -> float:
+        options, is_decision = dict(self._options), score.ndim == 1
+        if len(classes) == 2:
+            positive = 1 if self._label is None else _indices([self._label], classes)[0]
+            score = (score == positive).astype(int) if is_decision else score[:, positive]
+            labels = (labels == positive).astype(int)
+        else:
+            options["classes"] = [*range(len(classes))]
+        if weight is not None:
+            options["weight"] = pl.lit(pl.Series(np.asarray(weight, dtype=float)))
+        if is_decision:
+            options["score_type"] = "decision"
+        function: Any = function_of(self._metric)
+        value = pl.DataFrame({"score": score, "label": labels}).select(function("score", "label", **options)).item()
+        return math.nan if value is None else float(value)
+
+
+def _indices(labels: Any, classes: Any) -> Any:
+    matches = np.asarray(labels)[:, None] == classes
+    if not matches.any(axis=1).all():
+        outside = np.asarray(labels)[~matches.any(axis=1)].tolist()[0]
+        raise ValueError(f"the label {outside!r} is not one of the classes {classes.tolist()}")
+    return matches.argmax(axis=1)
+
+
+def scorer(
+    metric: str,
+    *,
+    response_method: Literal["predict_proba", "predict"] = "predict_proba",
+    pos_label: object = None,
+    **options: Any,
+) -> Any:
+    """Make a scorer of scikit-learn, for `cross_validate`, `GridSearchCV` and `TunedThresholdClassifierCV`.
+
+    Higher is better, so a metric that is a loss is negated. Undefined values are NaN.
+
+    `TunedThresholdClassifierCV` turns the posteriors into labels at each threshold and scores these labels. A threshold at which the metric
+    is undefined counts as the worst. To evaluate the tuned classifier, pass `response_method="predict"`: the default ignores its threshold.
 
     Parameters
     ----------
-    name
-        A metric, such as `"nec"`.
+    metric
+        Name of a metric with one number, such as "nec" or "cross_entropy".
+    response_method
+        "predict_proba": the metric makes the decisions from the posteriors and the costs. "predict": it takes those of the estimator.
     pos_label
-        The positive class. Default: the larger of two labels, as in scikit-learn.
-    labels
-        The classes in the order of `estimator.classes_`. Pass them if a fold may lack one. Default: the sorted labels of the fold.
-    **arguments
-        Arguments of the metric, such as `cost_fn=5` or `prior=0.1`.
+        With two classes, the positive one. Default: the second of `estimator.classes_`.
+    options
+        Options of the metric, such as `cost_fn`, `costs` or `prior`. Those by class are in the order of `estimator.classes_`.
 
     Returns
     -------
-    callable
-        `scorer(estimator, X, y, sample_weight=None)`, NaN where the metric is null.
+    Called as `scorer(estimator, X, y, sample_weight=None)`. It can be copied and pickled.
 
     Raises
     ------
     ValueError
-        An unknown metric. When the scorer is called: labels that do not fit the posteriors.
-    TypeError
-        An argument that the metric does not have.
+        An unknown metric. When called: a label that is none of the classes.
 
     Examples
     --------
     >>> import polars_ec as ec
-    >>> from sklearn import datasets, linear_model, model_selection
-    >>> X, y = datasets.load_iris(return_X_y=True)
-    >>> model = linear_model.LogisticRegression(max_iter=1000)
-    >>> scores = model_selection.cross_val_score(model, X, y == 1, scoring=ec.sklearn.scorer("nec", cost_fn=2))
-    >>> scores.round(2).tolist()
-    [-0.7, -0.45, -0.7, -0.85, -0.65]
+    >>> from sklearn import datasets, dummy, model_selection
+    >>> X, y = datasets.load_breast_cancer(return_X_y=True)
+    >>> nec = ec.sklearn.scorer("nec", cost_fn=5)
+    >>> model_selection.cross_val_score(dummy.DummyClassifier(), X, y, scoring=nec, cv=2).tolist()
+    [-1.0, -1.0]
     """
-    from sklearn.metrics import make_scorer
-
-    function = function_of(name)
-    if function is None:
-        known = [metric for family in FAMILIES for metric in vars(family) if function_of(metric)]
-        raise ValueError(f"there is no metric {name!r}: {did_you_mean(name, known)}".rstrip(": "))
-    parameters = inspect.signature(function).parameters
-    unknown = [argument for argument in arguments if argument not in parameters]
-    if unknown:
-        raise TypeError(
-            f"ec.{name} has no argument {unknown[0]!r}: {did_you_mean(unknown[0], parameters)}".rstrip(": ")
+    if metric not in _METRICS:
+        raise ValueError(
+            f"no metric {metric!r} with one number: {did_you_mean(metric, _METRICS)}Metrics: {', '.join(_METRICS)}"
         )
-
-    def score(y_true: Any, y_pred: Any, sample_weight: Any = None, pos_label: Any = pos_label) -> float:
-        classes, y_pred = _classes(y_true, labels, pos_label), np.asarray(y_pred)
-        if (y_pred.ndim == 1 and len(classes) > 2) or (y_pred.ndim == 2 and y_pred.shape[1] != len(classes)):
-            raise ValueError(
-                f"the labels {classes} do not fit predictions of shape {y_pred.shape}: pass labels=estimator.classes_"
-            )
-        codes = {label: code for code, label in enumerate(classes)}
-        y = np.array([codes[label] for label in np.asarray(y_true).tolist()])
-        options = dict(arguments)
-        if y_pred.ndim == 1 and set(y_pred.tolist()) <= codes.keys():
-            y_pred = np.array([codes[label] for label in y_pred.tolist()])
-            options["score_type"] = "decision"
-        if sample_weight is not None:
-            options["weight"] = np.asarray(sample_weight, dtype=float)
-        value = function(y_pred, y, **options)
-        return float("nan") if value is None else float(value)
-
-    return make_scorer(score, response_method="predict_proba", greater_is_better=not lower_is_better(name))
-
-
-def _classes(y_true: Any, labels: Any, pos_label: Any) -> list[Any]:
-    """The classes in the order of the columns of `predict_proba`; of two the positive one last."""
-    known: list[Any] = np.unique(np.asarray(y_true)).tolist() if labels is None else np.asarray(labels).tolist()
-    if labels is None and len(known) < 2:
-        if not set(known) <= {0, 1}:
-            raise ValueError(f"the only label is {known}: pass labels=estimator.classes_")
-        known = [0, 1]
-    outside = set(np.asarray(y_true).tolist()) - set(known)
-    if outside:
-        raise ValueError(f"the label {next(iter(outside))!r} is not in labels={known}")
-    return known if pos_label is None else sorted(known, key=lambda label: bool(label == pos_label))
+    if response_method not in ("predict_proba", "predict"):
+        raise ValueError(f'response_method={response_method!r} is neither "predict_proba" nor "predict"')
+    if response_method == "predict" and metric not in _OF_DECISIONS:
+        raise ValueError(f"{metric} needs posteriors, and predict gives labels: use response_method='predict_proba'")
+    if refused := {"classes", "weight", "score_type"} & options.keys():
+        raise TypeError(
+            f"{min(refused)}= is not an option: the estimator has classes, and sample_weight goes to the call"
+        )
+    return _Scorer(metric, response_method, pos_label, options)
