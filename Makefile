@@ -14,7 +14,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-partitions sql dbt-package vega clean
+.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-mlflow test-partitions sql dbt-package vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/python -m examples.demo
@@ -118,6 +118,10 @@ test-dbt: .venv-dbt/test-dbt
 test-lake: .venv/test-lake
 	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m lake tests/lakes
 
+# The recipe for MLflow, in an environment of its own.
+test-mlflow: .venv-mlflow/test-mlflow
+	.venv-mlflow/bin/python -m pytest -m mlflow tests/test_mlflow.py
+
 # A sketch a partition by Ray and by Daft.
 test-partitions: .venv/test-partitions
 	$(VENV)/bin/python -m pytest -m partitions tests/sql/test_partitions.py
@@ -153,6 +157,11 @@ vega: .venv/test
 
 .venv/%: .venv/bin/python pyproject.toml
 	$(VENV)/bin/python -m pip install --quiet --editable ".[$*]"
+	touch $@
+
+.venv-mlflow/test-mlflow: pyproject.toml
+	$(PYTHON) -m venv .venv-mlflow
+	.venv-mlflow/bin/python -m pip install --quiet --editable ".[test-mlflow]"
 	touch $@
 
 .venv-dbt/test-dbt: pyproject.toml
