@@ -133,3 +133,12 @@ def test_errors() -> None:
         ec.sklearn.scorer("nec")(model, x, np.where(y == "a", "c", y))
     with pytest.raises(ValueError, match="no threshold changes brier"):
         TunedThresholdClassifierCV(model, scoring=ec.sklearn.scorer("brier"), cv=3).fit(x, y)
+
+
+def test_options_are_checked_before_a_search_hides_their_error() -> None:
+    with pytest.raises(TypeError, match="cost_fm"):
+        ec.sklearn.scorer("nec", cost_fm=5)
+    with pytest.raises(ValueError, match="prior"):
+        ec.sklearn.scorer("nec", prior=1.5)
+    assert repr(ec.sklearn.scorer("nec", cost_fn=5)) == "ec.sklearn.scorer('nec', cost_fn=5)"
+    assert ec.sklearn.scorer("nec", prior=[0.2, 0.3, 0.5])

@@ -38,6 +38,10 @@ class _Scorer:
             raise AttributeError(name)
         return getattr(self._inner, name)
 
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        return f"ec.sklearn.scorer({self._metric!r}{options})"
+
     def set_score_request(self, **requests: Any) -> _Scorer:
         self._inner.set_score_request(**requests)
         return self
@@ -112,7 +116,7 @@ def scorer(
     Raises
     ------
     ValueError
-        An unknown metric. When called: a label that is none of the classes.
+        An unknown metric, or an option that the metric refuses. When called: a label that is none of the classes.
 
     Examples
     --------
@@ -135,4 +139,6 @@ def scorer(
         raise TypeError(
             f"{min(refused)}= is not an option: the estimator has classes, and sample_weight goes to the call"
         )
+    function: Any = function_of(metric)
+    function("score", "label", **options)  # scikit-learn turns an error of a call into NaN
     return _Scorer(metric, response_method, pos_label, options)
