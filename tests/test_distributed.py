@@ -10,7 +10,15 @@ from polars._utils.cloud import prepare_cloud_plan
 
 import polars_ec as ec
 
-SCHEMA = {"p": pl.Float64, "q": pl.Float64, "y": pl.Boolean, "segment": pl.String, "user": pl.Int64, "w": pl.Float64}
+SCHEMA = {
+    "p": pl.Float64,
+    "q": pl.Float64,
+    "y": pl.Boolean,
+    "segment": pl.String,
+    "v": pl.Array(pl.Float64, 3),
+    "k": pl.Int64,
+    "w": pl.Float64,
+}
 LOG = pl.LazyFrame(schema=SCHEMA)
 OPTIONS = {"by": "segment", "cost_fn": 5}
 
@@ -21,6 +29,7 @@ WITHOUT_PYTHON: dict[str, Callable[[], pl.LazyFrame]] = {
 WITH_PYTHON: dict[str, Callable[[], pl.LazyFrame]] = {
     "metrics": lambda: LOG.group_by("segment").agg(ec.nec("p", "y", cost_fn=5), ec.nce("p", "y").alias("nce")),
     "rows": lambda: LOG.select(ec.row_cost("p", "y", cost_fn=5), ec.bayes_decision("p").alias("decision")),
+    "three classes": lambda: ec.report(LOG, "v", "k", by="segment"),
     "intervals": lambda: ec.report(LOG, "p", "y", interval=0.95, **OPTIONS),
     "compare": lambda: ec.compare(LOG, ["p", "q"], "y", metrics=["nec"], **OPTIONS),
     "ranking": lambda: LOG.group_by("segment").agg(ec.auc_roc("p", "y")),
@@ -36,6 +45,7 @@ def written(plan: pl.LazyFrame) -> pl.LazyFrame:
 def test_plans_without_python(plan: str) -> None:
     serialized, _ = prepare_cloud_plan(written(WITHOUT_PYTHON[plan]()))
     assert b"polars_ec" not in serialized
+    assert b"python" not in serialized.lower()
 
 
 @pytest.mark.parametrize("plan", WITH_PYTHON)
