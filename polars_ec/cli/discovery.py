@@ -339,7 +339,7 @@ class _Walk:
 
 
 def _order(place: Place) -> list[str]:
-    return str(place).split("/")
+    return str(place).replace(os.sep, "/").split("/")
 
 
 class _StoreWalk(_Walk):
@@ -459,7 +459,7 @@ def _check_beginning(file: Place, kind: formats.FileKind, start: bytes) -> None:
 
 def _beginning_of_file(file: Path) -> bytes:
     try:
-        with open(os.open(file, os.O_RDONLY | os.O_NONBLOCK), "rb") as stream:
+        with open(os.open(file, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0)), "rb") as stream:
             if not stat.S_ISREG(os.fstat(stream.fileno()).st_mode):
                 raise DataError(f"{file}: not a regular file")
             return stream.read(_HEAD)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import difflib
 import json
+import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +30,7 @@ from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
 def partition(file: discovery.Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
     # The names of a table's folders are no columns.
-    folders = [] if isinstance(file, LakeTable) else str(file).split("/")[:-1]
+    folders = [] if isinstance(file, LakeTable) else str(file).replace(os.sep, "/").split("/")[:-1]
     partitions = dict(part.split("=", 1) for part in folders if "=" in part)
     return {key: None if value == NO_PARTITION else unquote(value) for key, value in partitions.items()}
 

@@ -9,7 +9,6 @@ import json
 import math
 import os
 import shutil
-import stat
 import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -283,11 +282,7 @@ def _write_stdout(content: bytes) -> None:
 
 def _is_special(out: Path) -> bool:
     """Whether something is there that is neither a file nor a folder."""
-    try:
-        mode = os.stat(out).st_mode
-    except OSError:
-        return False
-    return not stat.S_ISREG(mode) and not stat.S_ISDIR(mode)
+    return os.path.exists(out) and not os.path.isfile(out) and not os.path.isdir(out)
 
 
 _OPTION = "--plot"

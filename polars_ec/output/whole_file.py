@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -20,7 +21,7 @@ def whole_file(target: Path, prefix: str = ".polars-ec-", *, durable: bool = Fal
     """
     # A name of its own, however long that of the target; O_EXCL follows no link.
     temporary = target.with_name(f"{prefix}{secrets.token_hex(8)}{TEMPORARY}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
     try:
         with open(handle, "wb") as file:
             yield file
@@ -37,9 +38,10 @@ def whole_file(target: Path, prefix: str = ".polars-ec-", *, durable: bool = Fal
 
 
 def sync_folder(folder: Path) -> None:
-    """Names that were given or taken in this folder are on the disk."""
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    """Names that were given or taken in this folder are on the disk; Windows opens no folder."""
+    if sys.platform != "win32":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
