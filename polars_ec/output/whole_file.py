@@ -21,7 +21,7 @@ def whole_file(target: Path, prefix: str = ".polars-ec-", *, durable: bool = Fal
     """
     # A name of its own, however long that of the target; O_EXCL follows no link.
     temporary = target.with_name(f"{prefix}{secrets.token_hex(8)}{TEMPORARY}")
-    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
+    handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o666)
     try:
         with open(handle, "wb") as file:
             yield file
