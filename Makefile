@@ -159,14 +159,9 @@ vega: .venv/test
 	$(VENV)/bin/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
-.venv-mlflow/test-mlflow: pyproject.toml
-	$(PYTHON) -m venv .venv-mlflow
-	.venv-mlflow/bin/python -m pip install --quiet --editable ".[test-mlflow]"
-	touch $@
-
-.venv-dbt/test-dbt: pyproject.toml
-	$(PYTHON) -m venv .venv-dbt
-	.venv-dbt/bin/python -m pip install --quiet --editable ".[test-dbt]"
+.venv-dbt/test-dbt .venv-mlflow/test-mlflow: pyproject.toml
+	$(PYTHON) -m venv $(@D)
+	$(@D)/bin/python -m pip install --quiet --editable ".[$(@F)]"
 	touch $@
 
 .venv-lowest/test: pyproject.toml

@@ -1,4 +1,4 @@
--- Last, so that whoever finds the version finds all.
+-- The last macro: where there is a version, all macros are there.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a

@@ -3888,13 +3888,13 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
 (log VARCHAR, score, label, unnamed DOUBLE, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
 COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with "interval" := with confidence intervals.';
--- Last, so that whoever finds the version finds all.
+-- The last macro: where there is a version, all macros are there.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '887726d62ce1a7e60842f37c0d5d83b10168f4fa48371795e4c890cb61d7a6d1', count(*),
+    SELECT concat_ws('-', 'dc1e689f8500a520fc01c79a56a0c904403864769ee203bf52a2fa976555c778', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

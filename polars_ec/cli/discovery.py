@@ -339,7 +339,7 @@ class _Walk:
 
 
 def _order(place: Place) -> list[str]:
-    return str(place).replace(os.sep, "/").split("/")
+    return formats.path_names(str(place))
 
 
 class _StoreWalk(_Walk):

@@ -147,7 +147,7 @@ def _check_partitions(table: DeltaTable, files: pl.DataFrame, path: str, shown: 
     columns = table.metadata().partition_columns
     if not columns:
         return
-    named = next((part for part in path.replace(os.sep, "/").split("/") if "=" in part), None)
+    named = next((name for name in path_names(path) if "=" in name), None)
     if named is not None:
         raise DataError(
             f"{shown}: Polars reads the folder {named} above this Delta table as one of its partitions. Rename it"
@@ -366,11 +366,16 @@ def kind_of_folder(folder: str | Path) -> FileKind | None:
     return ICEBERG if metadata_names(f"{root}/{METADATA}") else None
 
 
+def path_names(path: str) -> list[str]:
+    """The names in a path of this system, or in an address, whose names a slash divides everywhere."""
+    return path.replace(os.sep, "/").split("/")
+
+
 def table_around(
     folder: str, kind_of: Callable[[str], FileKind | None] = kind_of_folder
 ) -> tuple[str, FileKind] | None:
     """The table that is in this folder, by its real path or address, or above it, and its kind; None too where one may not look."""
-    names = folder.replace(os.sep, "/").rstrip("/").split("/")
+    names = path_names(folder.rstrip(f"{os.sep}/"))
     for length in range(len(names), 2 if is_in_store(folder) else 0, -1):
         root = "/".join(names[:length])
         try:

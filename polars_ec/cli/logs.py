@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import difflib
 import json
-import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -23,14 +22,14 @@ from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.arguments.inputs import batches
 from polars_ec.cli import discovery
-from polars_ec.cli.formats import CSV, NO_PARTITION, FileKind, LakeTable, path_for_polars
+from polars_ec.cli.formats import CSV, NO_PARTITION, FileKind, LakeTable, path_for_polars, path_names
 from polars_ec.cli.terminal import DataError, UsageError, panics_unseen, why
 
 
 def partition(file: discovery.Place) -> dict[str, str | None]:
     """The keys and values that the folders above a file name."""
     # The names of a table's folders are no columns.
-    folders = [] if isinstance(file, LakeTable) else str(file).replace(os.sep, "/").split("/")[:-1]
+    folders = [] if isinstance(file, LakeTable) else path_names(str(file))[:-1]
     partitions = dict(part.split("=", 1) for part in folders if "=" in part)
     return {key: None if value == NO_PARTITION else unquote(value) for key, value in partitions.items()}
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     import duckdb
 
 _BEGIN = "BEGIN TRANSACTION;\n"
-_CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
+CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
 _COMMIT = "COMMIT;\n"
 _STAMP = re.compile(r"CREATE OR REPLACE TYPE ec\._stamp AS ENUM \((.*?)\);", re.DOTALL)
 _PATIENCE = 30  # seconds to wait for another transaction that writes the same macros
@@ -40,8 +40,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
 
     The macros go into schema `ec` of the current database; a file keeps them for later connections. If a database is itself named `ec`, they
     go into its schema main, where the same name resolves. If the current database is read-only, or a file in the format of DuckDB before 1.4,
-    they go into a temporary database named `ec`, which lasts as long as the process. Registering again replaces the macros. It does nothing if this version of polars_ec has already
-    created them.
+    they go into a temporary database named `ec`, which lasts as long as the process. Registering again replaces the macros. It does nothing
+    if this version of polars_ec has already created them.
 
     Registration is one transaction: after an error the previous macros remain. Several threads may register on one database at once. Within
     your own transaction, the macros are committed or rolled back with it.
@@ -104,7 +104,7 @@ def _register_in_database_ec(connection: duckdb.DuckDBPyConnection, bundle: str,
             "(with its database's name before it), or attach the database under another name"
         )
     if not fixed:
-        _install(connection, bundle.replace(_CREATE_SCHEMA, ""), "ec", "main")
+        _install(connection, bundle.replace(CREATE_SCHEMA, ""), "ec", "main")
     elif _version(connection) != __version__:
         raise ValueError(
             "the database called ec is read-only, or a file in the format of DuckDB before 1.4, and lacks these macros, and "

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import duckdb
 
-from polars_ec.sql.macros import text
+from polars_ec.sql.macros import CREATE_SCHEMA, text
 
 
 def write(file: Path, bundle: str, *, storage_version: str = "v1.4.0") -> None:
@@ -20,7 +20,7 @@ def write(file: Path, bundle: str, *, storage_version: str = "v1.4.0") -> None:
     with duckdb.connect() as connection:
         path = str(file).replace("'", "''")
         connection.execute(f"ATTACH '{path}' AS ec (STORAGE_VERSION '{storage_version}'); USE ec")
-        connection.execute(bundle.replace("CREATE SCHEMA IF NOT EXISTS ec;\n", ""))
+        connection.execute(bundle.replace(CREATE_SCHEMA, ""))
 
 
 if __name__ == "__main__":

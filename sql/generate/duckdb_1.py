@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from itertools import count
 
+from polars_ec.sql.macros import CREATE_SCHEMA
+
 _TOKEN = re.compile(r"--[^\n]*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|\w+|\s+|.", re.DOTALL)
 _FUNCTIONS = """CREATE OR REPLACE MACRO ec._ln(x) AS CASE WHEN x <= 0 THEN CAST('-inf' AS DOUBLE) * CAST(x = 0 AS INTEGER) ELSE ln(x) END;
 CREATE OR REPLACE MACRO ec._sqrt(x) AS CASE WHEN x < 0 THEN CAST('nan' AS DOUBLE) ELSE sqrt(x) END;
@@ -19,8 +21,7 @@ CREATE OR REPLACE MACRO ec._sqrt(x) AS CASE WHEN x < 0 THEN CAST('nan' AS DOUBLE
 def for_duckdb_1(sql: str) -> str:
     """The SQL with a `list_transform` of one value for each `invoke`, and with logarithms and roots that DuckDB 2 has."""
     text = "".join(_rewritten(_TOKEN.findall(sql), count(1)))
-    schema = "CREATE SCHEMA IF NOT EXISTS ec;\n"
-    return text.replace(schema, schema + _FUNCTIONS)
+    return text.replace(CREATE_SCHEMA, CREATE_SCHEMA + _FUNCTIONS)
 
 
 def _rewritten(tokens: Sequence[str], numbers: count[int]) -> list[str]:

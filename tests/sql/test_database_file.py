@@ -17,7 +17,7 @@ MADE, BUNDLE = ROOT / "dist" / "ec.duckdb", ROOT / "sql" / "polars_ec_duckdb_1.s
 
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
-    """That of `make test-duckdb`, which DuckDB 1.4 has written; without it one that this version writes in its own format."""
+    """The file that DuckDB 1.4 writes in `make test-duckdb`; if there is none, a file that this version writes in its own format."""
     newer = MADE.exists() and MADE.stat().st_mtime >= BUNDLE.stat().st_mtime
     if not newer:
         write(tmp_path / "ec.duckdb", BUNDLE.read_text("utf-8"), storage_version="latest")
@@ -35,5 +35,5 @@ def test_the_macros_of_an_attached_file(file: Path) -> None:
     (row,) = connection.sql(f"SELECT n, nec, nec_ci_low < nec AND nec < nec_ci_high FROM ({report})").fetchall()
     assert row == (5, pytest.approx(2), True)
     assert connection.execute("SELECT sum(n), count(*) FROM ec.sketch('log', p, y)").fetchall() == [(5, 5)]
-    # Whoever registers the macros has them already.
+    # The macros are there, so nothing is written to the file, which is read-only.
     ec.register(connection)

@@ -29,8 +29,7 @@ def whole() -> str:
 @cache
 def few() -> str:
     """The bundle without what the query does not need: a quarter of the macros, which are written the sooner."""
-    schema = "CREATE SCHEMA IF NOT EXISTS ec;"
-    begin, _, created = whole().partition(schema)
+    begin, schema, created = whole().partition(sql.CREATE_SCHEMA)
     statements = duckdb.extract_statements(created)
     named = [
         re.search(r"^(?:CREATE OR REPLACE|COMMENT ON) MACRO (?:TABLE )?ec\.(\w+)", s.query, re.M) for s in statements
@@ -46,7 +45,7 @@ def few() -> str:
     chosen = [
         s.query.strip("; \n") for s, name in zip(statements, named, strict=True) if name is None or name[1] in kept
     ]
-    return f"{begin}{schema}\n" + "".join(f"{statement};\n" for statement in chosen)
+    return begin + schema + "".join(f"{statement};\n" for statement in chosen)
 
 
 @pytest.fixture(autouse=True)
@@ -137,7 +136,7 @@ def test_registering_again_mends_what_was_changed(change: str) -> None:
 @pytest.mark.parametrize("name", ["log.duckdb", "ec.duckdb", ":memory:"])
 def test_nothing_is_written_after_the_bundle(tmp_path: Path, name: str) -> None:
     database = name if name == ":memory:" else created(tmp_path / name)
-    text = few().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "") if name == "ec.duckdb" else few()
+    text = few().replace(sql.CREATE_SCHEMA, "") if name == "ec.duckdb" else few()
     with duckdb.connect(database) as connection:
         connection.execute(text)
         assert not written(connection)
@@ -246,7 +245,7 @@ def test_databases_without_python(tmp_path: Path, kind: str) -> None:
         connection.execute(f"ATTACH '{tmp_path}/log.duckdb' AS log (READ_ONLY); USE log; ATTACH ':memory:' AS ec")
     if kind == "renamed":
         connection.execute(f"ATTACH '{tmp_path}/log.duckdb' AS other; USE other")
-    text = few() if kind == "renamed" else few().replace("CREATE SCHEMA IF NOT EXISTS ec;\n", "")
+    text = few() if kind == "renamed" else few().replace(sql.CREATE_SCHEMA, "")
     for _ in range(2):
         assert go_on_after_errors(connection, text) == []
     assert nec(connection) == pytest.approx(VALUE)
