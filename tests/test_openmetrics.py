@@ -67,3 +67,14 @@ def test_the_total_is_apart_from_a_group_without_a_name() -> None:
 def test_labels_that_cannot_be_told_apart_are_an_error() -> None:
     with pytest.raises(ValueError, match="a b, a-b do not have different names"):
         as_openmetrics(pl.DataFrame({"a b": ["x"], "a-b": ["y"], "nec": [1.0]}), ["a b", "a-b"])
+
+
+def test_an_empty_text_and_a_null_are_the_same_label() -> None:
+    table = pl.DataFrame({"segment": ["", None], "nec": [0.5, 0.7]})
+    with pytest.raises(ValueError, match="two rows have the same segment"):
+        as_openmetrics(table, ["segment"])
+    assert "polars_ec_nec" in as_openmetrics(table.with_columns(nec=pl.Series([0.5, None])), ["segment"])
+
+
+def test_no_label_has_a_name_that_prometheus_reserves() -> None:
+    assert '{_name__="a"}' in as_openmetrics(pl.DataFrame({"__name__": ["a"], "nec": [0.5]}), ["__name__"])

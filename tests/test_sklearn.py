@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn import metrics
 from sklearn.linear_model import LogisticRegression
@@ -142,3 +144,40 @@ def test_options_are_checked_before_a_search_hides_their_error() -> None:
         ec.sklearn.scorer("nec", prior=1.5)
     assert repr(ec.sklearn.scorer("nec", cost_fn=5)) == "ec.sklearn.scorer('nec', cost_fn=5)"
     assert ec.sklearn.scorer("nec", prior=[0.2, 0.3, 0.5])
+
+
+class _Fixed:
+    """An estimator with these posteriors."""
+
+    def __init__(self, classes: list[str], posteriors: Any) -> None:
+        self.classes_, self._posteriors = np.array(classes), np.array(posteriors)
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: N803
+        return self._posteriors
+
+
+_TWO = _Fixed(["no", "yes"], [[0.9, 0.1], [0.4, 0.6], [0.7, 0.3], [0.2, 0.8]])
+_LABELS_OF_TWO = ["no", "yes", "yes", "yes"]
+
+
+@pytest.mark.parametrize(
+    ("estimator", "y", "options", "weight", "message"),
+    [
+        (_Fixed(["no", "yes"], [0.1, 0.6, 0.3, 0.8]), _LABELS_OF_TWO, {}, None, "it needs 2 columns"),
+        (_Fixed(["no"], [[1.0]]), ["no"], {}, None, "the only class is"),
+        (_Fixed(["a", "b", "c"], [[0.2, 0.3, 0.5]]), ["c"], {"pos_label": "b"}, None, "is for two classes"),
+        (_TWO, [[label] for label in _LABELS_OF_TWO], {}, None, "one label per row"),
+        (_TWO, _LABELS_OF_TWO, {}, [2.0], "one weight per row"),
+        (_TWO, _LABELS_OF_TWO, {"cost_fn": "score"}, None, "score"),
+    ],
+)
+def test_errors_of_calls(estimator: Any, y: Any, options: dict[str, Any], weight: Any, message: str) -> None:
+    with pytest.raises((ValueError, pl.exceptions.ColumnNotFoundError), match=message):
+        ec.sklearn.scorer("nec", **options)(estimator, [[0]] * len(y), y, sample_weight=weight)
+
+
+def test_options_by_class_begin_with_the_negative_class() -> None:
+    # The posteriors of "no" are 0.9, 0.4, 0.7 and 0.2, and a missed "no" costs 5: decide "no" above 1 / 6; one "no", three wrong.
+    cost = ec.sklearn.scorer("expected_cost", costs=[[0, 1], [5, 0]], pos_label="no")
+    assert cost(_TWO, [[0]] * 4, _LABELS_OF_TWO) == pytest.approx(-3 / 4)
+    assert repr(cost) == "ec.sklearn.scorer('expected_cost', pos_label='no', costs=[[0, 1], [5, 0]])"

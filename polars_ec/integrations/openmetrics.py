@@ -15,7 +15,8 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
     """Each numeric column as a gauge named `polars_ec_` and the column, with the columns `labels` and all text as labels.
 
-    Nulls are left out, and a null label is one that is not there. ValueError if two label names are equal but for their punctuation.
+    Nulls are left out. A label that is null or empty is one that is not there, as Prometheus has it. ValueError if two label names are equal but for their punctuation, or
+    two rows have the same labels.
     """
     names = [
         name
@@ -30,7 +31,7 @@ def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
         ",".join(
             f'{label}="{text.translate(_ESCAPES)}"'
             for label, text in zip(label_names, row, strict=True)
-            if text is not None and (label, text) != ("total", "false")
+            if text and (label, text) != ("total", "false")
         )
         for row in (zip(*texts, strict=True) if texts else [()] * table.height)
     ]
@@ -41,12 +42,18 @@ def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
         metric = f"polars_ec_{_name(name)}"
         lines += [f"# TYPE {metric} gauge", f"# HELP {metric} {in_words(name).translate(_ESCAPES)}"]
         values = zip(sets, table[name].cast(pl.Float64).to_list(), strict=True)
-        lines += [f"{metric}{{{labels}}} {_number(value)}" for labels, value in values if value is not None]
+        present = [(labels, value) for labels, value in values if value is not None]
+        if len(dict(present)) < len(present):
+            raise ValueError(
+                f"two rows have the same {', '.join(names)}: Prometheus takes an empty text as null, so rename one"
+            )
+        lines += [f"{metric}{{{labels}}} {_number(value)}" for labels, value in present]
     return "\n".join([*lines, "# EOF"])
 
 
 def _name(column: str) -> str:
-    name = re.sub(r"[^a-zA-Z0-9_]", "_", column)
+    # Prometheus reserves names that start with two underscores.
+    name = re.sub(r"^_+", "_", re.sub(r"[^a-zA-Z0-9_]", "_", column))
     return f"_{name}" if name[:1].isdigit() or not name else name
 
 

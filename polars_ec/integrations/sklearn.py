@@ -39,7 +39,10 @@ class _Scorer:
         return getattr(self._inner, name)
 
     def __repr__(self) -> str:
-        options = "".join(f", {name}={value!r}" for name, value in self._options.items())
+        settings = {"response_method": self._response, "pos_label": self._label, **self._options}
+        options = "".join(
+            f", {name}={value!r}" for name, value in settings.items() if value not in ("predict_proba", None)
+        )
         return f"ec.sklearn.scorer({self._metric!r}{options})"
 
     def set_score_request(self, **requests: Any) -> _Scorer:
@@ -47,8 +50,12 @@ class _Scorer:
         return self
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
-        classes, response = np.asarray(estimator.classes_), getattr(estimator, self._response)(X)
-        score = _indices(response, classes) if self._response == "predict" else np.asarray(response)
+        classes, response = np.asarray(estimator.classes_), np.asarray(getattr(estimator, self._response)(X))
+        if self._response != "predict" and response.shape != (len(response), len(classes)):
+            raise ValueError(
+                f"predict_proba returns the shape {response.shape}: it needs {len(classes)} columns, one per class"
+            )
+        score = _indices(response, classes) if self._response == "predict" else response
         return self._better * self._value(score, _indices(y, classes), classes, sample_weight)
 
     def _of_labels(self, y_true: Any, y_pred: Any, sample_weight: Any = None, pos_label: Any = None) -> float:  # noqa: ARG002
@@ -61,25 +68,39 @@ class _Scorer:
 
     def _value(self, score: Any, labels: Any, classes: Any, weight: Any) -> float:
         options, is_decision = dict(self._options), score.ndim == 1
+        if len(classes) < 2:
+            raise ValueError(
+                f"the only class is {classes.tolist()}: use folds with rows of each class, such as StratifiedKFold"
+            )
         if len(classes) == 2:
             positive = 1 if self._label is None else _indices([self._label], classes)[0]
             score = (score == positive).astype(int) if is_decision else score[:, positive]
             labels = (labels == positive).astype(int)
+        elif self._label is not None:
+            raise ValueError(f"pos_label={self._label!r} is for two classes, and the estimator has {classes.tolist()}")
         else:
             options["classes"] = [*range(len(classes))]
         if weight is not None:
-            options["weight"] = pl.lit(pl.Series(np.asarray(weight, dtype=float)))
+            weight = np.asarray(weight, dtype=float)
+            if weight.shape != labels.shape:
+                raise ValueError(f"sample_weight has the shape {weight.shape}: pass one weight per row, {labels.shape}")
+            options["weight"] = pl.lit(pl.Series(weight))
         if is_decision:
             options["score_type"] = "decision"
         function: Any = function_of(self._metric)
-        value = pl.DataFrame({"score": score, "label": labels}).select(function("score", "label", **options)).item()
+        # Names that no option has, for a text among them is the name of a column.
+        rows = pl.DataFrame({"__score": score, "__label": labels})
+        value = rows.select(function("__score", "__label", **options)).item()
         return math.nan if value is None else float(value)
 
 
 def _indices(labels: Any, classes: Any) -> Any:
-    matches = np.asarray(labels)[:, None] == classes
+    labels = np.asarray(labels)
+    if labels.ndim != 1:
+        raise ValueError(f"the labels have the shape {labels.shape}: pass one label per row")
+    matches = labels[:, None] == classes
     if not matches.any(axis=1).all():
-        outside = np.asarray(labels)[~matches.any(axis=1)].tolist()[0]
+        outside = labels[~matches.any(axis=1)].tolist()[0]
         raise ValueError(f"the label {outside!r} is not one of the classes {classes.tolist()}")
     return matches.argmax(axis=1)
 
@@ -107,7 +128,8 @@ def scorer(
     pos_label
         With two classes, the positive one. Default: the second of `estimator.classes_`.
     options
-        Options of the metric, such as `cost_fn`, `costs` or `prior`. Those by class are in the order of `estimator.classes_`.
+        Options of the metric, such as `cost_fn`, `costs` or `prior`. Those by class are in the order of `estimator.classes_`. With
+        `pos_label`, they are those of the other class, then of the positive one.
 
     Returns
     -------
@@ -116,7 +138,8 @@ def scorer(
     Raises
     ------
     ValueError
-        An unknown metric, or an option that the metric refuses. When called: a label that is none of the classes.
+        An unknown metric, or an option that the metric refuses. When called: a label that is none of the classes, labels of one class,
+        or an array of the wrong shape.
 
     Examples
     --------
