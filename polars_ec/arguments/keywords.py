@@ -328,7 +328,8 @@ def parse_interval(options: Mapping[str, Any]) -> Request | None:
         raise ValueError(f"buckets={buckets} is the number of hash buckets of clusters: pass cluster=, or leave it out")
     if keywords["interval"] is None:
         for name in INTERVAL_KEYWORDS:
-            if _differs(keywords[name], DEFAULTS[name]):
+            # An expression compared is an expression.
+            if (keywords[name] is not None) if DEFAULTS[name] is None else keywords[name] != DEFAULTS[name]:
                 shown = str(keywords[name]) if isinstance(keywords[name], pl.Expr) else repr(keywords[name])
                 raise ValueError(f"{name}={shown} is an option of intervals: pass interval=0.95 too, or leave it out")
         return None
@@ -356,8 +357,3 @@ def _method(method: Any) -> IntervalMethod:
         if isinstance(method, str) and method == name:
             return name  # type: ignore[no-any-return]
     raise ValueError(f"method={method!r} is none of {', '.join(get_args(IntervalMethod))}")
-
-
-def _differs(value: Any, default: Any) -> bool:
-    # An expression compared is an expression.
-    return value is not None if default is None else value != default

@@ -77,15 +77,6 @@ class ClassPriorOption(TypedDict, total=False):
     as they are. "llr" and "log_likelihoods" need a prior to become posteriors. Default None: the group's own priors."""
 
 
-class RowPriorOption(TypedDict, total=False):
-    """The class priors that turn likelihoods into posteriors, row by row."""
-
-    prior: Prior
-    """Class priors that turn "llr" and "log_likelihoods" into posteriors; other score types do not need them. Pass the prior
-    of the positive class, one per class (a sequence in class order, or a mapping from class), "uniform", or an expression.
-    Default None: no prior."""
-
-
 class DecisionThresholdOption(TypedDict, total=False):
     """The threshold of binary decisions."""
 
@@ -150,10 +141,6 @@ class CalibrationOptions(WeightOption, LabelOptions, total=False):
     posteriors refer to these priors. Default None: the group's own priors."""
 
 
-class DetectionOptions(PriorOptions, ErrorCostOptions, total=False):
-    """Prior options, and the costs of the two kinds of binary errors."""
-
-
 class ThresholdOptions(PriorOptions, DecisionThresholdOption, total=False):
     """Prior options, and the threshold of binary decisions."""
 
@@ -183,7 +170,7 @@ class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptio
     Default None: the Bayes threshold of the costs."""
 
 
-class RiskOptions(DetectionOptions, CostMatrixOption, total=False):
+class RiskOptions(PriorOptions, ErrorCostOptions, CostMatrixOption, total=False):
     """Prior options and costs, without a threshold: decisions are always Bayes decisions."""
 
 
@@ -216,8 +203,13 @@ class RankingRiskOptions(RankingDetectionOptions, CostMatrixOption, total=False)
     """Ranking options with a prior and costs."""
 
 
-class ScoreOptions(ScoreTypeOption, RowPriorOption, total=False):
+class ScoreOptions(ScoreTypeOption, total=False):
     """What the scores are, and the prior that turns likelihoods into posteriors."""
+
+    prior: Prior
+    """Class priors that turn "llr" and "log_likelihoods" into posteriors; other score types do not need them. Pass the prior
+    of the positive class, one per class (a sequence in class order, or a mapping from class), "uniform", or an expression.
+    Default None: no prior."""
 
 
 class DivergenceOptions(WeightOption, total=False):
@@ -241,8 +233,8 @@ class LabelledDecisionOptions(RowDecisionOptions, LabelOptions, total=False):
     """Options of the cost of one row, without weight."""
 
 
-class LevelOptions(TypedDict, total=False):
-    """The level and method of the confidence intervals."""
+class IntervalOptions(TypedDict, total=False):
+    """All options of intervals: their level and method, and which rows are correlated."""
 
     interval: float | None
     """The level of the confidence intervals, between 0 and 1, such as 0.95: how often they contain the value of an infinite log.
@@ -260,10 +252,6 @@ class LevelOptions(TypedDict, total=False):
     seed: int
     """The random seed, a whole number from 0. The same log and seed give the same bounds. Default 0."""
 
-
-class ClusterOptions(TypedDict, total=False):
-    """Which rows are correlated."""
-
     cluster: IntoExpr | None
     """Column name or expression of the cluster column, which groups correlated rows, such as the user or the day. A row with a null
     there is its own cluster. Without it rows count as independent; if they are correlated, the intervals are too narrow.
@@ -271,10 +259,6 @@ class ClusterOptions(TypedDict, total=False):
 
     buckets: int
     """The number of buckets to which clusters are assigned by hash, as by `bucket`, from 5 to 1000. Default 100."""
-
-
-class IntervalOptions(LevelOptions, ClusterOptions, total=False):
-    """All options of intervals."""
 
 
 class ReportOptions(DecisionOptions, IntervalOptions, total=False):

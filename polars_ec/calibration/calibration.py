@@ -19,7 +19,7 @@ from polars_ec.arguments.scales import RAW, SCALES, SKETCH_SCORE_TYPES, VECTOR_T
 from polars_ec.exceptions import SketchError
 from polars_ec.numerics import Floats, Integers, np
 from polars_ec.output.dialects import WarehouseDialect, Writer, is_number, quoted
-from polars_ec.output.words import as_html, as_line, first_line, groups_by
+from polars_ec.output.words import Described, first_line, groups_by
 from polars_ec.scores.by_row import RowArguments, per_row
 from polars_ec.scores.folds import FOLD, HASH_VERSION
 from polars_ec.scores.read import join_groups
@@ -284,7 +284,7 @@ def _equals(writer: Writer, key: str, value: Any) -> str:
 
 
 @dataclass(frozen=True, repr=False)
-class Calibration:
+class Calibration(Described):
     """Fitted calibrators as a plain table, with one row per group and fold, or one per step of these.
 
     Make one with `Sketch.calibrate`, `lf.ec.calibrate` or `read_parquet`.
@@ -341,12 +341,6 @@ class Calibration:
         if out_of_fold:
             return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
         return self.frame.filter(fold.is_null()), self.keys
-
-    def __repr__(self) -> str:
-        return as_line("Calibration", self._facts())
-
-    def _repr_html_(self) -> str:
-        return as_html("Calibration", self._facts())
 
     def _facts(self) -> dict[str, str]:
         fits = self.frame.unique([*self.keys, FOLD])

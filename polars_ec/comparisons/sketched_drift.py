@@ -23,7 +23,7 @@ from polars_ec.comparisons.validation import (
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import Clusters, Moments
+from polars_ec.inference.confidence import Clusters
 from polars_ec.inference.decomposition import StratifiedEstimate
 from polars_ec.inference.estimator import Estimator, MetricChange
 from polars_ec.numerics import Floats, Integers, np
@@ -184,15 +184,12 @@ def _stratified(periods: Estimator, strata: Estimator, unit: Integers, stratum: 
         table[unit, stratum] = values
         return table
 
-    def of_moments(moments: Moments) -> Moments:
-        return Moments(placed(moments.linear), placed(moments.square), moments.unit)
-
     clusters = None
     if strata.clusters is not None and periods.clusters is not None:
         of = strata.clusters
-        singletons = None if of.singletons is None else of_moments(of.singletons)
+        singletons = None if of.singletons is None else of.singletons.mapped(placed)
         clusters = Clusters(np.moveaxis(placed(of.linear), 1, 2), periods.clusters.weight, of.unit, singletons)
-    return StratifiedEstimate(of_moments(strata.moments), clusters)
+    return StratifiedEstimate(strata.moments.mapped(placed), clusters)
 
 
 def _check_prior(tables: SketchTables, against: Integers) -> None:

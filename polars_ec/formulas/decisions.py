@@ -298,10 +298,6 @@ class _Watched(Sums):
     def count(self, i: int) -> pl.Expr:  # noqa: ARG002
         return pl.lit(1.0)
 
-    @property
-    def size(self) -> pl.Expr:
-        return pl.lit(1.0)
-
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:  # noqa: ARG002
         return pl.lit(1.0)
 

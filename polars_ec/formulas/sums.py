@@ -93,9 +93,9 @@ class Sums(ABC):
         """N_i: rows, or weight, of class i."""
 
     @property
-    @abstractmethod
     def size(self) -> pl.Expr:
         """N: rows, or weight, of all classes."""
+        return reduce(add, [self.count(i) for i in range(self.n_classes)])
 
     @abstractmethod
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:

@@ -121,11 +121,15 @@ class Moments:
     @property
     def exclusive(self) -> Moments:
         """Sums of all other groups, for each group."""
-        return Moments(exclusive(self.linear), exclusive(self.square), self.unit)
+        return self.mapped(exclusive)
+
+    def mapped(self, change: Callable[[Floats], Floats]) -> Moments:
+        """With both sums changed alike."""
+        return Moments(change(self.linear), change(self.square), self.unit)
 
     def taken(self, groups: Integers | Bools) -> Moments:
         """Select some groups."""
-        return Moments(self.linear[groups], self.square[groups], self.unit)
+        return self.mapped(lambda sums: sums[groups])
 
     def singletons(self, gradient: Floats) -> Singletons:
         """Sums of the influences of these rows; `gradient` has the shape of `linear`."""

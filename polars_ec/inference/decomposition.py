@@ -476,14 +476,11 @@ class StratifiedEstimate:
         def split(values: Floats) -> Floats:
             return values.reshape(len(values) // number, number, *values.shape[1:])
 
-        def of_moments(of: Moments) -> Moments:
-            return Moments(split(of.linear), split(of.square), of.unit)
-
         if clusters is None:
-            return cls(of_moments(moments), None)
-        singletons = None if clusters.singletons is None else of_moments(clusters.singletons)
+            return cls(moments.mapped(split), None)
+        singletons = None if clusters.singletons is None else clusters.singletons.mapped(split)
         linear, weight = np.moveaxis(split(clusters.linear), 1, 2), split(clusters.weight).sum(axis=1)
-        return cls(of_moments(moments), Clusters(linear, weight, clusters.unit, singletons))
+        return cls(moments.mapped(split), Clusters(linear, weight, clusters.unit, singletons))
 
 
 @dataclass(frozen=True)

@@ -31,10 +31,6 @@ def _log_losses(scores: Scores, n_classes: int) -> list[pl.Expr]:
     return [scores.log_loss([pl.lit(k == i) for k in range(n_classes)]) for i in range(n_classes)]
 
 
-def _expected_log_loss(scores: Scores, reference: Scores, n_classes: int) -> pl.Expr:
-    return _expect(reference, _log_losses(scores, n_classes))
-
-
 def _log_divergence(scores: Scores, reference: Scores, n_classes: int) -> pl.Expr:
     pairs = zip(_log_losses(scores, n_classes), _log_losses(reference, n_classes), strict=True)
     # Rounding may take a difference of equals below 0.
@@ -58,7 +54,10 @@ def _expect(reference: Scores, losses: list[pl.Expr]) -> pl.Expr:
 
 
 _DIVERGENCES: dict[ScoringRule, _RowLoss] = {"cross_entropy": _log_divergence, "brier": _brier_divergence}
-_EXPECTED: dict[ScoringRule, _RowLoss] = {"cross_entropy": _expected_log_loss, "brier": _expected_brier}
+_EXPECTED: dict[ScoringRule, _RowLoss] = {
+    "cross_entropy": lambda scores, reference, n_classes: _expect(reference, _log_losses(scores, n_classes)),
+    "brier": _expected_brier,
+}
 # The score of always returning s, if the classes follow s.
 _NAIVE: dict[ScoringRule, Callable[[pl.Expr], pl.Expr]] = {"cross_entropy": entropy, "brier": prior_brier}
 

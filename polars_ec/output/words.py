@@ -134,14 +134,17 @@ def unlike(name: str, taken: Sequence[str]) -> str:
     return unique([*taken, name])[-1]
 
 
-def as_line(name: str, facts: Mapping[str, str]) -> str:
-    """`Name(fact: value; fact: value)`."""
-    return f"{name}({'; '.join(f'{fact}: {value}' for fact, value in facts.items())})"
+class Described:
+    """Shown by its facts: on a line, or in a notebook as a table with a row for each."""
 
+    def _facts(self) -> dict[str, str]:
+        raise NotImplementedError
 
-def as_html(name: str, facts: Mapping[str, str]) -> str:
-    """A table of two columns, a row for each fact."""
-    return html_table(name, (), [[fact, value] for fact, value in facts.items()])
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({'; '.join(f'{fact}: {value}' for fact, value in self._facts().items())})"
+
+    def _repr_html_(self) -> str:
+        return html_table(type(self).__name__, (), [*self._facts().items()])
 
 
 def html_table(caption: str, header: Sequence[object], rows: Sequence[Sequence[object]]) -> str:

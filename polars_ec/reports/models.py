@@ -659,10 +659,6 @@ class ClassSums(Sums):
     def count(self, i: int) -> pl.Expr:
         return self.column(f"count_{i}")
 
-    @property
-    def size(self) -> pl.Expr:
-        return reduce(add, [self.count(i) for i in range(self.n_classes)])
-
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         if not set(decided) <= set(self._summed):
             others = [j for j in range(self.n_decisions) if j not in decided]
@@ -826,10 +822,6 @@ class OneVsRest(Sums):
     def count(self, i: int) -> pl.Expr:
         self._asked |= i == 0 and self._mixes
         return pl.col(f"{self.prefix}count_{i}")
-
-    @property
-    def size(self) -> pl.Expr:
-        return self.count(0) + self.count(1)
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         self._asked |= i == 0 and self._mixes

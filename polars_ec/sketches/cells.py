@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments.classes import UNKNOWN
 from polars_ec.exceptions import SketchError
-from polars_ec.output.words import as_html, as_line, groups_by, numbers
+from polars_ec.output.words import Described, groups_by, numbers
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.read import expand, join_groups
 from polars_ec.sketches.grid import AMOUNTS, BUCKET, RESERVED, WEIGHTS, Grid, check_same
@@ -34,7 +34,7 @@ C = TypeVar("C", bound="Cells")
 
 
 @dataclass(frozen=True, repr=False)
-class Cells:
+class Cells(Described):
     """Row counts per group, class and score bin, and sums of losses; the attributes are those of a `Sketch`."""
 
     frame: pl.DataFrame
@@ -66,12 +66,6 @@ class Cells:
     def weighed(self) -> pl.DataFrame:
         """The cells with their `weight`, which is their rows where these have no weights."""
         return self.frame if self.weighted else self.frame.with_columns(weight=_rows_used())
-
-    def __repr__(self) -> str:
-        return as_line(type(self).__name__, self._facts())
-
-    def _repr_html_(self) -> str:
-        return as_html(type(self).__name__, self._facts())
 
     def _facts(self) -> dict[str, str]:
         label, n = pl.col("class"), pl.col("n")

@@ -98,10 +98,6 @@ class GroupSums(Sums):
         # From the sums of its own cells, so that their shares are at most 1.
         return self._by_decision[0][i] + self._by_decision[1][i]
 
-    @property
-    def size(self) -> pl.Expr:
-        return self.count(0) + self.count(1)
-
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
         assert self._by_decision is not None
         return reduce(add, [self._by_decision[j][i] for j in sorted(decided)])
