@@ -181,3 +181,5 @@ def test_options_by_class_begin_with_the_negative_class() -> None:
     cost = ec.sklearn.scorer("expected_cost", costs=[[0, 1], [5, 0]], pos_label="no")
     assert cost(_TWO, [[0]] * 4, _LABELS_OF_TWO) == pytest.approx(-3 / 4)
     assert repr(cost) == "ec.sklearn.scorer('expected_cost', pos_label='no', costs=[[0, 1], [5, 0]])"
+    of_arrays = ec.sklearn.scorer("nec", response_method="predict", costs=np.array([[0, 1], [5, 0]]))
+    assert repr(of_arrays).startswith("ec.sklearn.scorer('nec', response_method='predict', costs=array(")

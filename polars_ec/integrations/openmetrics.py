@@ -15,8 +15,8 @@ _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
 def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
     """Each numeric column as a gauge named `polars_ec_` and the column, with the columns `labels` and all text as labels.
 
-    Nulls are left out. A label that is null or empty is one that is not there, as Prometheus has it. ValueError if two label names are equal but for their punctuation, or
-    two rows have the same labels.
+    Nulls are left out. A label that is null or empty is one that is not there, as Prometheus has it. ValueError if two label names are equal
+    but for their punctuation, or two rows have the same labels.
     """
     names = [
         name

@@ -39,11 +39,10 @@ class _Scorer:
         return getattr(self._inner, name)
 
     def __repr__(self) -> str:
-        settings = {"response_method": self._response, "pos_label": self._label, **self._options}
-        options = "".join(
-            f", {name}={value!r}" for name, value in settings.items() if value not in ("predict_proba", None)
-        )
-        return f"ec.sklearn.scorer({self._metric!r}{options})"
+        response = {} if self._response == "predict_proba" else {"response_method": self._response}
+        label = {} if self._label is None else {"pos_label": self._label}
+        settings = "".join(f", {name}={value!r}" for name, value in (response | label | self._options).items())
+        return f"ec.sklearn.scorer({self._metric!r}{settings})"
 
     def set_score_request(self, **requests: Any) -> _Scorer:
         self._inner.set_score_request(**requests)
@@ -51,11 +50,12 @@ class _Scorer:
 
     def __call__(self, estimator: Any, X: Any, y: Any, sample_weight: Any = None) -> float:  # noqa: N803
         classes, response = np.asarray(estimator.classes_), np.asarray(getattr(estimator, self._response)(X))
-        if self._response != "predict" and response.shape != (len(response), len(classes)):
-            raise ValueError(
-                f"predict_proba returns the shape {response.shape}: it needs {len(classes)} columns, one per class"
-            )
-        score = _indices(response, classes) if self._response == "predict" else response
+        if self._response == "predict":
+            score = _indices(response, classes)
+        elif response.shape == (len(response), len(classes)):
+            score = response
+        else:
+            raise ValueError(f"predict_proba returns the shape {response.shape}: it needs {len(classes)} columns")
         return self._better * self._value(score, _indices(y, classes), classes, sample_weight)
 
     def _of_labels(self, y_true: Any, y_pred: Any, sample_weight: Any = None, pos_label: Any = None) -> float:  # noqa: ARG002
