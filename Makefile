@@ -14,7 +14,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-mlflow test-partitions sql dbt-package vega clean
+.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-platforms test-partitions sql dbt-package vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/python -m examples.demo
@@ -118,9 +118,9 @@ test-dbt: .venv-dbt/test-dbt
 test-lake: .venv/test-lake
 	$(VENV)/bin/python -m pytest -n 2 --dist loadfile -m lake tests/lakes
 
-# The recipe for MLflow, in an environment of its own.
-test-mlflow: .venv-mlflow/test-mlflow
-	.venv-mlflow/bin/python -m pytest -m mlflow tests/test_mlflow.py
+# The recipe for MLflow and the notebook for marimo, in an environment of their own.
+test-platforms: .venv-platforms/test-platforms
+	.venv-platforms/bin/python -m pytest -m platforms tests/test_platforms.py
 
 # A sketch a partition by Ray and by Daft.
 test-partitions: .venv/test-partitions
@@ -159,7 +159,7 @@ vega: .venv/test
 	$(VENV)/bin/python -m pip install --quiet --editable ".[$*]"
 	touch $@
 
-.venv-dbt/test-dbt .venv-mlflow/test-mlflow: pyproject.toml
+.venv-dbt/test-dbt .venv-platforms/test-platforms: pyproject.toml
 	$(PYTHON) -m venv $(@D)
 	$(@D)/bin/python -m pip install --quiet --editable ".[$(@F)]"
 	touch $@

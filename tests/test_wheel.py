@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 import sysconfig
@@ -84,6 +85,16 @@ def test_what_is_in_the_wheel(wheel) -> None:
     assert not any("examples" in name for name in names)
     assert wheel.stat().st_size < 1_100_000
     assert f"{about}licenses/LICENSE" in names
+
+
+def test_the_readme_of_an_index_links_to_nothing_that_is_not_there(wheel) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        metadata = archive.read(f"polars_ec-{ec.__version__}.dist-info/METADATA").decode("utf-8")
+    text = metadata.partition("\n\n")[2]
+    assert text.startswith("# polars_ec\n")
+    assert "More words are in the glossary." in text
+    assert "## Which metric?" in text
+    assert re.findall(r"\]\((?!https?:)", text) == []
 
 
 def test_what_is_in_the_source_distribution(sdist) -> None:

@@ -11,6 +11,12 @@ FILES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PHRASES = (
     ("In this folder, with Python 3.11 or later.", "With Python 3.11 or later."),
     (", in the folder of this repository: `pip install '.", ": `pip install 'polars-ec"),
+    ("(PySpark 4 or later), in the folder of this repository:", "(PySpark 4 or later):"),
+    (
+        "Start the DuckDB shell in the folder of this repository. DuckDB 1.4.2 to 1.5 reads `sql/polars_ec_duckdb_1.sql` instead.",
+        "Run `polars-ec sql --out polars_ec.sql` and start the DuckDB shell in the same folder. DuckDB 1.4.2 to 1.5 needs `--duckdb 1.4`.",
+    ),
+    (".read sql/polars_ec.sql", ".read polars_ec.sql"),
     ("In the folder of this repository, run `pip install '.", "Run `pip install 'polars-ec"),
     ("pip install '/path/to/this/repository[", "pip install --upgrade 'polars-ec["),
     ("pip install '.[", "pip install 'polars-ec["),
