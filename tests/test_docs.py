@@ -115,7 +115,8 @@ def test_first_examples(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of
 
 @pytest.mark.quick("docs/explanation/*.md", "docs/integrations/*.md", "docs/reference/[dgms]*.md")
 @pytest.mark.parametrize("page", [page for page in RUN if blocks(page, "python")])
-def test_python_blocks(page: str, example_log, macros_at_hand) -> None:
+def test_python_blocks(page: str, example_log, macros_at_hand, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     text = "\n".join(blocks(page, "python"))
     test = doctest.DocTestParser().get_doctest(text, dict(example_log), page, page, 0)
     result = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE | doctest.IGNORE_EXCEPTION_DETAIL).run(test)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from datetime import datetime
 
 import polars as pl
 import pytest
@@ -66,6 +67,13 @@ def test_the_total_is_apart_from_a_group_without_a_name() -> None:
         ("polars_ec_nec", frozenset()): 1.0,
         ("polars_ec_nec", frozenset({("total", "true")})): 2.0,
     }
+
+
+def test_periods_that_begin_a_day_are_dates() -> None:
+    days, hours = pl.Series([datetime(2026, 1, 1), None]), pl.Series([datetime(2026, 1, 1, 5), None])
+    for column, label in ((days, "2026-01-01"), (hours, "2026-01-01 05:00:00.000000")):
+        found = samples(as_openmetrics(pl.DataFrame({"month": column, "nec": [0.5, 0.7]}), ["month"]))
+        assert found["polars_ec_nec", frozenset({("month", label)})] == 0.5
 
 
 def test_labels_that_cannot_be_told_apart_are_an_error() -> None:

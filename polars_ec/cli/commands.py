@@ -546,7 +546,11 @@ def print_sql(
     duckdb: Annotated[str, typer.Option(help="Version of DuckDB that loads the macros; 1.4.2 or later.")] = "2",
 ) -> None:
     """Print the SQL macros, for any DuckDB client."""
-    write(macros.text(duckdb).encode(), out)
+    try:
+        bundle = macros.text(duckdb)
+    except ValueError as error:
+        raise UsageError(f"--duckdb: {error}") from None
+    write(bundle.encode(), out)
 
 
 def main() -> None:

@@ -110,19 +110,19 @@ class Verdict:
 
     @property
     def is_blind(self) -> bool:
-        """Whether it judged nothing at all: which is no pass."""
+        """Whether it judged nothing at all."""
         return self.small + self.null == self.rows
 
     def not_judged(self) -> str | None:
         """How many values it did not judge, if any, and why."""
         if not self.rows:
-            return f"{self.gate} judged no value, which counts as a failure: the table is empty"
+            return f"{self.gate} judged no value, which only --fail-on-null counts as a failure: the table is empty"
         why = [f"{n} {what}" for n, what in ((self.small, "in small groups"), (self.null, "null")) if n]
         if not why:
             return None
         values = "1 value" if self.rows == 1 else f"{self.rows} values"
         if self.is_blind:
-            return f"{self.gate} judged no value, which counts as a failure: of {values} {', '.join(why)}"
+            return f"{self.gate} judged no value, which only --fail-on-null counts as a failure: of {values} {', '.join(why)}"
         return f"{self.gate} skipped {self.small + self.null} of {values}: {', '.join(why)} (--fail-on-null judges these too)"
 
 

@@ -16,11 +16,11 @@ from polars_ec.numerics import np
 
 __all__ = ["scorer"]
 
-# Not those of the confusion matrix, of each class and of one decision.
+# Not those of the confusion matrix, of each class, of one decision and of LLRs, which no estimator has.
 _OF_DECISIONS = {
-    name for name in (*DECISIONS, *OF_CLASSES) if function_of(name) and not name.startswith(("class_", "dec"))
+    name for name in (*DECISIONS, *OF_CLASSES) if function_of(name) and not name.startswith(("class_", "dec", "dcf"))
 }
-_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *RANKING_METRICS, "cllr", "ece"})
+_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *RANKING_METRICS, "ece"})
 
 
 class _Scorer:
@@ -73,6 +73,8 @@ class _Scorer:
                 f"the only class is {classes.tolist()}: use folds with rows of each class, such as StratifiedKFold"
             )
         if len(classes) == 2:
+            if self._label is None and classes.dtype.kind in "OSU":
+                raise ValueError(f"the classes are {classes.tolist()}: pass pos_label=, the positive one")
             positive = 1 if self._label is None else _indices([self._label], classes)[0]
             score = (score == positive).astype(int) if is_decision else score[:, positive]
             labels = (labels == positive).astype(int)
@@ -126,7 +128,7 @@ def scorer(
     response_method
         "predict_proba": the metric makes the decisions from the posteriors and the costs. "predict": it takes those of the estimator.
     pos_label
-        With two classes, the positive one. Default: the second of `estimator.classes_`.
+        With two classes, the positive one; needed if they are text. Default: the second of `estimator.classes_`.
     options
         Options of the metric, such as `cost_fn`, `costs` or `prior`. Those by class are in the order of `estimator.classes_`. With
         `pos_label`, they are those of the other class, then of the positive one.
@@ -138,8 +140,8 @@ def scorer(
     Raises
     ------
     ValueError
-        An unknown metric, or an option that the metric refuses. When called: a label that is none of the classes, labels of one class,
-        or an array of the wrong shape.
+        An unknown metric, or an option that the metric refuses or that names a column. When called: a label that is none of the classes,
+        labels of one class, two text classes without `pos_label`, or an array of the wrong shape.
 
     Examples
     --------
@@ -151,9 +153,7 @@ def scorer(
     [-1.0, -1.0]
     """
     if metric not in _METRICS:
-        raise ValueError(
-            f"no metric {metric!r} with one number: {did_you_mean(metric, _METRICS)}Metrics: {', '.join(_METRICS)}"
-        )
+        raise ValueError(f"no scorer of {metric!r}: {did_you_mean(metric, _METRICS)}Metrics: {', '.join(_METRICS)}")
     if response_method not in ("predict_proba", "predict"):
         raise ValueError(f'response_method={response_method!r} is neither "predict_proba" nor "predict"')
     if response_method == "predict" and metric not in _OF_DECISIONS:
@@ -163,5 +163,9 @@ def scorer(
             f"{min(refused)}= is not an option: the estimator has classes, and sample_weight goes to the call"
         )
     function: Any = function_of(metric)
-    function("score", "label", **options)  # scikit-learn turns an error of a call into NaN
+    # Before the call, where scikit-learn turns an error into NaN.
+    if columns := {*function("__score", "__label", **options).meta.root_names()} - {"__score", "__label"}:
+        raise ValueError(
+            f"the options name the column {min(columns)!r}, but a scorer has only scores and labels: pass numbers"
+        )
     return _Scorer(metric, response_method, pos_label, options)

@@ -23,12 +23,19 @@ CREATE_SCHEMA = "CREATE SCHEMA IF NOT EXISTS ec;\n"
 _COMMIT = "COMMIT;\n"
 _STAMP = re.compile(r"CREATE OR REPLACE TYPE ec\._stamp AS ENUM \((.*?)\);", re.DOTALL)
 _PATIENCE = 30  # seconds to wait for another transaction that writes the same macros
+_LOWEST = (1, 4, 2)
 _one_at_a_time = threading.Lock()
 
 
 def text(version: str = "2") -> str:
-    """The SQL that creates every macro in schema `ec`, for a version of DuckDB."""
-    name = "polars_ec_duckdb_1.sql" if version.startswith(("1.", "v1.")) else "polars_ec.sql"
+    """The SQL that creates every macro in schema `ec`, for a version of DuckDB; ValueError for a text that is none."""
+    match = re.match(r"v?(\d+(?:\.\d+)*)", version)
+    if match is None:
+        raise ValueError(f"{version!r} is not a version of DuckDB: pass one such as 1.4.2 or 2")
+    numbers = tuple(map(int, match[1].split(".")))
+    if numbers < _LOWEST[: len(numbers)]:
+        raise ValueError(f"the macros need DuckDB {'.'.join(map(str, _LOWEST))} or later, not {version}")
+    name = "polars_ec_duckdb_1.sql" if numbers < (2,) else "polars_ec.sql"
     installed = files("polars_ec").joinpath(name)
     if installed.is_file():
         return installed.read_text("utf-8")
@@ -56,10 +63,10 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     TypeError
         An argument that is not a connection, such as a file name.
     ValueError
-        The name `ec` belongs to a read-only database, or to both a database and a schema, so that `ec.nec` cannot be resolved. The message
+        A DuckDB version below 1.4.2. The name `ec` belongs to a read-only database, or to both a database and a schema, so that `ec.nec` cannot be resolved. The message
         says what to do.
     duckdb.Error
-        A DuckDB version below 1.4.2; another transaction that writes the macros and does not end; a database that cannot be written.
+        Another transaction that writes the macros and does not end; a database that cannot be written.
 
     Examples
     --------

@@ -398,4 +398,4 @@ def test_an_empty_log_has_no_differences(tmp_path):
     LOG.clear().write_parquet(tmp_path / "log.parquet")
     assert said(tmp_path / "log.parquet", *PAIR, "--by", "s") == []
     (line,) = said(tmp_path / "log.parquet", *PAIR, "--by", "s", "--fail-if", "p_adjusted < 0.05")
-    assert "judged no value, which counts as a failure: the table is empty" in line
+    assert "judged no value, which only --fail-on-null counts as a failure: the table is empty" in line

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import stat
 import subprocess
 import sys
@@ -93,6 +94,15 @@ def test_github_actions(place, monkeypatch, code, title):
     arguments = arguments_of_call(place)
     if not code:
         really_works(arguments)
+
+
+def test_the_gate_of_the_other_schedulers(place):
+    page = (ROOT / "docs/integrations/recipes.md").read_text("utf-8")
+    (gate,) = re.findall(r'^GATE = "(.*)"$', page, re.MULTILINE)
+    assert invoke("report", place / "logs", *shlex.split(gate)).exit_code == 0
+    log = pl.read_parquet(place / "logs" / "all.parquet")
+    log.with_columns(y=pl.lit(None, dtype=pl.Boolean)).write_parquet(place / "logs" / "all.parquet")
+    assert invoke("report", place / "logs", *shlex.split(gate)).exit_code == 3
 
 
 def airflow(monkeypatch):

@@ -266,7 +266,9 @@ def test_every_gate_is_asked(folder):
 @pytest.mark.parametrize("name", mostly_slow(DOORS, ["log.parquet"]))
 def test_a_gate_that_judges_nothing_is_no_pass(folder, name):
     args = (*door(folder, name), "--metrics", "nec", "--min-rows", "5000", "--fail-if", "nec > 1")
-    said = ["--fail-if 'nec > 1' judged no value, which counts as a failure: of 4 values 4 in small groups"]
+    said = [
+        "--fail-if 'nec > 1' judged no value, which only --fail-on-null counts as a failure: of 4 values 4 in small groups"
+    ]
     assert gated(0, *args)[1] == gated(0, *args, "--quiet")[1] == said
     assert [line.split(":")[0] for line in gated(3, *args, "--fail-on-null")[1]] == ["s=d"]
 
@@ -274,7 +276,7 @@ def test_a_gate_that_judges_nothing_is_no_pass(folder, name):
 def test_an_empty_log_is_no_pass(folder, tmp_path):
     LOG.clear().write_parquet(tmp_path / "empty.parquet")
     args = (tmp_path / "empty.parquet", *READ, *BY, "--fail-if", "nec > 1")
-    said = ["--fail-if 'nec > 1' judged no value, which counts as a failure: the table is empty"]
+    said = ["--fail-if 'nec > 1' judged no value, which only --fail-on-null counts as a failure: the table is empty"]
     assert gated(0, *args, "--quiet")[1] == said
     assert gated(3, *args, "--fail-on-null")[1] == said
 

@@ -569,3 +569,19 @@ def test_groups_of_integers_of_128_bits(database, tmp_path, form):
         assert result.exit_code == 0, result.output
         lines = result.stdout.split("\n\n")[0].splitlines()[0 if form == "json" else 1 :]
         assert [int(re.search(r"-?[0-9]+", line)[0]) for line in lines] == numbers
+
+
+@pytest.mark.parametrize(
+    ("version", "file"), [("1", "_duckdb_1"), ("1.4", "_duckdb_1"), ("v1.5.6", "_duckdb_1"), ("2", ""), ("10.0", "")]
+)
+def test_the_command_prints_the_macros_for_a_version(version: str, file: str) -> None:
+    assert invoke("sql", "--duckdb", version).output == (ROOT / "sql" / f"polars_ec{file}.sql").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("version", "message"), [("abc", "is not a version"), ("0", "1.4.2 or later"), ("1.4.1", "1.4.2 or later")]
+)
+def test_the_command_refuses_other_versions(version: str, message: str) -> None:
+    result = invoke("sql", "--duckdb", version)
+    assert result.exit_code == 2
+    assert message in result.stderr
