@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import polars as pl
 
@@ -311,16 +311,13 @@ def _column(frame: Any, column: Any, what: str) -> Any:
 
 def _check_type(what: str, field: Any) -> None:
     name, dtype, shown = field.name, field.dataType.typeName(), field.dataType.simpleString()
-    if what in ("score", "weight") and dtype not in (*_NUMBERS, "void"):
-        _refuse(what, name, dtype, shown)
     if what == "cluster" and dtype not in _CLUSTERS:
         raise TypeError(
             f"cluster={name!r} is {shown}, which engines write as text differently: pass an integer, a string or a "
             "date, such as F.to_date(...) or F.unix_micros(...)"
         )
-
-
-def _refuse(what: str, name: str, dtype: str, shown: str) -> NoReturn:
+    if what not in ("score", "weight") or dtype in (*_NUMBERS, "void"):
+        return
     if what == "weight":
         raise TypeError(f"weights must be numbers, but {name!r} is {shown}")
     way_out = {

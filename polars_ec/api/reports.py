@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.inputs import as_lazy, is_read_once, lazy_if_lazy
-from polars_ec.arguments.keywords import BY_ROW, Options, Request, parse_interval, parse_min_rows, parse_options
+from polars_ec.arguments.keywords import BY_ROW, Options, parse_interval, parse_min_rows, parse_options
 from polars_ec.arguments.options import ReportOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.exceptions import warn
@@ -198,7 +198,10 @@ def report(
     if per_class:
         sums = result.with_class_sums(sums, models, checked)
     if interval is not None:
-        sums = _with_limits(sums, models, names, layout, per_class, interval)
+        families_of = result.families_of_classes if per_class else result.families_of
+        families = [family for model in models for family in families_of(model, names[model.name], layout)]
+        calibrated = [model for model in models if "ece" in names[model.name]]
+        sums = with_intervals(sums, families, calibrated, interval)
     order = [*([TOTAL] if total else []), *key_names]
     if per_class and is_multiclass(models[0]):
         sums = result.multiclass_rows(sums, order, models, names[models[0].name], layout)
@@ -223,21 +226,6 @@ def _check_alike(models: Sequence[Model]) -> None:
         raise ValueError(
             f"score= has models with different numbers of classes, {sizes}: make one report for each number of classes"
         )
-
-
-def _with_limits(
-    sums: pl.LazyFrame,
-    models: Sequence[Model],
-    names: Mapping[str, Sequence[str]],
-    layout: result.ReportLayout,
-    per_class: bool,
-    interval: Request,
-) -> pl.LazyFrame:
-    """Add confidence intervals to the sums of all models, except for ranking metrics."""
-    of_model = result.families_of_classes if per_class else result.families_of
-    families = [f for model in models for f in of_model(model, names[model.name], layout)]
-    calibrated = [model for model in models if "ece" in names[model.name]]
-    return with_intervals(sums, families, calibrated, interval)
 
 
 def _ranks_of(

@@ -56,6 +56,11 @@ class ClassNames:
             "same names, or pass a list or an array without names"
         )
 
+    def fields_of(self, dtype: pl.Struct, what: str) -> list[str]:
+        """The names of the fields, one for each class, in class order."""
+        names = [field.name for field in dtype.fields]
+        return [names[place] for place in self.places(names, what, or_in_order=True)]
+
     def goes_with(self, other: ClassNames) -> bool:
         """Whether the classes of two logs may be the same, in the same order.
 
@@ -197,9 +202,8 @@ class CheckedPrior:
             return None
         if self.expression is not None:
             if isinstance(dtype, pl.Struct):
-                names = [field.name for field in dtype.fields]
-                places = classes.places(names, "prior=, a struct,", or_in_order=True)
-                return pl.struct(self.expression.struct.field(names[place]).cast(pl.Float64) for place in places)
+                names = classes.fields_of(dtype, "prior=, a struct,")
+                return pl.struct(self.expression.struct.field(name).cast(pl.Float64) for name in names)
             vector = pl.Array(pl.Float64, n) if isinstance(dtype, pl.Array) else pl.List(pl.Float64)
             return self.expression.cast(vector) if isinstance(dtype, pl.Array | pl.List) else self.expression
         if self.shares is not None:
@@ -262,9 +266,8 @@ def _components(expression: pl.Expr, dtype: pl.DataType, classes: ClassNames) ->
     if isinstance(dtype, pl.List):
         return [expression.list.get(i, null_on_oob=True).cast(pl.Float64) for i in range(n_classes)]
     if isinstance(dtype, pl.Struct) and len(dtype.fields) == n_classes:
-        names = [field.name for field in dtype.fields]
-        places = classes.places(names, "prior=, a struct,", or_in_order=True)
-        return [expression.struct.field(names[place]).cast(pl.Float64) for place in places]
+        names = classes.fields_of(dtype, "prior=, a struct,")
+        return [expression.struct.field(name).cast(pl.Float64) for name in names]
     raise TypeError(f"the prior's dtype is {dtype}: pass a number, or an Array, List or Struct of {n_classes} shares")
 
 

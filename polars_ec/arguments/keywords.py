@@ -318,7 +318,9 @@ class Request:
 def parse_interval(options: Mapping[str, Any]) -> Request | None:
     """Check the keywords of intervals among others and fill in defaults; None without `interval`."""
     keywords = {name: options.get(name, DEFAULTS[name]) for name in INTERVAL_KEYWORDS}
-    method, replicates = _method(keywords["method"]), keywords["replicates"]
+    method, replicates = keywords["method"], keywords["replicates"]
+    if not isinstance(method, str) or method not in get_args(IntervalMethod):
+        raise ValueError(f"method={method!r} is none of {', '.join(get_args(IntervalMethod))}")
     fewest = _FEWEST_REPLICATES.get(method, 2)
     parse_whole(replicates, "replicates", fewest, way_out=' (method="bca" needs 100)' if fewest > 2 else "")
     if method == "influence" and replicates != DEFAULTS["replicates"]:
@@ -337,7 +339,7 @@ def parse_interval(options: Mapping[str, Any]) -> Request | None:
         level=parse_level(keywords["interval"]),
         cluster=None if cluster is None else as_expr(cluster, "cluster"),
         buckets=buckets,
-        method=method,
+        method=keywords["method"],
         replicates=int(replicates),
         seed=parse_whole(keywords["seed"], "seed", 0),
     )
@@ -350,10 +352,3 @@ def parse_level(interval: Any) -> float:
         way_out = f"{interval / 100:g}" if percent else "0.95"
         raise ValueError(f"interval={interval!r} is not a level between 0 and 1: pass {way_out}")
     return float(interval)
-
-
-def _method(method: Any) -> IntervalMethod:
-    for name in get_args(IntervalMethod):
-        if isinstance(method, str) and method == name:
-            return name  # type: ignore[no-any-return]
-    raise ValueError(f"method={method!r} is none of {', '.join(get_args(IntervalMethod))}")

@@ -127,17 +127,6 @@ FIT = "__fit"
 _X = "__x"
 
 
-def _calibrator(calibration: Calibration) -> Callable[[list[pl.Expr]], pl.Expr]:
-    def of_vectors(values: list[pl.Expr]) -> pl.Expr:
-        log_posteriors, alpha, beta = values
-        return softmax_affine(log_posteriors, alpha, beta, calibration.n_classes).arr.eval(pl.element().exp())
-
-    def of_numbers(values: list[pl.Expr]) -> pl.Expr:
-        return bind([affine_log_odds(*values)], lambda moved: sigmoid(moved[0]))
-
-    return of_vectors if calibration.is_of_vectors else of_numbers
-
-
 def _reading(calibration: Calibration) -> Options:
     if calibration.is_of_vectors:
         return parse_options({"score_type": calibration.score_type, "classes": range(calibration.n_classes)})
@@ -146,9 +135,9 @@ def _reading(calibration: Calibration) -> Options:
 
 def _reader(calibration: Calibration, name: str) -> Callable[[Scores, CostMatrix, RowArguments], pl.Expr]:
     def read(scores: Scores, _: CostMatrix, __: RowArguments) -> pl.Expr:
-        if isinstance(scores, VectorScores | ManyScores) and not calibration.is_of_vectors:
-            raise TypeError(f"the calibration is for one score per row, but {name!r} is a vector")
         if isinstance(scores, VectorScores | ManyScores):
+            if not calibration.is_of_vectors:
+                raise TypeError(f"the calibration is for one score per row, but {name!r} is a vector")
             if scores.n_classes != calibration.n_classes:
                 raise TypeError(
                     f"the calibration is for {calibration.n_classes} classes, but {name!r} has {scores.n_classes}"
@@ -342,6 +331,13 @@ class Calibration(Described):
             return self.frame.filter(fold.is_not_null()), [*self.keys, FOLD]
         return self.frame.filter(fold.is_null()), self.keys
 
+    def _calibrated(self, values: list[pl.Expr]) -> pl.Expr:
+        """Posteriors from what affine calibrators are of, alpha and beta."""
+        x, alpha, beta = values
+        if self.is_of_vectors:
+            return softmax_affine(x, alpha, beta, self.n_classes).arr.eval(pl.element().exp())
+        return bind([affine_log_odds(x, alpha, beta)], lambda moved: sigmoid(moved[0]))
+
     def _facts(self) -> dict[str, str]:
         fits = self.frame.unique([*self.keys, FOLD])
         whole = fits.filter(pl.col(FOLD).is_null())
@@ -400,7 +396,7 @@ class Calibration(Described):
         without_text = any(parameters.schema[key].is_nested() or parameters.schema[key] == pl.Object for key in by)
         if self.is_affine and not without_text:
             alpha, beta = look_up(parameters, by, ["alpha", "beta"])
-            return bind([x, alpha, beta], _calibrator(self)).alias(f"{name}_calibrated")
+            return bind([x, alpha, beta], self._calibrated).alias(f"{name}_calibrated")
 
         def calibrate(rows: pl.Series) -> pl.Series:
             table = rows.struct.unnest()
@@ -408,7 +404,7 @@ class Calibration(Described):
                 log_odds = _of_steps(parameters, by, table)
                 return log_odds.to_frame().select(sigmoid(pl.first())).to_series()
             found = join_groups(table, parameters.select(*by, "alpha", "beta"), by)
-            return found.select(_calibrator(self)([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
+            return found.select(self._calibrated([pl.col(_X), pl.col("alpha"), pl.col("beta")])).to_series()
 
         dtype = pl.Array(pl.Float64, self.n_classes) if self.is_of_vectors else pl.Float64()
         packed = pl.struct([*by, x])

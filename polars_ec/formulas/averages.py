@@ -19,10 +19,18 @@ class Detectors:
         """The values of all classes, as an Array; null where there are no rows or no priors."""
         return pl.when((self.sums.size != 0) & self.sums.knows_prior).then(self._columns.each(value))
 
+    def macro(self, value: pl.Expr) -> pl.Expr:
+        """The mean over the classes."""
+        return self.one(_total(value) / self.sums.n_classes)
 
-def class_precision(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.per_class(detectors.each.precision)
+    def weighted(self, value: pl.Expr) -> pl.Expr:
+        """The mean over the classes, weighted by the priors."""
+        return self.one(_total(term(self.prior, value)))
+
+    @property
+    def pooled(self) -> Detector:
+        """The detector that has the hits, misses and alarms of all."""
+        return Detector(_total(self.each.hits), _total(self.each.misses), _total(self.each.alarms))
 
 
 def class_recall(sums: Sums) -> pl.Expr:
@@ -30,63 +38,27 @@ def class_recall(sums: Sums) -> pl.Expr:
     return pl.when(sums.size != 0).then(sums.each(lambda of: of.rate(right=True)))
 
 
-def class_f1(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.per_class(detectors.each.fbeta(1.0))
-
-
-def class_nec(sums: Sums) -> pl.Expr:
+def class_nec(detectors: Detectors) -> pl.Expr:
     """NEC of each class against the rest, all errors costing the same."""
-    detectors = Detectors(sums)
     rest = detectors.of_others("rest")
     errors = detectors.each.misses + detectors.each.alarms
     return detectors.per_class(ratio(errors, pl.min_horizontal(detectors.prior, rest)))
 
 
-def macro_precision(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.one(_total(detectors.each.precision) / sums.n_classes)
-
-
-def macro_f1(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.one(_total(detectors.each.fbeta(1.0)) / sums.n_classes)
-
-
-def f1_of_averages(sums: Sums) -> pl.Expr:
+def f1_of_averages(detectors: Detectors) -> pl.Expr:
     """The harmonic mean of macro precision and macro recall."""
+    sums = detectors.sums
     recall_of_all = sums.over_classes(lambda of: of.rate(right=True)) / sums.n_classes
 
     def harmonic(precision: pl.Expr, recall: pl.Expr) -> pl.Expr:
         # Without hits both are 0.
         return 2 * precision * ratio(recall, precision + recall)
 
-    return sums.bound([macro_precision(sums), recall_of_all], harmonic)
+    return sums.bound([detectors.macro(detectors.each.precision), recall_of_all], harmonic)
 
 
-def micro_precision(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.one(_pooled(detectors.each).precision)
-
-
-def micro_f1(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.one(_pooled(detectors.each).fbeta(1.0))
-
-
-def weighted_precision(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.one(_total(term(detectors.prior, detectors.each.precision)))
-
-
-def weighted_f1(sums: Sums) -> pl.Expr:
-    detectors = Detectors(sums)
-    return detectors.one(_total(term(detectors.prior, detectors.each.fbeta(1.0))))
-
-
-def class_correlation(sums: Sums) -> pl.Expr:
+def class_correlation(detectors: Detectors) -> pl.Expr:
     """Sum of the K detectors' covariances over the root of those of their variances, with as many decisions as classes."""
-    detectors = Detectors(sums)
     d = detectors.each
     rejections = detectors.of_others("rejections")
     # From the four probabilities, because products of margins cancel if a class is rare.
@@ -107,7 +79,3 @@ def decision_share(sums: Sums, decision: int) -> pl.Expr:
 def _total(values: pl.Expr) -> pl.Expr:
     """The sum over the classes; null where a class has no value, over which Polars would pass."""
     return pl.when(values.null_count() == 0).then(values.sum())
-
-
-def _pooled(each: Detector) -> Detector:
-    return Detector(_total(each.hits), _total(each.misses), _total(each.alarms))

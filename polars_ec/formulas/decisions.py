@@ -46,14 +46,6 @@ def balanced_accuracy(sums: Sums) -> pl.Expr:
     return sums.over_classes(lambda of: of.rate(right=True)) / sums.n_classes
 
 
-def precision(sums: Sums) -> pl.Expr:
-    return Detector.of_positive(sums).precision
-
-
-def fbeta(sums: Sums, beta: float) -> pl.Expr:
-    return Detector.of_positive(sums).fbeta(beta)
-
-
 def rate_difference(sums: Sums) -> pl.Expr:
     """R_11 - R_01, from the smaller rates, which have the digits of the difference."""
     decided = sums.rate(1, [1]) - sums.rate(0, [1])
@@ -63,7 +55,7 @@ def rate_difference(sums: Sums) -> pl.Expr:
 
 def mcc(sums: Sums) -> pl.Expr:
     if sums.n_classes > 2:
-        return averages.class_correlation(sums)
+        return averages.class_correlation(averages.Detectors(sums))
     p0, p1 = sums.prior
     positive = sums.joint(1, [1]) + sums.joint(0, [1])
     negative = sums.joint(1, [0]) + sums.joint(0, [0])
@@ -105,6 +97,8 @@ class Arguments:
 Scale: TypeAlias = Literal["identity", "log", "ratio", "logit", "atanh"]
 """On which a metric is nearest to normal: shares on logit, losses on log, correlations on atanh; on log too a ratio of two shares, of which either may be small."""
 
+Direction: TypeAlias = Literal["higher", "lower"]
+
 
 @dataclass(frozen=True)
 class Formula:
@@ -114,7 +108,7 @@ class Formula:
     """
 
     value: Callable[[Sums, Arguments], pl.Expr]
-    better: Literal["higher", "lower"]
+    better: Direction
     scale: Scale
     binary: bool = True
     square: bool = False
@@ -137,13 +131,13 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "accuracy": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
         "balanced_error_rate": Formula(lambda sums, _: balanced_error_rate(sums), "lower", "logit", binary=False),
         "balanced_accuracy": Formula(lambda sums, _: balanced_accuracy(sums), "higher", "logit", binary=False),
-        "precision": Formula(lambda sums, _: precision(sums), "higher", "logit"),
+        "precision": Formula(lambda sums, _: Detector.of_positive(sums).precision, "higher", "logit"),
         "recall": Formula(lambda sums, _: sums.rate(1, [1]), "higher", "logit"),
         "specificity": Formula(lambda sums, _: sums.rate(0, [0]), "higher", "logit"),
         "fpr": Formula(lambda sums, _: sums.rate(0, [1]), "lower", "logit"),
         "fnr": Formula(lambda sums, _: sums.rate(1, [0]), "lower", "logit"),
-        "fbeta": Formula(lambda sums, a: fbeta(sums, a.beta), "higher", "logit"),
-        "f1": Formula(lambda sums, _: fbeta(sums, 1.0), "higher", "logit"),
+        "fbeta": Formula(lambda sums, a: Detector.of_positive(sums).fbeta(a.beta), "higher", "logit"),
+        "f1": Formula(lambda sums, _: Detector.of_positive(sums).fbeta(1.0), "higher", "logit"),
         "informedness": Formula(lambda sums, _: rate_difference(sums), "higher", "atanh"),
         "mcc": Formula(lambda sums, _: mcc(sums), "higher", "atanh", binary=False, square=True),
         "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "ratio"),
@@ -155,24 +149,30 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
 )
 """Decision metrics, and the cells of the confusion matrix, for expressions, reports and sketches."""
 
+
+def _of_detectors(
+    value: Callable[[averages.Detectors], pl.Expr], better: Direction = "higher", scale: Scale = "logit"
+) -> Formula:
+    """A metric of any number of classes, each against the rest."""
+    return Formula(lambda sums, _: value(averages.Detectors(sums)), better, scale, binary=False)
+
+
 OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
     {
-        "class_precision": Formula(lambda sums, _: averages.class_precision(sums), "higher", "logit", binary=False),
+        "class_precision": _of_detectors(lambda of: of.per_class(of.each.precision)),
         "class_recall": Formula(lambda sums, _: averages.class_recall(sums), "higher", "logit", binary=False),
-        "class_f1": Formula(lambda sums, _: averages.class_f1(sums), "higher", "logit", binary=False),
-        "class_nec": Formula(lambda sums, _: averages.class_nec(sums), "lower", "log", binary=False),
-        "macro_precision": Formula(lambda sums, _: averages.macro_precision(sums), "higher", "logit", binary=False),
-        "macro_recall": Formula(lambda sums, _: balanced_accuracy(sums), "higher", "logit", binary=False),
-        "macro_f1": Formula(lambda sums, _: averages.macro_f1(sums), "higher", "logit", binary=False),
-        "f1_of_averages": Formula(lambda sums, _: averages.f1_of_averages(sums), "higher", "logit", binary=False),
-        "micro_precision": Formula(lambda sums, _: averages.micro_precision(sums), "higher", "logit", binary=False),
-        "micro_recall": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
-        "micro_f1": Formula(lambda sums, _: averages.micro_f1(sums), "higher", "logit", binary=False),
-        "weighted_precision": Formula(
-            lambda sums, _: averages.weighted_precision(sums), "higher", "logit", binary=False
-        ),
-        "weighted_recall": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
-        "weighted_f1": Formula(lambda sums, _: averages.weighted_f1(sums), "higher", "logit", binary=False),
+        "class_f1": _of_detectors(lambda of: of.per_class(of.each.fbeta(1.0))),
+        "class_nec": _of_detectors(averages.class_nec, "lower", "log"),
+        "macro_precision": _of_detectors(lambda of: of.macro(of.each.precision)),
+        "macro_recall": DECISIONS["balanced_accuracy"],
+        "macro_f1": _of_detectors(lambda of: of.macro(of.each.fbeta(1.0))),
+        "f1_of_averages": _of_detectors(averages.f1_of_averages),
+        "micro_precision": _of_detectors(lambda of: of.one(of.pooled.precision)),
+        "micro_recall": DECISIONS["accuracy"],
+        "micro_f1": _of_detectors(lambda of: of.one(of.pooled.fbeta(1.0))),
+        "weighted_precision": _of_detectors(lambda of: of.weighted(of.each.precision)),
+        "weighted_recall": DECISIONS["accuracy"],
+        "weighted_f1": _of_detectors(lambda of: of.weighted(of.each.fbeta(1.0))),
         "decision_share": Formula(
             lambda sums, a: averages.decision_share(sums, a.decision), "higher", "logit", binary=False
         ),

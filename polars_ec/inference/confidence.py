@@ -170,7 +170,7 @@ class Singletons:
         with np.errstate(all="ignore"):
             rows = self.weight**2 / self.weight2
             mean = self.influence / self.weight
-            within = self.squared - 2 * mean * self.mixed + mean**2 * self.weight2
+            within = self.squares_around(mean)
             # The rounding error of equal rows.
             within = np.where(within <= 1e-13 * self.squared, 0.0, within) * rows / (rows - 1)
             between = mean**2 * self.weight2
@@ -184,10 +184,9 @@ class Singletons:
             df = 1 / (terms + (between.sum(axis=-1) / variance) ** 2 / (total - 1))
         return Variance(variance, np.where(variance == 0, total - 1, df))
 
-    def around(self, mean: Floats) -> tuple[Floats, Floats, Floats]:
-        """Sums over each class of w^2 times (psi - mean)^2, (psi - mean) mean, and mean^2."""
-        mixed, other = mean * self.mixed, mean**2 * self.weight2
-        return np.maximum(self.squared - 2 * mixed + other, 0.0), mixed - other, other
+    def squares_around(self, mean: Floats) -> Floats:
+        """Sums over each class of w^2 (psi - mean)^2, which rounding may take below 0."""
+        return self.squared - 2 * mean * self.mixed + mean**2 * self.weight2
 
 
 # Rows in clusters, which are summed by the hash bucket of their cluster.
@@ -323,7 +322,8 @@ def cluster_influence(
         of_classes, of_all = (within**2).sum(axis=1), (between**2).sum(axis=-1)
         squares = np.zeros(len(whole))
         if singletons is not None:
-            around, crossed, other = singletons.around(mean)
+            other = mean**2 * singletons.weight2
+            around, crossed = np.maximum(singletons.squares_around(mean), 0.0), mean * singletons.mixed - other
             around, crossed = np.where(is_one, 0.0, around), np.where(is_one, 0.0, crossed)
             of_class = np.where(is_one, 1.0, 1 / (1 - np.nan_to_num(singletons.weight2 / singletons.weight) / total))
             of_number = 1 / (1 - one2 / one / whole)[:, None]

@@ -299,9 +299,7 @@ def _variance_of_rows(moments: Moments, slopes: Floats, by_stratum: bool) -> Var
         of_stratum = ratio(singletons.weight.sum(axis=-1) ** 2, singletons.weight2.sum(axis=-1))
         of_class = ratio(singletons.weight.sum(axis=1) ** 2, singletons.weight2.sum(axis=1))[:, None]
         at = _Levels.of(singletons.weight, singletons.influence)
-        within = (
-            singletons.squared - 2 * at.mean_influence * singletons.mixed + at.mean_influence**2 * singletons.weight2
-        )
+        within = singletons.squares_around(at.mean_influence)
         within = np.where(within <= _ROUNDING * singletons.squared, 0.0, within)
         among = rows if by_stratum else np.broadcast_to(of_class, rows.shape)
         within = within * ratio(among, among - 1)
@@ -439,9 +437,7 @@ def _squares(singletons: Singletons, at: _Levels, total: Floats, whole: Floats, 
     strata = _left_out(of_all, whole)[:, None, None]
     classes = np.sqrt(strata * _left_out(of_stratum, total.sum(axis=-1))[..., None])
     between = at.of_class * classes + at.of_stratum * strata
-    around = np.maximum(
-        singletons.squared - 2 * at.mean_influence * singletons.mixed + at.mean_influence**2 * singletons.weight2, 0.0
-    )
+    around = np.maximum(singletons.squares_around(at.mean_influence), 0.0)
     crossed = singletons.mixed - at.mean_influence * singletons.weight2
     added = around * within**2 + 2 * crossed * within * between + singletons.weight2 * between**2
     return np.asarray(added.sum(axis=(-1, -2)))

@@ -48,13 +48,7 @@ _SUMMED_BINS = 32
 """With more bins the plan has the weights once, and rows whose posteriors are computed are collected: planning would take seconds."""
 
 
-def _not_binary(rows: Rows) -> ValueError:
-    return ValueError(f"ece is for two classes, but there are {len(rows.labels.in_class)}: use ece_mc")
-
-
 def _of_class_1(rows: Rows) -> _Confidences:
-    if len(rows.labels.in_class) != 2:
-        raise _not_binary(rows)
     # A posterior that is given as such goes into the sums as it is: half the time of binding it.
     given = rows.options.scale.is_share
     posterior = rows.scores.posteriors[1] if given else rows.scores.of_posteriors(lambda q: q[1])
@@ -77,10 +71,10 @@ def _calibration_error(
     error_of = _of_equal_mass if bins.equal_mass else _of_equal_width
 
     def build(rows: Rows) -> pl.Expr:
+        if confidences is _of_class_1 and len(rows.labels.in_class) != 2:
+            raise ValueError(f"ece is for two classes, but there are {len(rows.labels.in_class)}: use ece_mc")
         sums = rows.sums()
         if isinstance(sums, CollectedSums):
-            if confidences is _of_class_1:
-                raise _not_binary(rows)
             if bins.equal_mass:
                 return sums.guarded_by_group(partial(of_equal_mass, bins=bins))
             gap, share = (sums.part(Part(name, bins=bins.number)) for name in ("gap", "bin_share"))

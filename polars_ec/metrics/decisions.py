@@ -25,15 +25,17 @@ def decision_metric(
     label: IntoExpr,
     options: Mapping[str, Any],
     by_row: Collection[str] = BY_ROW,
+    *,
+    column: str | None = None,
     **arguments: Any,
 ) -> pl.Expr:
-    """Build the expression of the decision metric with this name."""
+    """Build the expression of the decision metric with this name, for a column that may be named after another one."""
 
     def build(rows: Rows) -> pl.Expr:
         sums = rows.sums()
         return sums.guarded(decision_value(name, sums, Arguments(rows.costs, **arguments)))
 
-    return per_group(name, score, label, parse_options(options, by_row), build)
+    return per_group(column or name, score, label, parse_options(options, by_row), build)
 
 
 @with_options(DecisionOptions)
@@ -214,10 +216,6 @@ def dcf(score: IntoExpr, label: IntoExpr, **options: Unpack[DcfOptions]) -> pl.E
     >>> log.select(ec.dcf("llr", "y", score_type="llr", prior=0.5).round(4)).item()
     0.5
     """
-    return decision_metric("dcf", score, label, _dcf_options(options), ["threshold"])
-
-
-def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:
     if scale_of(options) not in (LLR, DECISION):
         raise ValueError(
             f"dcf needs log-likelihood ratios, but score_type={score_type_of(options)!r}: convert with llr(score, "
@@ -225,4 +223,4 @@ def _dcf_options(options: DcfOptions) -> Mapping[str, Any]:
         )
     if options.get("prior") is None:
         raise ValueError("dcf needs prior=, the prior of the positive class. For the group's own base rate use nec()")
-    return options
+    return decision_metric("dcf", score, label, options, ["threshold"])

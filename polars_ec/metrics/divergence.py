@@ -15,7 +15,7 @@ from polars_ec.arguments.options import DivergenceOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.losses import entropy, prior_brier
 from polars_ec.formulas.sums import ratio, term
-from polars_ec.scores.read import Typed, class_names, n_score_classes, read_scores, read_weight
+from polars_ec.scores.read import Typed, class_names, n_score_classes, read_numbers, read_scores
 from polars_ec.scores.scores import ManyScores, Scores
 from polars_ec.scores.two_vectors import mean_comparison
 from polars_ec.typing import IntoExpr, ScoringRule
@@ -93,7 +93,7 @@ def _mean(
         defects = [*scores.defects.values(), *references.defects.values()]
         amount = pl.lit(1.0)
         if checked.weight is not None:
-            amount = read_weight(*inputs[2])
+            amount = read_numbers("weights", *inputs[2])
             present &= amount.is_not_null()
             defects.append(~((amount >= 0) & amount.is_finite()))
 

@@ -11,12 +11,10 @@ import polars as pl
 
 from polars_ec.arguments.classes import literal_prior
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.arguments.keywords import parse_options
 from polars_ec.arguments.options import RowOptions
 from polars_ec.arguments.scales import LLR, scale_of, score_type_of
 from polars_ec.arguments.signatures import checked_keywords, with_options
-from polars_ec.formulas.decisions import Arguments, decision_value
-from polars_ec.scores.read import Rows, per_group
+from polars_ec.metrics.decisions import decision_metric
 from polars_ec.typing import IntoExpr
 
 
@@ -104,28 +102,18 @@ def c_primary(
             "c_primary needs log-likelihood ratios, because the decisions differ between operating points, but "
             f"score_type={score_type_of(options)!r}. Convert with llr(score, prior) and pass score_type='llr'"
         )
-    costs = [_detection_cost(score, label, point, options) for point in _points(operating_points)]
+    costs = [
+        decision_metric("dcf", score, label, {**options, **point}, by_row=(), column="c_primary")
+        for point in _points(operating_points)
+    ]
     return reduce(add, costs) / len(costs)
 
 
-def _detection_cost(
-    score: IntoExpr, label: IntoExpr, point: tuple[float, float, float], options: RowOptions
-) -> pl.Expr:
-    prior, cost_fn, cost_fp = point
-
-    def build(rows: Rows) -> pl.Expr:
-        sums = rows.sums()
-        return sums.guarded(decision_value("dcf", sums, Arguments(rows.costs)))
-
-    checked = parse_options({**options, "prior": prior, "cost_fn": cost_fn, "cost_fp": cost_fp})
-    return per_group("c_primary", score, label, checked, build)
-
-
-def _points(operating_points: Any) -> list[tuple[float, float, float]]:
+def _points(operating_points: Any) -> list[dict[str, float]]:
     points = list(operating_points) if hasattr(operating_points, "__iter__") else []
     if not points or isinstance(operating_points, str):
         raise ValueError(f"operating_points={operating_points!r} must list at least one (prior, cost_fn, cost_fp)")
     for point in points:
         if not isinstance(point, tuple | list) or len(point) != 3 or not hasattr(point[0], "__float__"):
             raise ValueError(f"operating_points: {point!r} is not (prior, cost_fn, cost_fp), three numbers")
-    return [(prior, cost_fn, cost_fp) for prior, cost_fn, cost_fp in points]
+    return [dict(zip(("prior", "cost_fn", "cost_fp"), point, strict=True)) for point in points]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 if TYPE_CHECKING:
@@ -99,7 +98,8 @@ class Writer:
         identifiers = list(query.find_all(exp.Identifier))
         literals = [literal.name for literal in query.find_all(exp.Literal)]
         callers = "\n".join([*self._texts, *(name.name for name in identifiers if name.quoted), *literals])
-        prefix = next(p for p in _prefixes() if not re.search(rf"\b{p}", callers, re.IGNORECASE))
+        prefixes = itertools.chain(["ec_"], (f"ec{i}_" for i in itertools.count(1)))
+        prefix = next(p for p in prefixes if not re.search(rf"\b{p}", callers, re.IGNORECASE))
         for name in identifiers:
             if not name.quoted:
                 name.set("this", re.sub("^ec_", prefix, name.name))
@@ -155,11 +155,6 @@ class Writer:
                 f"{what}={sql!r} cannot be part of a query: pass a name, an expression, or a query in parentheses"
             )
         return statements[0]
-
-
-def _prefixes() -> Iterator[str]:
-    yield "ec_"
-    yield from (f"ec{i}_" for i in itertools.count(1))
 
 
 def _clauses(select: exp.Select) -> set[str]:

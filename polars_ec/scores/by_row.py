@@ -30,35 +30,33 @@ def per_row(
     score: IntoExpr,
     options: Options,
     build: Callable[[Scores, CostMatrix, RowArguments], pl.Expr],
-    *more_priors: CheckedPrior,
+    target: CheckedPrior | None = None,
     classes: ClassNames | None = None,
 ) -> pl.Expr:
     """A row expression of the score alone, named `<score>_<name>`; null for missing and invalid scores.
 
-    `build` gets the class shares of each stated prior: that of the options, then `more_priors`. `classes` are the classes of the scores, if
+    `build` gets the class shares of each stated prior: that of the options, then the `target`. `classes` are the classes of the scores, if
     known.
     """
-    all_priors = [options.prior, *more_priors]
-    for prior in all_priors:
+    all_priors = {"prior": options.prior, **({} if target is None else {"target": target})}
+    for prior in all_priors.values():
         prior.check_of_group()
-    columns = [as_expr(score, "score"), *options.columns.values()]
-    columns += [prior.expression for prior in more_priors if prior.expression is not None]
+    columns = options.columns
+    if target is not None and target.expression is not None:
+        columns |= {"target": target.expression}
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
         (expression, dtype), *rest = inputs
         column = expression.meta.output_name()
-        option_inputs = dict(zip(options.columns, rest, strict=False))
+        option_inputs = dict(zip(columns, rest, strict=True))
         n_classes = n_score_classes(dtype, options)
         fitting = classes if classes is not None and len(classes.values) == n_classes else None
         names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
-        of_priors = [*([option_inputs["prior"]] if "prior" in option_inputs else []), *rest[len(option_inputs) :]]
-        remaining = iter(dtype for _, dtype in of_priors)
-        dtypes = [None if prior.expression is None else next(remaining) for prior in all_priors]
-        priors = [
-            prior.per_row(names, dtype) if prior.stated else None
-            for prior, dtype in zip(all_priors, dtypes, strict=True)
+        typed = [
+            (prior, option_inputs[name][1] if name in option_inputs else None) for name, prior in all_priors.items()
         ]
-        vectors = [prior.vector(names, dtype) for prior, dtype in zip(all_priors, dtypes, strict=True)]
+        priors = [prior.per_row(names, prior_dtype) if prior.stated else None for prior, prior_dtype in typed]
+        vectors = [prior.vector(names, prior_dtype) for prior, prior_dtype in typed]
         costs = checked_costs(options, names, column)
         scores = read_scores(column, expression, dtype, names, options, priors[0], vectors[0])
         stated: Sequence[Any] = vectors if isinstance(scores, ManyScores) else priors
@@ -73,7 +71,7 @@ def per_row(
         value = pl.when(reduce(and_, known)).then(built)
         return value.alias(f"{column}_{name}")
 
-    return pl.pipe_with_dtype(columns, resolved)
+    return pl.pipe_with_dtype([as_expr(score, "score"), *columns.values()], resolved)
 
 
 def decision_per_row(name: str, score: IntoExpr, options: Options) -> pl.Expr:

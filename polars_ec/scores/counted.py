@@ -40,29 +40,32 @@ class ClassCounts:
         of_groups: Numbers | None,
     ) -> None:
         self.n_groups, self.n_classes, self.n_decisions = len(cells), n_classes, n_decisions
-        lengths = cells.list.len().fill_null(0).to_numpy()
-        # By default a list without rows gives a row of null, or, where the engine collected it, none.
-        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False), n_decisions)
-        group = np.repeat(np.arange(self.n_groups), lengths)
-        index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong = np.zeros(self.n_groups, dtype=bool)
-        self.wrong[group[index == -1]] = True
-        used = index >= 0
-        if not used.all():
-            rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
-        self._rows, self._group, self._index = rows, group, index.astype(np.int64)
-        self._weight = rows[WEIGHT].to_numpy() if WEIGHT in rows.columns else None
-        self._weigh(self._by_class(group, self._index, self._weight), literal, of_groups)
-
-    def _weigh(self, count: Numbers, literal: tuple[float, ...] | None, of_groups: Numbers | None) -> None:
-        self.count = count
-        self.size: Numbers = count.sum(axis=1)
+        self._weight: Numbers | None = None
+        self.count = self._read(cells)
+        self.size: Numbers = self.count.sum(axis=1)
         self.is_stated = literal is not None or of_groups is not None
         self._stated = of_groups if literal is None else np.array(literal)[None, :]
         self.known = np.ones(self.n_groups, dtype=bool)
         if of_groups is not None:
             # Counts of a group without rows are 0, and so they are without a prior.
             self.known = ~np.isnan(of_groups).any(axis=1) | (self.size == 0)
+
+    def _read(self, cells: pl.Series) -> Numbers:
+        """Keep the rows of classes, and count them by class."""
+        lengths = cells.list.len().fill_null(0).to_numpy()
+        # By default a list without rows gives a row of null, or, where the engine collected it, none.
+        rows = _unpacked(cells.explode(empty_as_null=False, keep_nulls=False), self.n_decisions)
+        group = np.repeat(np.arange(self.n_groups), lengths)
+        index = rows[CLASS].fill_null(-2).to_numpy()
+        self.wrong[group[index == -1]] = True
+        used = index >= 0
+        if not used.all():
+            rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
+        self._rows, self._group, self._index = rows, group, index.astype(np.int64)
+        if WEIGHT in rows.columns:
+            self._weight = rows[WEIGHT].to_numpy()
+        return self._by_class(group, self._index, self._weight)
 
     def of(self, part: Part) -> Numbers:
         """Groups x classes, or x 1: an attribute or a method by name."""
@@ -252,23 +255,13 @@ class ClassCounts:
 class SummedClassCounts(ClassCounts):
     """Class counts of a struct of Arrays that hold sums already: of each class and decision, or of each class and its losses."""
 
-    def __init__(
-        self,
-        sums: pl.Series,
-        n_classes: int,
-        n_decisions: int,
-        literal: tuple[float, ...] | None,
-        of_groups: Numbers | None,
-    ) -> None:
-        self.n_groups, self.n_classes, self.n_decisions = len(sums), n_classes, n_decisions
+    def _read(self, cells: pl.Series) -> Numbers:
         self._sums = {
-            column.name: column.reshape((-1,)).to_numpy().reshape(len(sums), n_classes, -1)
-            for column in sums.struct.unnest()
+            column.name: column.reshape((-1,)).to_numpy().reshape(len(cells), self.n_classes, -1)
+            for column in cells.struct.unnest()
         }
-        self._weight = None
-        self.wrong = np.zeros(self.n_groups, dtype=bool)
         first = next(iter(self._sums.values()))
-        self._weigh(first.sum(axis=2), literal, of_groups)
+        return np.asarray(first.sum(axis=2))
 
     @cached_property
     def cells(self) -> ConfusionCells:
@@ -345,6 +338,7 @@ class CollectedSums(TableSums):
     ) -> None:
         super().__init__(n_decisions, n_classes)
         self._cells, self._of_group = cells, prior
+        self._literal = None if isinstance(prior, GroupPrior) else prior
 
     def totals(self, loss: str) -> pl.Expr:
         """The sum of a row loss, times weight, over each class."""
@@ -367,7 +361,11 @@ class CollectedSums(TableSums):
     def table(self) -> pl.Expr:
         parts = tuple(part for part, _ in self.parts)
         kernel = _SumsKernel(parts, self.n_classes, self.n_decisions, self._literal)
-        return self._summed(kernel, parts, pl.Array(pl.Float64, kernel.width))
+        decided = any(part.name in _OF_DECISIONS for part in parts)
+        more = [part.loss for part in parts if part.loss is not None]
+        more += [TOP] if any(part.bins for part in parts) else []
+        asked = [CLASS, *([DECISION] if decided else []), *more]
+        return self.collected(asked, kernel, pl.Array(pl.Float64, kernel.width))
 
     def collected(self, asked: Sequence[str], kernel: Callable[[pl.Series], pl.Series], dtype: pl.DataType) -> pl.Expr:
         """Apply `kernel` to the groups, as a struct of `cells` and, if they are columns, priors."""
@@ -388,28 +386,16 @@ class CollectedSums(TableSums):
 
     def confusion(self, dtype: type[pl.DataType]) -> pl.Expr:
         """N_ij as a two-dimensional Array; null where it cannot be had of the group."""
-        parts = (Part("right", one=True), Part("cells"))
-        kernel = _ConfusionKernel(parts, self.n_classes, self.n_decisions, self._literal, dtype)
-        return self._summed(kernel, parts, pl.Array(pl.Array(dtype, self.n_decisions), self.n_classes))
+        kernel = _ConfusionKernel((), self.n_classes, self.n_decisions, self._literal, dtype)
+        return self.collected([CLASS, DECISION], kernel, pl.Array(pl.Array(dtype, self.n_decisions), self.n_classes))
 
     def against_rest(self) -> pl.Expr:
         """The six numbers of `ClassCounts.against_rest` for each class, as a two-dimensional Array."""
-        parts = (Part("cells"),)
-        kernel = _AgainstRestKernel(parts, self.n_classes, self.n_decisions, self._literal)
-        return self._summed(kernel, parts, pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
-
-    @property
-    def _literal(self) -> tuple[float, ...] | None:
-        return None if isinstance(self._of_group, GroupPrior) else self._of_group
-
-    def _summed(self, kernel: _SumsKernel, parts: Sequence[Part], dtype: pl.DataType) -> pl.Expr:
-        decided = any(part.name in _OF_DECISIONS for part in parts)
-        more = [part.loss for part in parts if part.loss is not None]
-        more += [TOP] if any(part.bins for part in parts) else []
-        return self.collected([CLASS, *([DECISION] if decided else []), *more], kernel, dtype)
+        kernel = _AgainstRestKernel((), self.n_classes, self.n_decisions, self._literal)
+        return self.collected([CLASS, DECISION], kernel, pl.Array(pl.Array(pl.Float64, _AGAINST_REST), self.n_classes))
 
 
-_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "cells", "gap")
+_OF_DECISIONS = ("hits", "misses", "decided", "mean_cost", "alarms", "rejections", "gap")
 
 
 @dataclass(frozen=True, eq=False)

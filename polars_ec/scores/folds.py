@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 import polars as pl
 
-from polars_ec.arguments.keywords import as_expr
+from polars_ec.arguments.keywords import as_expr, parse_whole
 from polars_ec.numerics import Numbers, np
 from polars_ec.typing import IntoExpr
 
@@ -124,7 +124,7 @@ def bucket(key: IntoExpr, buckets: int = 100) -> pl.Expr:
     ... ).rows()
     [(79, 89), (12, 0), (None, None)]
     """
-    n_buckets = _checked("buckets", buckets)
+    n_buckets = parse_whole(buckets, "buckets", 2, _LARGEST)
     return _from_key(key, lambda hashes: _remainder(hashes, n_buckets)).alias("bucket")
 
 
@@ -157,7 +157,7 @@ def fold(key: IntoExpr, folds: int = 5) -> pl.Expr:
     ... ).rows()
     [(1, 2), (2, 0), (0, 2), (5, 0)]
     """
-    n_folds = _checked("folds", folds)
+    n_folds = parse_whole(folds, "folds", 2, _LARGEST)
     return _from_key(key, lambda hashes: _remainder(hashes, n_folds).fill_null(n_folds)).alias(FOLD)
 
 
@@ -192,7 +192,7 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
     >>> log.select(ec.stratified_fold("id", "y", folds=2))["fold"].to_list()
     [0, 1, 1, 0]
     """
-    n_folds = _checked("folds", folds)
+    n_folds = parse_whole(folds, "folds", 2, _LARGEST)
     strata = [as_expr(stratum, "within") for stratum in ([within] if isinstance(within, str | pl.Expr) else within)]
 
     def take_turns(hashes: pl.Expr) -> pl.Expr:
@@ -213,7 +213,7 @@ def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> p
 
 def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
     """The number of buckets of the clusters, at least five because variances need as many; None without clusters."""
-    number = _checked("buckets", buckets, _FEWEST_OF_CLUSTERS)
+    number = parse_whole(buckets, "buckets", _FEWEST_OF_CLUSTERS, _LARGEST)
     if cluster is None and number != BUCKETS:
         raise TypeError(f"buckets={number} is the number of hash buckets of clusters: pass cluster=, or leave it out")
     return None if cluster is None else number
@@ -224,12 +224,6 @@ def kind_of_key(dtype: pl.DataType) -> str:
     if dtype.is_integer() or dtype == pl.Boolean:
         return "a whole number"
     return "text" if dtype in (pl.String, pl.Categorical, pl.Enum) else str(dtype.base_type())
-
-
-def _checked(name: str, number: int, fewest: int = 2) -> int:
-    if isinstance(number, bool) or not hasattr(number, "__index__") or not fewest <= number <= _LARGEST:
-        raise ValueError(f"{name}={number!r} is not a whole number from {fewest} to {_LARGEST}")
-    return int(number)
 
 
 def _from_key(key: IntoExpr, build: Callable[[pl.Expr], pl.Expr]) -> pl.Expr:

@@ -127,9 +127,7 @@ def class_names(dtype: pl.DataType, of_labels: ClassNames, name: str) -> ClassNa
     """The classes by the names that are known: those of the labels, or of a struct's fields where the labels have none."""
     if not isinstance(dtype, pl.Struct):
         return of_labels
-    fields = [field.name for field in dtype.fields]
-    places = of_labels.places(fields, f"the struct {name!r}", or_in_order=True)
-    return replace(of_labels, fields=tuple(fields[place] for place in places))
+    return replace(of_labels, fields=tuple(of_labels.fields_of(dtype, f"the struct {name!r}")))
 
 
 def read_scores(
@@ -161,8 +159,7 @@ def read_scores(
         )
     if scale is scales.DECISION:
         return _read_decision(name, score, dtype, classes, options.costs(len(classes.values)).for_classes(classes))
-    number = _read_number(name, score, dtype, _hint_of_decisions(dtype))
-    return BinaryScores(number, scale, prior)
+    return BinaryScores(read_numbers("scores", score, dtype, _hint_of_decisions(dtype)), scale, prior)
 
 
 def _read_decision(
@@ -170,7 +167,7 @@ def _read_decision(
 ) -> DecidedScores:
     if are_names(dtype, classes, costs):
         return DecidedScores(*index_of_names(name, decision, dtype, classes, costs), costs.n_decisions)
-    number = decision.cast(pl.Float64) if dtype == pl.Boolean else _read_number(name, decision, dtype)
+    number = decision.cast(pl.Float64) if dtype == pl.Boolean else read_numbers("scores", decision, dtype)
     return DecidedScores(number, range(costs.n_decisions), costs.n_decisions)
 
 
@@ -181,10 +178,11 @@ def _hint_of_decisions(dtype: pl.DataType) -> str:
     return ": if these are names of decisions, pass score_type='decision'" if named else ""
 
 
-def _read_number(name: str, score: pl.Expr, dtype: pl.DataType, hint: str = "") -> pl.Expr:
+def read_numbers(what: str, column: pl.Expr, dtype: pl.DataType, hint: str = "") -> pl.Expr:
+    """A column of numbers as Float64; TypeError for others."""
     if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"scores must be numbers, but {name!r} is {dtype}{hint}")
-    return score if dtype == pl.Float64 else score.cast(pl.Float64)
+        raise TypeError(f"{what} must be numbers, but {column.meta.output_name()!r} is {dtype}{hint}")
+    return column if dtype == pl.Float64 else column.cast(pl.Float64)
 
 
 def _read_vector(
@@ -218,9 +216,8 @@ def _numbers(name: str, score: pl.Expr, dtype: pl.DataType, classes: ClassNames)
     if isinstance(dtype, pl.Struct):
         if any(not (field.dtype == pl.Null or field.dtype.is_numeric()) for field in dtype.fields):
             raise TypeError(f"scores must be numbers, but {name!r} is {dtype}")
-        fields = [field.name for field in dtype.fields]
-        places = classes.places(fields, f"the struct {name!r}", or_in_order=True)
-        return [score.struct.field(fields[place]).cast(pl.Float64) for place in places]
+        fields = classes.fields_of(dtype, f"the struct {name!r}")
+        return [score.struct.field(field).cast(pl.Float64) for field in fields]
     assert isinstance(dtype, pl.Array | pl.List)
     if not (dtype.inner == pl.Null or dtype.inner.is_numeric()):
         raise TypeError(f"scores must be numbers in a flat vector, but {name!r} is {dtype}")
@@ -281,19 +278,15 @@ def read_labels(name: str, label: pl.Expr, dtype: pl.DataType, n_classes: int, o
             return _of_many(label, _index_of_values(label, dtype, classes), ClassNames(classes))
         masks = [label == _literal(value, dtype) for value in classes]
         return Labels(label, masks, pl.any_horizontal(masks), ClassNames(classes))
+    if dtype == pl.Null and n_classes != 2:
+        label, dtype = label.cast(pl.Int32), pl.Int32()
     if dtype in (pl.Boolean, pl.Null):
-        if n_classes != 2 and dtype == pl.Boolean:
+        if n_classes != 2:
             raise TypeError(
                 f"label {name!r} is Boolean, but there are {n_classes} classes: pass integers 0..{n_classes - 1}"
             )
-        if n_classes > MANY:
-            index = label.cast(pl.Int32)
-            return _of_many(label, index, ClassNames(tuple(range(n_classes)), stated=False))
         positive = label.cast(pl.Boolean)
-        masks = [~positive, positive] if n_classes == 2 else [positive] * n_classes
-        values = (False, True) if n_classes == 2 else tuple(range(n_classes))
-        names = ClassNames(values, stated=False)
-        return Labels(label, masks, None, names)
+        return Labels(label, [~positive, positive], None, ClassNames((False, True), stated=False))
     if dtype.is_integer():
         names = ClassNames(tuple(range(n_classes)), stated=False)
         valid = label.is_between(0, n_classes - 1)
@@ -402,7 +395,8 @@ def read_by_row(
     given: Mapping[str, tuple[pl.Expr, pl.DataType]], options: Options
 ) -> tuple[float | pl.Expr | None, RowCosts | None]:
     """The threshold, and the costs where they are columns, as Float64."""
-    numbers = {name: _read_option(name, *given[name]) if name in given else getattr(options, name) for name in BY_ROW}
+    columns = {name: read_numbers(f"{name}=", *column) for name, column in given.items() if name in BY_ROW}
+    numbers = {name: columns.get(name, getattr(options, name)) for name in BY_ROW}
     if not options.costs_by_row:
         return numbers["threshold"], None
     fn, fp = (
@@ -410,19 +404,6 @@ def read_by_row(
         for cost in (numbers["cost_fn"], numbers["cost_fp"])
     )
     return numbers["threshold"], RowCosts(fn, fp)
-
-
-def _read_option(what: str, column: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"{what}= must be numbers, but {column.meta.output_name()!r} is {dtype}")
-    return column.cast(pl.Float64)
-
-
-def read_weight(weight: pl.Expr, dtype: pl.DataType) -> pl.Expr:
-    """Weights as Float64."""
-    if not (dtype.is_numeric() or dtype == pl.Null):
-        raise TypeError(f"weights must be numbers, but {weight.meta.output_name()!r} is {dtype}")
-    return weight.cast(pl.Float64)
 
 
 # Rows: scores, labels and options together.
@@ -670,7 +651,7 @@ def resolve(inputs: Sequence[Typed], options: Options, kernel_above: int = MANY)
     (score, score_dtype), (label, label_dtype), *rest = inputs
     option_inputs = dict(zip(options.columns, rest, strict=True))
     score_name, label_name = score.meta.output_name(), label.meta.output_name()
-    weight = read_weight(*option_inputs["weight"]) if "weight" in option_inputs else None
+    weight = read_numbers("weights", *option_inputs["weight"]) if "weight" in option_inputs else None
     n_classes = n_score_classes(score_dtype, options, label_dtype)
     if score_dtype.is_nested():
         options = with_categories(options, label_name, label_dtype, n_classes)
@@ -680,7 +661,7 @@ def resolve(inputs: Sequence[Typed], options: Options, kernel_above: int = MANY)
     costs = checked_costs(options, names, score_name)
     prior_dtype = option_inputs["prior"][1] if "prior" in option_inputs else None
     row_prior = prior.per_row(names, prior_dtype) if prior.stated else None
-    vector = prior.vector(names, prior_dtype) if prior.stated else None
+    vector = prior.vector(names, prior_dtype)
     scores = read_scores(score_name, score, score_dtype, names, options, row_prior, vector, kernel_above)
     group_prior = None if row_prior is None else prior.per_group(row_prior)
     threshold, row_costs = read_by_row(option_inputs, options)

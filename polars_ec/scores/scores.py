@@ -117,26 +117,22 @@ class RowKernel:
         present = pl.Series(~missing) if missing.any() else None
         usable = None if right.all() else pl.Series(right)
         result = {}
-        for name in self.outputs:
+        for name, dtype in self.dtype:
             kept = present
             if name == CLASS:
-                column = pl.Series(np.where(right, index, -1), dtype=self._dtype_of(CLASS))
+                numbers = np.where(right, index, -1)
             elif name == CELL:
                 assert self.costs is not None
-                cell = np.where(right, index * self.costs.n_decisions + np.concatenate(computed[CELL]), -1)
-                column = pl.Series(cell, dtype=self._dtype_of(CELL))
+                numbers = np.where(right, index * self.costs.n_decisions + np.concatenate(computed[CELL]), -1)
             elif name == FAULT:
-                column = pl.Series(faults)
+                numbers = faults
             else:
-                column = pl.Series(np.concatenate(computed[name]), dtype=self._dtype_of(name))
-                kept = usable
+                numbers, kept = np.concatenate(computed[name]), usable
+            column = pl.Series(numbers, dtype=dtype)
             if kept is not None:
                 column = pl.select(pl.when(kept).then(column)).to_series()
             result[name] = column.alias(name)
         return pl.DataFrame(list(result.values())).to_struct(packed.name)
-
-    def _dtype_of(self, name: str) -> Any:
-        return dict(self.dtype)[name]
 
     def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
         """Requested fields for a block of rows, and the bits of their faults."""
@@ -701,28 +697,20 @@ class ManyScores(Scores):
         """The largest posterior."""
         return self.one(TOP)
 
-    def cheapest(self, costs: CostMatrix) -> pl.Expr:
-        """The Bayes decision for the costs."""
-        return self.one(DECISION, costs)
-
-    def moved(self, from_: VectorPrior, to: VectorPrior) -> pl.Expr:
-        """Posteriors, or their logarithms, at another prior."""
-        return shifted(self.vector, self.scale, self.n_classes, from_, to)
-
 
 def moved_scores(scores: Scores, from_: Any, to: Any) -> pl.Expr:
     """The result of `shift_prior` for these scores, in class order; with many classes each prior is one vector."""
     if isinstance(scores, ManyScores):
-        return scores.moved(from_, to)
+        return shifted(scores.vector, scores.scale, scores.n_classes, from_, to)
     possible = pl.all_horizontal([old > 0 for old in from_])
-    shifted = _shift(scores, from_, to)
+    moved = _shift(scores, from_, to)
     # A posterior of 1 of a class that the new prior rules out goes nowhere; so do all where there is no prior.
     nowhere = (
-        shifted.is_nan()
+        moved.is_nan()
         if isinstance(scores, BinaryScores)
-        else shifted.arr.eval(pl.element().is_nan() | pl.element().is_null()).arr.any()
+        else moved.arr.eval(pl.element().is_nan() | pl.element().is_null()).arr.any()
     )
-    return pl.when(possible & ~nowhere).then(shifted)
+    return pl.when(possible & ~nowhere).then(moved)
 
 
 def _shift(scores: Scores, from_: list[pl.Expr], to: list[pl.Expr]) -> pl.Expr:
@@ -842,14 +830,11 @@ def decide(
     if row_costs is not None:
         return Decisions(2, positive=row_costs.favour_positive(scores))
     if isinstance(scores, BinaryScores) and (costs.n_classes, costs.n_decisions) == (2, 2):
-        bayes = _bayes_threshold(scores, costs)
-        if bayes is not None:
-            return Decisions(2, positive=scores.score > bayes)
-        below = _reversed_threshold(scores, costs)
-        if below is not None:
-            return Decisions(2, positive=below)
+        positive = _bayes_positive(scores, costs)
+        if positive is not None:
+            return Decisions(2, positive=positive)
     if isinstance(scores, ManyScores):
-        return Decisions(costs.n_decisions, number=scores.cheapest(costs))
+        return Decisions(costs.n_decisions, number=scores.one(DECISION, costs))
     cheapest = scores.of_posteriors(lambda q: pl.concat_arr(_expected(q, costs)).arr.arg_min().cast(pl.Int32))
 
     def is_cheapest(j: int) -> pl.Expr:
@@ -858,16 +843,16 @@ def decide(
     return Decisions(costs.n_decisions, number=cheapest, is_number=is_cheapest)
 
 
-def _bayes_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
-    """The threshold above which deciding 1 is cheaper, on the scores' own scale; None if there is none."""
+def _bayes_positive(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+    """Whether deciding 1 is cheaper, by a threshold on the scores' own scale; None if there is none."""
     try:
-        threshold = scores.scale.bayes_threshold(costs)
+        threshold = pl.lit(scores.scale.bayes_threshold(costs))
     except ValueError:
-        return None
-    return pl.lit(threshold) - scores.prior_log_odds if scores.scale.needs_prior else pl.lit(threshold)
+        return _reversed_positive(scores, costs)
+    return scores.score > (threshold - scores.prior_log_odds if scores.scale.needs_prior else threshold)
 
 
-def _reversed_threshold(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
+def _reversed_positive(scores: BinaryScores, costs: CostMatrix) -> pl.Expr | None:
     """Whether class 1 is decided where being right costs more than an error: below the threshold of the other decisions."""
     (c00, c01), (c10, c11) = costs.values
     if c00 <= c01 or c11 < c10:
