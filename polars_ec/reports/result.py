@@ -118,18 +118,20 @@ def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Option
     """The sums with those of each class against the rest."""
     columns: dict[str, pl.Expr] = {}
     for model in models:
-        moved = model.at_prior
         if is_multiclass(model):
             columns[model.prefix + OWN] = report_sums(model, None).against_rest()
-            if options.prior.stated:
-                reference_sums = report_sums(moved, stated_vector(moved, options))
-                columns[model.prefix + AT_PRIOR] = reference_sums.against_rest()
-            continue
-        columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
+        else:
+            columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
         if options.prior.stated:
-            reference = ClassSums(moved, stated_prior(moved, options))
-            columns |= one_class_columns(reference, model.prefix + AT_PRIOR, weighed=True)
+            columns |= _class_sums_at_prior(model, options)
     return sums.with_columns(**columns)
+
+
+def _class_sums_at_prior(model: Model, options: Options) -> dict[str, pl.Expr]:
+    moved, prefix = model.at_prior, f"{model.prefix}{AT_PRIOR}"
+    if is_multiclass(model):
+        return {prefix: report_sums(moved, stated_vector(moved, options)).against_rest()}
+    return one_class_columns(ClassSums(moved, stated_prior(moved, options)), prefix, weighed=True)
 
 
 def class_columns(model: Model, k: int, names: Sequence[str], layout: ReportLayout) -> Columns:
@@ -436,13 +438,12 @@ def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout
 
 
 def _layers_against_rest(model: Model, options: Options) -> list[dict[str, pl.Expr]]:
-    moved, prefix = model.at_prior, f"{model.prefix}{AT_PRIOR}"
+    prefix, sums = f"{model.prefix}{AT_PRIOR}", _class_sums_at_prior(model, options)
     if not is_multiclass(model):
-        sums = ClassSums(moved, stated_prior(moved, options))
-        return [own_priors(moved), one_class_columns(sums, prefix, weighed=True)]
+        return [own_priors(model.at_prior), sums]
     numbers = {
         f"{prefix}{k}_{number}": pl.col(prefix).arr.get(k).arr.get(at)
         for k in range(model.rows.costs.n_classes)
         for at, number in enumerate(AGAINST_REST)
     }
-    return [{prefix: report_sums(moved, stated_vector(moved, options)).against_rest()}, numbers]
+    return [sums, numbers]
