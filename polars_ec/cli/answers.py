@@ -210,11 +210,6 @@ class RollUp:
     time_zone: str | None = None
     mix: Sequence[str] = ()
 
-    @property
-    def keys(self) -> list[str]:
-        """All columns that are not those of periods, strata with the groups."""
-        return [*self.by, *self.mix]
-
 
 def answer_from_sketches(
     folder: Path, stated: Mapping[str, Any], roll_up: RollUp, options: Mapping[str, Any], question: Question
@@ -282,7 +277,7 @@ def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
-    by, models = roll_up.keys, model_keys(made_with)
+    by, models = [*roll_up.by, *roll_up.mix], model_keys(made_with)
     segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(

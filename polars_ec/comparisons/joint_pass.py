@@ -460,12 +460,17 @@ class JointCells:
                 square[..., i + 1, j + 1] = square[..., j + 1, i + 1] = of_both
         return Moments(linear, square, np.eye(shape[-1])[0])
 
-    def joint_decisions(self, pair: Pair, alone: Bools) -> tuple[Floats, Floats]:
-        """Sums of w and of w^2 by class and both decisions, (groups, classes, M x M): the model's times M plus the reference's."""
-        model, reference = pair
-        assert reference is not None
-        number = self.shape.decisions
-        return self._decided(self.decisions_of(model) * number + self.decisions_of(reference), number**2, alone)
+    def joint_moments(
+        self, pair: tuple[Model, Model], family: MetricFamily, alone: Bools
+    ) -> Moments | tuple[Floats, Floats]:
+        """Moments of the features of a difference of losses; or sums of w and of w^2 by class and the decisions of both models.
+
+        These are (groups, classes, M x M): the model's decision times M plus the reference's.
+        """
+        if not family.decides:
+            return self.moments_of_numbers(numbers_of(pair, family.numbers), alone)
+        number, (decisions, others) = self.shape.decisions, map(self.decisions_of, pair)
+        return self._decided(decisions * number + others, number**2, alone)
 
     def _decided(self, decisions: Integers, number: int, cells: Bools) -> tuple[Floats, Floats]:
         w, w2 = (self._by_class(of, [decisions], [number], cells) for of in (self.weight, self.weight2))
@@ -546,7 +551,8 @@ def compare_models(
     formulas = [partial(of.of, groups=table) for of, table in zip(models, groups, strict=True)]
     values = [formula(sums[None])[0] for formula, sums in zip(formulas, linear, strict=True)]
     slopes = [slopes_of(formula, sums) for formula, sums in zip(formulas, linear, strict=True)]
-    joint = None if cells.without_key is None else _joint_moments(cells, models, cells.without_key)
+    pair_of_models, keyless = (models[0].model, models[1].model), cells.without_key
+    joint = None if keyless is None else cells.joint_moments(pair_of_models, family, keyless)
     by_bucket = (
         [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
     )
@@ -563,14 +569,6 @@ def compare_models(
         value, reference = (of[:, c] for of in values)
         differences[column] = Differences.tested(value, reference, variance.only(known), level, same=same)
     return differences
-
-
-def _joint_moments(cells: JointCells, models: tuple[Metrics, Metrics], alone: Bools) -> Moments | tuple[Floats, Floats]:
-    """Sums of w and w^2 of both models' decisions, or of the features of a difference of losses."""
-    pair, family = (models[0].model, models[1].model), models[0].family
-    if family.decides:
-        return cells.joint_decisions(pair, alone)
-    return cells.moments_of_numbers(numbers_of(pair, family.numbers), alone)
 
 
 def _joint_gradient(family: MetricFamily, pair: tuple[Floats, Floats], linear: Sequence[Floats]) -> Floats:
