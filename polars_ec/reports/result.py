@@ -48,7 +48,7 @@ from polars_ec.reports.models import (
     stated_prior,
     stated_vector,
 )
-from polars_ec.scores.counted import GroupPrior
+from polars_ec.scores.counted import CollectedSums, GroupPrior
 
 Columns = Mapping[str, pl.Expr]
 
@@ -108,10 +108,7 @@ def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout
 def multiclass_value(name: str, model: Model, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
     """A scoring rule or a decision metric for many classes, from one table with the sums that it uses."""
     sums = report_sums(model, prior)
-    if name in SCORING_RULES:
-        rule = SCORING_RULES[name]
-        return sums.aggregated(rule.value(sums, sums.totals(rule.loss)))
-    return sums.aggregated(decision_value(name, sums, Arguments(model.rows.costs)))
+    return sums.aggregated(value_of(name, model, sums))
 
 
 def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Options) -> pl.LazyFrame:
@@ -337,7 +334,7 @@ def _metric(name: str, model: Model, sums: ClassSums, suffix: str = "") -> Colum
     return {column: value_of(name, model, sums)}
 
 
-def value_of(name: str, model: Model, sums: ClassSums) -> pl.Expr:
+def value_of(name: str, model: Model, sums: ClassSums | CollectedSums) -> pl.Expr:
     """A scoring rule, or a metric of decisions."""
     if name in SCORING_RULES:
         rule = SCORING_RULES[name]
