@@ -19,7 +19,7 @@ from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
-from polars_ec.reports.ranking import Grids
+from polars_ec.reports.ranking import grid_of
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import check_names, expand
 from polars_ec.typing import FrameLike, IntoExpr
@@ -170,7 +170,7 @@ def _compare(
     if requirements.decisions:
         validation.check_number(models[0].rows.costs)
     check_names(keys, validation.COLUMNS, "the comparison")
-    grids = tuple(Grids.of(model, keywords.get("prior")) for model in models) if ranks else ()
+    grids = tuple(grid_of(model.rows, keywords.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
     comparison = Comparison(
         tuple(key_names), tuple(models), metric_names, against, layout, level, n_buckets, min_rows, grids

@@ -87,13 +87,26 @@ def _from_database(database: Database, request: RowRequest, question: Question) 
     name = f"{database.name}::{database.table}"
     with _connected(database, request.time_zone) as connection:
         relation = database.relation(connection)
-        schema = _columns_of(connection, relation)
+        schema, kinds = _columns_of(connection, relation)
         check_columns(request.columns(), schema, name)
         if request.time is not None:
             check_time(request.time, schema[request.time])
         periods = request.periods(schema)
         start = None if periods is None else periods.start
-        rows = _rows_of(connection, relation, request, start, request.for_label(schema[request.label]))
+        options = request.for_label(schema[request.label])
+        for option, names in (("--by", request.by), ("--mix", request.mix)):
+            for key in names:
+                if "INTERVAL" in kinds[key]:
+                    raise UsageError(
+                        f"{option} {key}: an interval type cannot be a group column. Convert it to text first"
+                    )
+        wide = {key: _WIDE[kinds[key]] for key in (*request.by, *request.mix) if kinds[key] in _WIDE}
+        used = dict.fromkeys(column for names in request.columns().values() for column in names)
+        columns = [_as_text(column) if column in wide else quoted(column) for column in used]
+        keys = [pl.col(key).cast(wide[key]) if key in wide else pl.col(key) for key in request.by]
+        with refusals_as_data_errors():
+            frame = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
+        rows = RowInput(frame, request.scores, request.label, keys, start, request.cluster, options)
 
         def read(action: Callable[[], Any]) -> Any:
             with refusals_as_data_errors():
@@ -152,7 +165,7 @@ def _with_codes_typed(
 
 
 @contextmanager
-def _connected(database: Database, zone: str | None = None) -> Iterator[duckdb.DuckDBPyConnection]:
+def _connected(database: Database, zone: str | None) -> Iterator[duckdb.DuckDBPyConnection]:
     """A connection to which a database is attached, read-only; `zone` is its calendar."""
     import duckdb
 
@@ -165,43 +178,14 @@ def _connected(database: Database, zone: str | None = None) -> Iterator[duckdb.D
         yield connection
 
 
-def _columns_of(connection: duckdb.DuckDBPyConnection, relation: str) -> pl.Schema:
-    """Names and Polars dtypes of a relation's columns; intervals, which Polars does not have, pass for text."""
-    shown = [
-        _as_text(name) if "INTERVAL" in kind else quoted(name) for name, kind in _kinds(connection, relation).items()
-    ]
+def _columns_of(connection: duckdb.DuckDBPyConnection, relation: str) -> tuple[pl.Schema, dict[str, str]]:
+    """Polars dtypes and DuckDB types of a relation's columns; intervals, which Polars does not have, pass for text."""
     with refusals_as_data_errors():
+        described = connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})")
+        kinds: dict[str, str] = dict(described.fetchall())
+        shown = [_as_text(name) if "INTERVAL" in kind else quoted(name) for name, kind in kinds.items()]
         empty: pl.DataFrame = connection.sql(f"SELECT {', '.join(shown)} FROM {relation} LIMIT 0").pl()
-    return empty.schema
-
-
-def _rows_of(
-    connection: duckdb.DuckDBPyConnection,
-    relation: str,
-    request: RowRequest,
-    period: pl.Expr | None,
-    options: Mapping[str, Any],
-) -> RowInput:
-    """The rows of a relation; UsageError for group columns that no table can hold."""
-    kinds = _kinds(connection, relation)
-    for option, names in (("--by", request.by), ("--mix", request.mix)):
-        for name in names:
-            if "INTERVAL" in kinds[name]:
-                raise UsageError(
-                    f"{option} {name}: an interval type cannot be a group column. Convert it to text first"
-                )
-    wide = {name: _WIDE[kinds[name]] for name in (*request.by, *request.mix) if kinds[name] in _WIDE}
-    read = dict.fromkeys(name for names in request.columns().values() for name in names)
-    columns = [_as_text(name) if name in wide else quoted(name) for name in read]
-    keys = [pl.col(name).cast(wide[name]) if name in wide else pl.col(name) for name in request.by]
-    with refusals_as_data_errors():
-        frame = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
-    return RowInput(frame, request.scores, request.label, keys, period, request.cluster, options)
-
-
-def _kinds(connection: duckdb.DuckDBPyConnection, relation: str) -> dict[str, str]:
-    with refusals_as_data_errors():
-        return dict(connection.sql(f"SELECT column_name, column_type FROM (DESCRIBE FROM {relation})").fetchall())
+    return empty.schema, kinds
 
 
 def _as_text(name: str) -> str:
@@ -225,11 +209,6 @@ class RollUp:
     every: str | None
     time_zone: str | None = None
     mix: Sequence[str] = ()
-
-    @property
-    def keys(self) -> list[str]:
-        """All columns that are not those of periods, strata with the groups."""
-        return [*self.by, *self.mix]
 
 
 def answer_from_sketches(
@@ -298,7 +277,7 @@ def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
-    by, models = roll_up.keys, model_keys(made_with)
+    by, models = [*roll_up.by, *roll_up.mix], model_keys(made_with)
     segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(

@@ -194,13 +194,6 @@ class OutputOptions:
         check_local("--out", self.out, "a table is")
         check_local("--plot", self.plot, "a chart is")
 
-    def check_chart(self) -> None:
-        """UsageError for a chart that cannot be made."""
-        if self.plot is not None and self.plot == self.out:
-            raise UsageError(f"--plot {self.plot} is also the --out file: name two files")
-        if self.plot is not None:
-            check_chart(self.plot)
-
 
 def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in values.items() if value is not None}
@@ -210,7 +203,10 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
     chosen = format_for(delivery.form, delivery.out)
     gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null), delivery.plot
-    delivery.check_chart()
+    if chart is not None:
+        if chart == delivery.out:
+            raise UsageError(f"--plot {chart} is also the --out file: name two files")
+        check_chart(chart)
     folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
         if question.window is not None:

@@ -14,26 +14,17 @@ from polars_ec.comparisons.validation import ClusterKeys, Reference
 from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import (
-    Clusters,
-    Moments,
-    PseudoCounts,
-    Singletons,
-    effective_rows,
-    exclusive,
-    has_rows,
-    slopes_of,
-)
+from polars_ec.inference.confidence import Clusters, Moments, Singletons, effective_rows, exclusive, has_rows, slopes_of
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.intervals import CostFeatures, DecisionFeatures, Features, ValueFeatures
 from polars_ec.reports.models import Model, Requirements, is_multiclass, with_priors
-from polars_ec.reports.ranking import Grids
 from polars_ec.reports.result import BY_COST, ReportLayout, group_columns
 from polars_ec.scores.counted import GroupPrior
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import Rows, count_rows
 from polars_ec.scores.scores import CLASS, DECISION, BinaryScores, DecidedScores, ManyScores, VectorScores
+from polars_ec.sketches.grid import Grid
 
 JOINT, BUCKET = "__ec_class", "__ec_bucket"
 """Columns of the class of a cell's rows, null where they lack something, and of the bucket of their cluster."""
@@ -68,7 +59,7 @@ class Comparison:
     level: float
     buckets: int | None
     min_rows: int | None = None
-    grids: tuple[Grids, ...] = ()
+    grids: tuple[Grid, ...] = ()
     """One per model, if there are ranking metrics."""
 
     @property
@@ -323,11 +314,6 @@ class Metrics:
         """The columns that the metrics become, and the metric of each."""
         return {column: column.removesuffix(AT_PRIOR) for column in self._values}
 
-    @property
-    def with_pseudocounts(self) -> PseudoCounts | None:
-        """Pseudo-counts for decisions; None for losses."""
-        return self._features.pseudocounts
-
     @cached_property
     def _values(self) -> dict[str, pl.Expr]:
         """Select the columns of a report that the metrics become, on its table of sums."""
@@ -335,7 +321,8 @@ class Metrics:
         return {column: value for column, value in made.items() if column.removesuffix(AT_PRIOR) in self.family.names}
 
     @cached_property
-    def _features(self) -> Features:
+    def features(self) -> Features:
+        """The features that its sums are of."""
         if self.family.decides:
             return DecisionFeatures(self.model)
         if self.family.numbers == COSTS:
@@ -356,7 +343,7 @@ class Metrics:
         repeated = groups if len(sums) == groups.height else pl.concat([groups] * (len(sums) // groups.height))
         # A stated prior is known, so only the groups' own priors depend on the sums.
         own = replace(self.layout.options, prior=EMPIRICAL)
-        table = with_priors(_with_sums(repeated, self._features, sums).lazy(), [self.model], own, total=False)
+        table = with_priors(_with_sums(repeated, self.features, sums).lazy(), [self.model], own, total=False)
         values = table.select(**self._values).collect()
         return values.select(pl.all().cast(pl.Float64).fill_null(np.nan)).to_numpy()
 
@@ -473,12 +460,17 @@ class JointCells:
                 square[..., i + 1, j + 1] = square[..., j + 1, i + 1] = of_both
         return Moments(linear, square, np.eye(shape[-1])[0])
 
-    def joint_decisions(self, pair: Pair, alone: Bools) -> tuple[Floats, Floats]:
-        """Sums of w and of w^2 by class and both decisions, (groups, classes, M x M): the model's times M plus the reference's."""
-        model, reference = pair
-        assert reference is not None
-        number = self.shape.decisions
-        return self._decided(self.decisions_of(model) * number + self.decisions_of(reference), number**2, alone)
+    def joint_moments(
+        self, pair: tuple[Model, Model], family: MetricFamily, alone: Bools
+    ) -> Moments | tuple[Floats, Floats]:
+        """Moments of the features of a difference of losses; or sums of w and of w^2 by class and the decisions of both models.
+
+        These are (groups, classes, M x M): the model's decision times M plus the reference's.
+        """
+        if not family.decides:
+            return self.moments_of_numbers(numbers_of(pair, family.numbers), alone)
+        number, (decisions, others) = self.shape.decisions, map(self.decisions_of, pair)
+        return self._decided(decisions * number + others, number**2, alone)
 
     def _decided(self, decisions: Integers, number: int, cells: Bools) -> tuple[Floats, Floats]:
         w, w2 = (self._by_class(of, [decisions], [number], cells) for of in (self.weight, self.weight2))
@@ -543,7 +535,7 @@ def estimator_of(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> E
     return Estimator(
         lambda some: partial(metrics.of, groups=groups[some]),
         *cells.sums(model, metrics.family),
-        metrics.with_pseudocounts,
+        metrics.features.pseudocounts,
         {column: lower_is_better(name) for column, name in metrics.columns.items()},
         rest=partial(metrics.of, groups=others),
         total=partial(metrics.of, groups=whole),
@@ -559,7 +551,8 @@ def compare_models(
     formulas = [partial(of.of, groups=table) for of, table in zip(models, groups, strict=True)]
     values = [formula(sums[None])[0] for formula, sums in zip(formulas, linear, strict=True)]
     slopes = [slopes_of(formula, sums) for formula, sums in zip(formulas, linear, strict=True)]
-    joint = None if cells.without_key is None else _joint_moments(cells, models, cells.without_key)
+    pair_of_models, keyless = (models[0].model, models[1].model), cells.without_key
+    joint = None if keyless is None else cells.joint_moments(pair_of_models, family, keyless)
     by_bucket = (
         [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
     )
@@ -576,14 +569,6 @@ def compare_models(
         value, reference = (of[:, c] for of in values)
         differences[column] = Differences.tested(value, reference, variance.only(known), level, same=same)
     return differences
-
-
-def _joint_moments(cells: JointCells, models: tuple[Metrics, Metrics], alone: Bools) -> Moments | tuple[Floats, Floats]:
-    """Sums of w and w^2 of both models' decisions, or of the features of a difference of losses."""
-    pair, family = (models[0].model, models[1].model), models[0].family
-    if family.decides:
-        return cells.joint_decisions(pair, alone)
-    return cells.moments_of_numbers(numbers_of(pair, family.numbers), alone)
 
 
 def _joint_gradient(family: MetricFamily, pair: tuple[Floats, Floats], linear: Sequence[Floats]) -> Floats:

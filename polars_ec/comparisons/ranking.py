@@ -30,7 +30,6 @@ from polars_ec.inference.estimator import Against, Differences, with_best, with_
 from polars_ec.inference.ranking import are_few, newcombe
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.models import Model, stated_prior
-from polars_ec.reports.ranking import Grids
 from polars_ec.reports.result import is_moved
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import class_index
@@ -58,7 +57,7 @@ def rank_cells(
     keys: Sequence[pl.Expr],
     pairs: Sequence[Pair],
     models: Sequence[Model],
-    grids: Sequence[Grids],
+    grids: Sequence[Grid],
     clusters: ClusterKeys | None,
 ) -> list[pl.LazyFrame]:
     """The tables of cells, which have the same columns."""
@@ -66,11 +65,11 @@ def rank_cells(
     keyless = pl.lit(value=True) if clusters is None else clusters.keys[0].is_null()
     in_bucket = [] if clusters is None else [bucket(clusters.keys[0], clusters.buckets).alias(BUCKET)]
     tables = []
-    for m, (model, of_model) in enumerate(zip(models, grids, strict=True)):
-        tables.append(_counted(frame, keys, VALUES, m, model, of_model.fine))
+    for m, (model, grid) in enumerate(zip(models, grids, strict=True)):
+        tables.append(_counted(frame, keys, VALUES, m, model, grid))
         if clusters is not None:
             keyed = frame.filter(~keyless)
-            tables.append(_counted(keyed, [*keys, *in_bucket], BUCKETS, m, model, of_model.coarse))
+            tables.append(_counted(keyed, [*keys, *in_bucket], BUCKETS, m, model, grid.coarse))
     for model, reference in pairs:
         m, alone = number[model.name], frame if clusters is None else frame.filter(keyless)
         other = None if reference is None else (reference, grids[number[reference.name]].coarse)
@@ -122,11 +121,6 @@ class Counts:
     weight2: Floats
     bucket: Integers
     other: Integers
-
-    @property
-    def turned(self) -> Counts:
-        """Counts with the two models swapped."""
-        return replace(self, code=self.other, other=self.code)
 
 
 @dataclass(frozen=True, eq=False)
@@ -254,21 +248,20 @@ class RankingEstimator:
 
     def paired_difference(self, reference: RankingEstimator, metric: str, level: float, *, same: bool) -> Differences:
         """Compare with a model on the same rows: the singletons have the cells of both. They are the `same` where all their scores are."""
-        variance = self._paired_variance(reference, metric)
-        return Differences.tested(self.values(metric), reference.values(metric), variance, level, same=same)
-
-    def _paired_variance(self, reference: RankingEstimator, metric: str) -> Variance:
         of, influence, other = self.singletons, self.influence(metric), reference.influence(metric)
         psi = influence[of.group, of.code] - other[of.group, reference.singletons.code]
         place, w, w2 = (of.group, self.coarse.label[of.code]), of.weight, of.weight2
         sums = (w, w2, w * psi, w2 * psi**2, w2 * psi)
         singletons = Singletons(*(summed(x, place, (self.n_groups, 2)) for x in sums))
         if self.n_buckets is None:
-            return singletons.variance
-        by_bucket, weight = self._per_bucket(influence) - reference._per_bucket(other), self._by_bucket
-        found = cluster_influence(weight, by_bucket, weight.sum(axis=-1), singletons if len(w) else None)
-        # Models that are the same differ by 0 in one cluster, too.
-        return found.variance.only(~self._on_one_cluster | (found.variance.variance == 0))
+            variance = singletons.variance
+        else:
+            by_bucket, weight = self._per_bucket(influence) - reference._per_bucket(other), self._by_bucket
+            keyless = singletons if len(w) else None
+            variance = cluster_influence(weight, by_bucket, weight.sum(axis=-1), keyless).variance
+            # Models that are the same differ by 0 in one cluster, too.
+            variance = variance.only(~self._on_one_cluster | (variance.variance == 0))
+        return Differences.tested(self.values(metric), reference.values(metric), variance, level, same=same)
 
     def difference(self, metric: str, against: Against, level: float) -> Differences:
         """Differences between the groups and what they are compared with."""
@@ -411,11 +404,12 @@ def _estimators(
     models = [model for model in pair if model is not None]
     numbers = [comparison.models.index(model) for model in models]
     single = counts(SINGLE, numbers[0], *(comparison.grids[m].coarse for m in numbers))
-    estimators = []
-    for model, m, unkeyed in zip(models, numbers, (single, single.turned), strict=False):
-        table, weighted, grids = tables[model.name], model.rows.weight is not None, comparison.grids[m]
-        fine, (values,) = _placed(grids.fine, [counts(VALUES, m, grids.fine)], weighted)
-        coarse, (keyed, alone) = _placed(grids.coarse, [counts(BUCKETS, m, grids.coarse), unkeyed], weighted)
+    # The cells of a pair, with the two models swapped for the reference.
+    turned, estimators = replace(single, code=single.other, other=single.code), []
+    for model, m, unkeyed in zip(models, numbers, (single, turned), strict=False):
+        table, weighted, grid = tables[model.name], model.rows.weight is not None, comparison.grids[m]
+        fine, (values,) = _placed(grid, [counts(VALUES, m, grid)], weighted)
+        coarse, (keyed, alone) = _placed(grid.coarse, [counts(BUCKETS, m, grid.coarse), unkeyed], weighted)
         prior = None
         if at_prior:
             shares = stated_prior(model, comparison.layout.options)

@@ -63,7 +63,10 @@ def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | N
     # Periods are those of all groups, so a group without the reference is not an error.
     periods = _periods(cells, question, rolling)
     if periods.height:
-        question = replace(question, reference=_reference(question, periods))
+        against = references(question.reference, periods, [], period)
+        if not (isinstance(question.reference, str) and question.reference == PREVIOUS):
+            # The value as it is in the column of periods.
+            question = replace(question, reference=periods[period][int(against[0])])
     tables = [pl.DataFrame(schema={**cells.frame.select(*by, period).schema, **drift_columns(factors)})]
     for chosen, of_model in without_models(cells):
         # From all groups, with each row counted once even if it is in several windows.
@@ -109,14 +112,6 @@ def _periods(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None
     else:
         found = pl.DataFrame({question.period: rolling.windows(cells)})
     return found.sort(question.period).with_row_index(GROUP).select(question.period, GROUP)
-
-
-def _reference(question: SketchDriftRequest, periods: pl.DataFrame) -> Any:
-    """A value of the period, as it is in its column; or that it is the one before each."""
-    against = references(question.reference, periods, [], question.period)
-    if isinstance(question.reference, str) and question.reference == PREVIOUS:
-        return PREVIOUS
-    return periods[question.period][int(against[0])]
 
 
 def _blocks(

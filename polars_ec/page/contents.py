@@ -238,9 +238,7 @@ def p_value(value: float | None) -> str:
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
 
 
-def interval_in_table(
-    low: float | None, high: float | None, show: Callable[[float | None], str] = number_in_table
-) -> str:
+def interval_in_table(low: float | None, high: float | None, show: Callable[[float | None], str]) -> str:
     """The bounds of a confidence interval, or nothing where they are not known."""
     return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
@@ -772,13 +770,13 @@ def _sentences_above_one(
     value = floats(table[metric])
     known, over = ~np.isnan(value), [int(i) for i in np.flatnonzero(value > 1)]
     of_all = f"of {counted(int(known.sum()), what)}"
+    singular, plural = (verb.replace(" significantly", "") for verb in _COSTS_MORE[metric == NEC])
     if not over:
-        verb = _COSTS_MORE[metric == NEC][0].replace(" significantly", "")
-        yield Sentence(f"None {of_all} {verb} ({short(metric)} at most 1). --interval 0.95 adds the uncertainty.")
+        yield Sentence(f"None {of_all} {singular} ({short(metric)} at most 1). --interval 0.95 adds the uncertainty.")
         return
     worst = sorted(over, key=lambda i: -value[i])
     shown = listed([f"{names[i]} ({number_in_table(value[i])})" for i in worst])
-    verb = _COSTS_MORE[metric == NEC][0 if len(over) == 1 else 1].replace(" significantly", "")
+    verb = singular if len(over) == 1 else plural
     yield Sentence(
         f"{len(over):,} {of_all} {verb} ({short(metric)} above 1): {shown}. --interval 0.95 shows which are significant."
     )

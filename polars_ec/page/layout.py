@@ -15,7 +15,6 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec import plot
-from polars_ec.arguments.scales import ScoreScale
 from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.metrics.families import function_of
 from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short
@@ -306,12 +305,6 @@ _IN_WORDS: Mapping[str, str] = {
 _PICTURES = ("trend", "forest", "cost_curve", "det")
 
 
-def _curves_of(scale: ScoreScale) -> tuple[Callable[..., Any], ...]:
-    if scale.has_posteriors:
-        return plot.roc, plot.reliability, plot.cost_curve, plot.pr
-    return (plot.roc, plot.det, plot.bayes_error if scale.needs_prior else plot.pr)
-
-
 def figures(contents: Contents) -> list[Figure]:
     """Draw the charts that have something to show."""
     main = contents.metrics[0]
@@ -329,7 +322,10 @@ def figures(contents: Contents) -> list[Figure]:
     # Of one class alone there is no curve. Groups with invalid rows have no share, and no curve.
     shares = set() if cells is None else {*contents.groups["class_prior"].drop_nulls()}
     if cells is not None and not shares <= {0.0} and not shares <= {1.0}:
-        for draw in _curves_of(cells.grid.scale):
+        curves: list[Callable[..., Any]] = [plot.roc, plot.reliability, plot.cost_curve, plot.pr]
+        if not cells.grid.scale.has_posteriors:
+            curves = [plot.roc, plot.det, plot.bayes_error if cells.grid.scale.needs_prior else plot.pr]
+        for draw in curves:
             options = {"interval": contents.interval} if "interval" in inspect.signature(draw).parameters else {}
             charts.append(_figure(draw.__name__, draw(cells, **options)))
     if contents.groups.height > 1 and contents.groups[main].is_finite().any():
@@ -346,24 +342,15 @@ def _figure(name: str, chart: Any, heading: str = "") -> Figure:
     with alt.data_transformers.enable("default"):
         spec: Spec = chart.to_dict()
     # Of charts one below the other the first has the title.
-    first = next((spec[kind][0] for kind in ("vconcat", "hconcat") if kind in spec), spec)
-    title, caption = _heading((spec if "title" in spec else first).pop("title", name))
+    title = (spec if "title" in spec else spec["vconcat"][0]).pop("title")
+    caption, heading = ". ".join(map(text, title["subtitle"])), heading or text(title["text"])
     for unused in ("$schema", "config", "usermeta"):
         spec.pop(unused, None)
     datasets = spec.pop("datasets", {})
     # Altair calls data by a digest of all their digits, of which the last ones differ between two readings of a log.
     spec = _with_names(spec, {key: f"data-{at}" for at, key in enumerate(datasets)})
     spec["datasets"] = {f"data-{at}": _packed(rows) for at, rows in enumerate(datasets.values())}
-    return Figure(name, heading or title, caption, f"{heading or title}. {_IN_WORDS[name]}", spec)
-
-
-def _heading(title: Any) -> tuple[str, str]:
-    if isinstance(title, str):
-        return text(title), ""
-    below = title.get("subtitle", "")
-    lines = [below] if isinstance(below, str) else below
-    first = title["text"] if isinstance(title["text"], str) else " ".join(title["text"])
-    return text(first), ". ".join(map(text, lines))
+    return Figure(name, heading, caption, f"{heading}. {_IN_WORDS[name]}", spec)
 
 
 def _with_names(value: Any, names: Mapping[str, str]) -> Any:
@@ -423,16 +410,6 @@ class Card:
     of_trend: str = ""
 
 
-@dataclass(frozen=True)
-class Finding:
-    """A sentence, and the place on the page with its rows."""
-
-    kind: Kind
-    text: str
-    section: str
-    rows: str
-
-
 def page_view(
     contents: Contents, figures: Sequence[Figure], most_groups: int, *, left_out: int = 0, prefix: str = ""
 ) -> dict[str, Any]:
@@ -447,7 +424,10 @@ def page_view(
     picture = next((by_id[name] for name in _PICTURES if name in by_id), None)
     others = [figure for figure in figures if figure is not picture]
     places = {"groups", "quality", *(["periods"] if trends is not None else []), *(["charts"] if others else [])}
-    headline, *findings = [_finding(sentence, places) for sentence in sentences(contents)]
+    headline, *findings = [
+        sentence if sentence.section in places else replace(sentence, section="groups")
+        for sentence in sentences(contents)
+    ]
     caution = [KINK.strip()] * any(finding.text.endswith(KINK) for finding in [headline, *findings])
     findings = [replace(finding, text=finding.text.removesuffix(KINK)) for finding in findings]
     # Bad news first.
@@ -526,11 +506,6 @@ class ModelsView:
             of_first = f"Model {isolated(rows[0].name)} has {number_in_table(values[0])}"
             headline += f" {of_first}; the difference is {'' if real[best] else 'not '}significant."
         return cls(headline, shown, rows, findings, best)
-
-
-def _finding(sentence: Sentence, places: set[str]) -> Finding:
-    section = sentence.section if sentence.section in places else "groups"
-    return Finding(sentence.kind, sentence.text, section, " ".join(map(str, sentence.rows)))
 
 
 def _cards(contents: Contents, trends: Trends | None) -> list[Card]:

@@ -179,17 +179,12 @@ class PageSource(ABC):
         valid = total.filter(pl.col("n") > 0, n_invalid=0)[period]
         return None if len(valid) < _FEWEST_PERIODS else self.compared_periods(valid)
 
-    @property
-    def rows_without_period(self) -> int:
-        """The number of rows that are in no period."""
-        counts = ["n", "n_missing", "n_invalid"]
-        tables = (self.group_tables[1], self.trends[1])
-        total, in_periods = (0 if table is None else sum(table.select(counts).sum().row(0)) for table in tables)
-        return 0 if self.request.period is None else total - in_periods
-
     def period_notes(self) -> tuple[list[str], list[str]]:
         """Say how many rows have no period, and that changes are not told."""
-        lost, period = self.rows_without_period, self.request.period
+        period, tables = self.request.period, (self.group_tables[1], self.trends[1])
+        counts = ["n", "n_missing", "n_invalid"]
+        total, in_periods = (0 if table is None else sum(table.select(counts).sum().row(0)) for table in tables)
+        lost = 0 if period is None else total - in_periods
         without = (
             f"{lost:,} rows have no {period}. They count for their group and for the whole log, but for no period."
         )

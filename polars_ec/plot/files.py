@@ -43,7 +43,8 @@ def save(chart: alt.TopLevelMixin, path: str | Path) -> Path:
     ...     ec.plot.save(ec.plot.forest(log.ec.report("p", "y", by="site"), "nec"), f"{folder}/forest.svg").name
     'forest.svg'
     """
-    _check_chart(chart)
+    if not isinstance(chart, alt.TopLevelMixin):
+        raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes, and then the path")
     file = Path(path)
     if not file.parent.is_dir():
         raise FileNotFoundError(f"path={str(path)!r}: there is no folder {str(file.parent)!r}: make it first")
@@ -60,7 +61,6 @@ def encoded(chart: Any, suffix: str) -> bytes:
         raise ValueError(
             f"a chart is one of {', '.join(KINDS)}, and the name ends in {suffix or 'none'}: name the file by what it is to be"
         )
-    _check_chart(chart)
     spec = chart.to_dict()
     if kind == ".html":
         return chart_page(spec).encode()
@@ -86,11 +86,6 @@ def _renumbered(svg: str) -> str:
     names = dict.fromkeys(found[0] for found in _PART.finditer(svg))
     new = {name: f"{name.rstrip('0123456789')}{number}" for number, name in enumerate(names, 1)}
     return _PART.sub(lambda found: new[found[0]], svg)
-
-
-def _check_chart(chart: object) -> None:
-    if not isinstance(chart, alt.TopLevelMixin):
-        raise TypeError(f"a {type(chart).__name__} is no chart: pass what ec.plot makes, and then the path")
 
 
 def asset(name: str, package: str = "polars_ec.plot") -> str:

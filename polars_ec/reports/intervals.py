@@ -115,7 +115,16 @@ class ValueFeatures(Features):
         return np.stack([read(name) for name in ("count", *self.values)], axis=-1)
 
     def moments(self, read: Read) -> Moments:
-        return _moments(self.linear(read), self.values, read, self.weighted)
+        linear, n = self.linear(read), self.n_features
+        square = np.empty((*linear.shape, n))
+        square[..., 0, 0] = read(f"count{TWICE}") if self.weighted else linear[..., 0]
+        for f, name in enumerate(self.values, start=1):
+            square[..., 0, f] = square[..., f, 0] = read(f"{name}{ONCE}") if self.weighted else linear[..., f]
+            square[..., f, f] = read(f"{name}{TWICE}")
+        # Of two values the second is 0, or the first.
+        for f in range(2, n):
+            square[..., 1, f] = square[..., f, 1] = square[..., f, f]
+        return Moments(linear, square, np.eye(n)[0])
 
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
         if is_multiclass(self.model):
@@ -224,19 +233,6 @@ def _constant_costs(cells: Numbers, costs: Sequence[Sequence[float]]) -> Numbers
     return np.asarray(shares @ np.asarray(costs))
 
 
-def _moments(linear: Numbers, values: Sequence[str], read: Read, weighted: bool) -> Moments:
-    """Moments of the features 1 and these values of a row: of two of them the second is 0, or the first."""
-    n = len(values) + 1
-    square = np.empty((*linear.shape, n))
-    square[..., 0, 0] = read(f"count{TWICE}") if weighted else linear[..., 0]
-    for f, name in enumerate(values, start=1):
-        square[..., 0, f] = square[..., f, 0] = read(f"{name}{ONCE}") if weighted else linear[..., f]
-        square[..., f, f] = read(f"{name}{TWICE}")
-    for f in range(2, n):
-        square[..., 1, f] = square[..., f, 1] = square[..., f, f]
-    return Moments(linear, square, np.eye(n)[0])
-
-
 # Some groups of the table of sums, as arrays, for intervals.
 
 
@@ -246,65 +242,39 @@ class Chunk:
     def __init__(self, table: pl.DataFrame, n_buckets: int | None) -> None:
         self.table, self.n_buckets = table, n_buckets
         self._listed: dict[str, _Listed] = {}
-        if UNITS not in table.columns:
-            return
-        lists = table[UNITS]
-        group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
-        rows = lists.explode().struct.unnest()
-        bucket = np.zeros_like(group)
-        if n_buckets is not None:
-            # Rows without a cluster are in one more bucket, the last.
-            bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()
-        index = rows[CLASS_OF_SUMS].fill_null(-1).to_numpy()
-        used = index >= 0
-        self._rows, self._used = rows, used
-        self._place = group[used], bucket[used].astype(np.int64), index[used].astype(np.int64)
 
     def of_groups(self, model: Model, name: str) -> Numbers:
         """A sum of each group, (groups, classes); NaN if it overflows."""
         if is_multiclass(model):
-            return _finite(self._cells(model).sum(name, by_bucket=False))
+            return _finite(self._cells(model).sum(name, model, by_bucket=False))
         columns = [self.table[f"{model.prefix}{name}_{i}"].to_numpy() for i in range(model.rows.costs.n_classes)]
         return _finite(np.stack(columns, axis=-1).astype(np.float64))
 
     def of_buckets(self, model: Model, name: str) -> Numbers:
         """A sum of each bucket, (groups, buckets, classes), and of the rows that are in none."""
-        assert self.n_buckets is not None
-        if is_multiclass(model):
-            return _finite(self._cells(model).sum(name, by_bucket=True))
-        shape = (self.table.height, self.n_buckets + 1, model.rows.costs.n_classes)
-        values = self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
-        place = np.ravel_multi_index(self._place, shape)
-        return _finite(np.bincount(place, values, minlength=int(np.prod(shape))).reshape(shape))
+        return _finite(self._cells(model).sum(name, model, by_bucket=True))
 
     def resampled(self, features: Features, names: Sequence[str]) -> Resampled:
         """Units of rows of a group and class that have about the same values of these names, or clusters."""
-        model, once = features.model, ONCE if features.weighted else ""
-        if is_multiclass(model):
-            cells = self._cells(model)
-            group, bucket, index, read = cells.group, cells.bucket, cells.index, cells.of_cells
-        else:
-            group, bucket, index = self._place
-
-            def read(name: str) -> Numbers:
-                return self._rows[f"{model.prefix}{name}"].to_numpy()[self._used]
-
+        model, once, cells = features.model, ONCE if features.weighted else "", self._cells(features.model)
         read_names = [f"{name}{of}" for name in names for of in ("", once, TWICE)]
         read_names += ["count", *([f"count{TWICE}"] if features.weighted else [])]
-        sums = {name: np.asarray(read(name), dtype=np.float64) for name in read_names}
+        sums = {name: np.asarray(cells.column(name, model), dtype=np.float64) for name in read_names}
         weight = sums["count"]
         with np.errstate(all="ignore"):
             means = [sums[name] / weight for name in names]
         squares = [(sums[f"{name}{once}"], sums[f"{name}{TWICE}"]) for name in names]
         weight2 = sums[f"count{TWICE}"] if features.weighted else weight
         shape = (self.table.height, model.rows.costs.n_classes)
-        in_bucket = None if self.n_buckets is None else np.where(bucket == self.n_buckets, -1, bucket)
-        return resampled_values(group, index, means, weight, squares, weight2, shape, in_bucket)
+        in_bucket = None if self.n_buckets is None else np.where(cells.bucket == self.n_buckets, -1, cells.bucket)
+        return resampled_values(cells.group, cells.index, means, weight, squares, weight2, shape, in_bucket)
 
     def _cells(self, model: Model) -> _Listed:
-        if model.prefix not in self._listed:
-            self._listed[model.prefix] = _Listed(self.table, model, self.n_buckets)
-        return self._listed[model.prefix]
+        """Each model of many classes has cells of its own; all others have theirs in one list."""
+        lists, index = (f"{model.prefix}cells", CLASS) if is_multiclass(model) else (UNITS, CLASS_OF_SUMS)
+        if lists not in self._listed:
+            self._listed[lists] = _Listed(self.table[lists], index, self.n_buckets)
+        return self._listed[lists]
 
     def moments(self, features: Features) -> Moments:
         """Moments of each group."""
@@ -315,9 +285,8 @@ class Chunk:
         if self.n_buckets is None:
             return None
         singletons, n_buckets = None, self.n_buckets
-        bucket = self._cells(features.model).bucket if is_multiclass(features.model) else self._place[1]
         # Rows without a cluster.
-        if (bucket == n_buckets).any():
+        if (self._cells(features.model).bucket == n_buckets).any():
             singletons = features.moments(lambda name: self.of_buckets(features.model, name)[:, n_buckets])
         weight = self.of_buckets(features.model, "count")[:, :n_buckets].sum(axis=-1)
         linear = features.linear(lambda name: self.of_buckets(features.model, name)[:, :n_buckets])
@@ -325,41 +294,42 @@ class Chunk:
 
 
 class _Listed:
-    """The cells of groups of many classes, each with its group, bucket, class and decision."""
+    """The cells in the lists of groups, each with its group, its bucket and, in the column `index`, its class."""
 
-    def __init__(self, table: pl.DataFrame, model: Model, n_buckets: int | None) -> None:
-        lists = table[f"{model.prefix}cells"]
+    def __init__(self, lists: pl.Series, index: str, n_buckets: int | None) -> None:
         rows = lists.explode(empty_as_null=False, keep_nulls=False).struct.unnest()
-        group = np.repeat(np.arange(table.height), lists.list.len().to_numpy())
-        used = rows[CLASS].fill_null(-1).to_numpy() >= 0
+        group = np.repeat(np.arange(len(lists)), lists.list.len().to_numpy())
+        used = rows[index].fill_null(-1).to_numpy() >= 0
         self._rows, self.group = rows.filter(pl.Series(used)), group[used]
-        self.index = self._rows[CLASS].to_numpy().astype(np.int64)
+        self.index = self._rows[index].to_numpy().astype(np.int64)
         self.bucket = np.zeros_like(self.group)
         if n_buckets is not None:
+            # Rows without a cluster are in one more bucket, the last.
             self.bucket = self._rows[BUCKET].fill_null(n_buckets).to_numpy().astype(np.int64)
-        self._shape = (table.height, (n_buckets or 0) + 1, model.rows.costs.n_classes, model.rows.costs.n_decisions)
+        self._shape = (len(lists), (n_buckets or 0) + 1)
 
-    def sum(self, name: str, by_bucket: bool) -> Numbers:
+    def sum(self, name: str, model: Model, *, by_bucket: bool) -> Numbers:
         """A sum of each group, perhaps bucket, class and perhaps decision."""
-        place, shape = [self.group, self.bucket, self.index], list(self._shape[:3])
+        costs, place = model.rows.costs, [self.group, self.bucket, self.index]
+        shape = [*self._shape, costs.n_classes]
         name, suffix = name.removesuffix(TWICE), TWICE if name.endswith(TWICE) else ""
         if name == DECISIONS or name.startswith(AGAINST):
             place.append(self._rows[DECISION].to_numpy().astype(np.int64))
-            shape.append(self._shape[3])
+            shape.append(costs.n_decisions)
         if name.startswith(AGAINST):
             k = int(name.removeprefix(AGAINST))
             place[2:], shape[2:] = [(values == k).astype(np.int64) for values in place[2:]], [2, 2]
-        if name in (DECISIONS, "count") or name.startswith(AGAINST):
-            name = WEIGHT
+        if name == DECISIONS or name.startswith(AGAINST):
+            name = "count"
         if not by_bucket:
             del place[1], shape[1]
-        code = np.ravel_multi_index(place, shape)
-        values = self._rows[f"{name}{suffix}"].to_numpy()
+        code, values = np.ravel_multi_index(place, shape), self.column(f"{name}{suffix}", model)
         return np.asarray(np.bincount(code, values, minlength=int(np.prod(shape))).reshape(shape))
 
-    def of_cells(self, name: str) -> Numbers:
-        """The rows or their weight, as `count`, the squares of that, or a loss, of each entry."""
-        return self._rows[name.replace("count", WEIGHT)].to_numpy()
+    def column(self, name: str, model: Model) -> Numbers:
+        """The rows or their weight, as `count`, the squares of that, or a loss, of each cell."""
+        column = name.replace("count", WEIGHT) if is_multiclass(model) else f"{model.prefix}{name}"
+        return self._rows[column].to_numpy()
 
 
 def _finite(values: Numbers) -> Numbers:

@@ -526,12 +526,15 @@ def sum_per_group(
 
     `total` adds a row over all groups, the last one.
     """
-    if is_multiclass(models[0]):
-        columns = multiclass_sums(models, requirements)
-        if total:
-            keys = [TOTAL, *keys]
-            cells = with_total(cells, keys)
-        return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+    if total:
+        keys = [TOTAL, *keys]
+        cells = with_total(cells, keys)
+    columns = (multiclass_sums if is_multiclass(models[0]) else sums_by_class)(models, requirements)
+    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+
+
+def sums_by_class(models: Sequence[Model], requirements: Requirements) -> list[pl.Expr]:
+    """The sums of a group for each class, and the list of its buckets and cells, for every model."""
     counts = [*_COUNTS, *(["undecided"] if requirements.decisions else []), *requirements.row_parts]
     columns = [pl.col(f"{model.prefix}{name}").sum() for model in models for name in counts]
     columns += [
@@ -548,10 +551,7 @@ def sum_per_group(
         names = {f"{model.prefix}{name}": name for model in models for name in _class_sums(model, requirements)}
         listed = pl.struct(*units, CLASS_OF_SUMS, *(column for column, name in names.items() if name not in counts))
         columns.append(listed.implode().alias(UNITS))
-    if total:
-        keys = [TOTAL, *keys]
-        cells = with_total(cells, keys)
-    return cells.group_by(keys).agg(columns).sort(keys) if keys else cells.select(columns)
+    return columns
 
 
 def with_total(table: pl.LazyFrame, keys: Sequence[str]) -> pl.LazyFrame:

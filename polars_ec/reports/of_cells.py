@@ -102,7 +102,8 @@ def columns_at(
     small = [] if intervals is None else [_SMALL]
     if moved:
         at_prior = evaluated(moved, {**point.stated, "prior": prior}).drop(*sketch.keys, *_OF_GROUP, *small)
-        other = at_prior.rename(_at_prior(moved), strict=False)
+        ends = (*_ENDS, "_threshold")
+        other = at_prior.rename({f"{m}{end}": f"{m}_at_prior{end}" for m in moved for end in ends}, strict=False)
         check_keys(sketch.keys, other.columns)
         table = pl.concat([table, other], how="horizontal")
     there = {*table.columns} - {*sketch.keys}
@@ -118,7 +119,3 @@ def columns_at(
 def _of(name: str, columns: Collection[str]) -> Iterator[str]:
     """The columns of a metric: its value, or the bounds of it; not where it is attained."""
     return (f"{name}{end}" for end in _ENDS if f"{name}{end}" in columns)
-
-
-def _at_prior(names: Sequence[str]) -> Mapping[str, str]:
-    return {f"{name}{end}": f"{name}_at_prior{end}" for name in names for end in (*_ENDS, "_threshold")}

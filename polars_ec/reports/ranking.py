@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import polars as pl
 
@@ -21,7 +21,7 @@ from polars_ec.sketches.counting import STAND_IN, CellCodes
 from polars_ec.sketches.grid import Grid, sorted_thresholds
 from polars_ec.sketches.sums import ordered_cells
 
-_RESOLUTION, _COARSE = 64, 8
+_RESOLUTION = 64
 # Joined by one sorted key Polars does not find NaN, so there is always another one.
 _ONE = "__ec_one"
 _SCORE, _INDEX, _WEIGHT, _POSITION = "__ec_score", "__ec_index", "__ec_row_weight", "__ec_position"
@@ -73,7 +73,7 @@ def with_ranks(
     joined = sums.with_columns(pl.lit(0).alias(_ONE), **priors)
     listed = [_listed(log, model.rows, ranked.grid, {}, _CELL, interval)]
     if buckets:
-        listed.append(_listed(log, model.rows, ranked.coarse, buckets, _OF_BUCKETS, interval))
+        listed.append(_listed(log, model.rows, ranked.grid.coarse, buckets, _OF_BUCKETS, interval))
     for of_cells in listed:
         joined = joined.join(of_cells, on=[_ONE, *log.names], how="left", nulls_equal=True, maintain_order="left")
     schema = {**sums.collect_schema(), **dict.fromkeys(ranked.columns, pl.Float64())}
@@ -83,12 +83,26 @@ def with_ranks(
 def _listed(
     log: GroupedLog, rows: Rows, grid: Grid, beside: Mapping[str, pl.Expr], name: str, interval: Request | None
 ) -> pl.LazyFrame:
-    """The cells of each group, as a list."""
-    squared = interval is not None and rows.weight is not None
-    cells = log.execute(_cells(log.frame, log.keys, rows, grid, beside, squared=squared))
-    amounts = (_CELL, *beside, _AMOUNT, *([_SQUARES] if squared else []))
+    """The cells of each group, as a list: rows or their weight, and for intervals its squares, by cell, as one number, and `beside` it."""
+    assert isinstance(rows.scores, BinaryScores)
+    index = rows.class_or_invalid(class_index(rows.labels))
+    columns = {_SCORE: pl.when(rows.usable).then(rows.scores.score).otherwise(STAND_IN), _INDEX: index, **beside}
+    amounts = {_AMOUNT: pl.len().cast(pl.Int64)}
+    if rows.weight is not None:
+        columns[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
+        amounts[_AMOUNT] = pl.col(_WEIGHT).sum()
+        if interval is not None:
+            amounts[_SQUARES] = (pl.col(_WEIGHT) ** 2).sum()
+    positions = log.frame.select(*log.keys, **columns)
+    positions = positions.with_columns(grid.scale.position(pl.col(_SCORE)).alias(_POSITION))
+    names = [key.meta.output_name() for key in log.keys]
+    bin_ = grid.bin(pl.col(_SCORE), pl.col(_POSITION))
+    cell = CellCodes(grid).encoded(pl.col(_INDEX), pl.col(_SCORE), bin_).alias(_CELL)
+    kept = [*beside, *([_WEIGHT] if rows.weight is not None else [])]
+    placed = positions.select(*names, pl.lit(0).alias(_ONE), cell, *kept)
+    cells = log.execute(placed.group_by(*names, _ONE, *beside, _CELL).agg(**amounts))
     whole = with_total(cells, log.names) if log.total else cells
-    return whole.group_by(_ONE, *log.names).agg(pl.struct(amounts).alias(name))
+    return whole.group_by(_ONE, *log.names).agg(pl.struct(_CELL, *beside, *amounts).alias(name))
 
 
 @dataclass(frozen=True)
@@ -103,11 +117,6 @@ class _Ranked:
     has_prior: bool
 
     @property
-    def coarse(self) -> Grid:
-        """Grid of the cells of each bucket."""
-        return replace(self.grid, resolution=_COARSE)
-
-    @property
     def columns(self) -> list[str]:
         """Columns that are added to the table."""
         return [self._column(rank, suffix) for rank in self.ranks for suffix in self._suffixes]
@@ -120,17 +129,27 @@ class _Ranked:
         return f"{self.model.prefix}{rank.column}{suffix}"
 
     def of(self, table: pl.DataFrame) -> pl.DataFrame:
-        """The table with the metrics."""
-        table = table.with_row_index(GROUP)
+        """The table with the metrics, their errors and their bounds."""
+        table, arguments = table.with_row_index(GROUP), RankingArguments(self.model.rows.costs)
         fine = _numbered(table, _CELL, self.grid)
-        by_bucket = _numbered(table, _OF_BUCKETS, self.coarse) if self.in_buckets else fine
+        by_bucket = _numbered(table, _OF_BUCKETS, self.grid.coarse) if self.in_buckets else fine
         cells = ordered_cells(fine.drop("weight2", strict=False), self.grid, self.model.rows.weight is not None)
         for at_prior in (False, True):
             ranks = [rank for rank in self.ranks if rank.at_prior == at_prior]
             if not ranks:
                 continue
             stated = table.select(GROUP, p0="__ec_p0", p1="__ec_p1") if at_prior and self.has_prior else None
-            values = self._values(table.select(GROUP), cells, by_bucket, [rank.metric for rank in ranks], stated)
+            metrics, values = [rank.metric for rank in ranks], table.select(GROUP)
+            for name, found in evaluate_all(prepare(cells, stated), metrics, arguments).items():
+                of_metric = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
+                values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
+            if self.interval is not None:
+                # Imported here, because they need NumPy.
+                from polars_ec.sketches.ranking import Ranking, limits_of_ranks
+
+                grid = self.grid.coarse if self.in_buckets else self.grid
+                limits = limits_of_ranks(Ranking(by_bucket, grid, metrics, arguments, stated), values, self.interval)
+                values = values.join(limits, on=GROUP, how="left", maintain_order="left")
             table = table.hstack(
                 values.select(
                     pl.col(f"{rank.metric}{suffix}").alias(self._column(rank, suffix))
@@ -139,28 +158,6 @@ class _Ranked:
                 )
             )
         return table
-
-    def _values(
-        self,
-        groups: pl.DataFrame,
-        cells: pl.DataFrame,
-        by_bucket: pl.DataFrame,
-        metrics: Sequence[str],
-        prior: pl.DataFrame | None,
-    ) -> pl.DataFrame:
-        """The groups with the metrics, their errors and their bounds."""
-        arguments, values = RankingArguments(self.model.rows.costs), groups
-        for name, found in evaluate_all(prepare(cells, prior), metrics, arguments).items():
-            of_metric = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
-            values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
-        if self.interval is None:
-            return values
-        # Imported here, because they need NumPy.
-        from polars_ec.sketches.ranking import Ranking, limits_of_ranks
-
-        ranking = Ranking(by_bucket, self.coarse if self.in_buckets else self.grid, metrics, arguments, prior)
-        limits = limits_of_ranks(ranking, values, self.interval)
-        return values.join(limits, on=GROUP, how="left", maintain_order="left")
 
 
 def _numbered(table: pl.DataFrame, listed: str, grid: Grid) -> pl.DataFrame:
@@ -171,36 +168,8 @@ def _numbered(table: pl.DataFrame, listed: str, grid: Grid) -> pl.DataFrame:
     return cells.select(GROUP, **columns)
 
 
-def _cells(
-    frame: pl.LazyFrame,
-    keys: Sequence[pl.Expr],
-    rows: Rows,
-    grid: Grid,
-    beside: Mapping[str, pl.Expr],
-    *,
-    squared: bool,
-) -> pl.LazyFrame:
-    """Rows or their weight, and with `squared` its squares, by group, cell (as one number), and the columns `beside` it."""
-    assert isinstance(rows.scores, BinaryScores)
-    index = rows.class_or_invalid(class_index(rows.labels))
-    columns = {_SCORE: pl.when(rows.usable).then(rows.scores.score).otherwise(STAND_IN), _INDEX: index, **beside}
-    amounts = {_AMOUNT: pl.len().cast(pl.Int64)}
-    if rows.weight is not None:
-        columns[_WEIGHT] = pl.when(rows.usable).then(rows.weight)
-        amounts[_AMOUNT] = pl.col(_WEIGHT).sum()
-    if squared:
-        amounts[_SQUARES] = (pl.col(_WEIGHT) ** 2).sum()
-    positions = frame.select(*keys, **columns).with_columns(grid.scale.position(pl.col(_SCORE)).alias(_POSITION))
-    names = [key.meta.output_name() for key in keys]
-    bin_ = grid.bin(pl.col(_SCORE), pl.col(_POSITION))
-    cell = CellCodes(grid).encoded(pl.col(_INDEX), pl.col(_SCORE), bin_).alias(_CELL)
-    kept = [*beside, *([_WEIGHT] if rows.weight is not None else [])]
-    one = pl.lit(0).alias(_ONE)
-    return positions.select(*names, one, cell, *kept).group_by(*names, _ONE, *beside, _CELL).agg(**amounts)
-
-
 def grid_of(rows: Rows, prior: Prior) -> Grid:
-    """Grid of a sketch with the same keywords, so that both give the same numbers."""
+    """Grid of a sketch with the same keywords, so that both give the same numbers; its coarse grid is for variances."""
     assert isinstance(rows.scores, BinaryScores)
     scale = rows.scores.scale
     return Grid(scale.name, _RESOLUTION, sorted_thresholds(_declared(rows, scale, prior)), rows.labels.names)
@@ -217,17 +186,3 @@ def _declared(rows: Rows, scale: ScoreScale, prior: Prior) -> list[float]:
     except ValueError:
         # Such costs or such a prior have no one threshold, and the order of the rows is known without.
         return []
-
-
-@dataclass(frozen=True)
-class Grids:
-    """Grids of a model's values and of their spread."""
-
-    fine: Grid
-    coarse: Grid
-
-    @classmethod
-    def of(cls, model: Model, prior: Prior) -> Grids:
-        """Grid of a sketch with the same keywords, and a coarser one."""
-        fine = grid_of(model.rows, prior)
-        return cls(fine, fine.coarse)

@@ -48,7 +48,7 @@ from polars_ec.reports.models import (
     stated_prior,
     stated_vector,
 )
-from polars_ec.scores.counted import GroupPrior
+from polars_ec.scores.counted import CollectedSums, GroupPrior
 
 Columns = Mapping[str, pl.Expr]
 
@@ -108,28 +108,27 @@ def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout
 def multiclass_value(name: str, model: Model, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
     """A scoring rule or a decision metric for many classes, from one table with the sums that it uses."""
     sums = report_sums(model, prior)
-    if name in SCORING_RULES:
-        rule = SCORING_RULES[name]
-        return sums.aggregated(rule.value(sums, sums.totals(rule.loss)))
-    return sums.aggregated(decision_value(name, sums, Arguments(model.rows.costs)))
+    return sums.aggregated(value_of(name, model, sums))
 
 
 def with_class_sums(sums: pl.LazyFrame, models: Sequence[Model], options: Options) -> pl.LazyFrame:
     """The sums with those of each class against the rest."""
     columns: dict[str, pl.Expr] = {}
     for model in models:
-        moved = model.at_prior
         if is_multiclass(model):
             columns[model.prefix + OWN] = report_sums(model, None).against_rest()
-            if options.prior.stated:
-                reference_sums = report_sums(moved, stated_vector(moved, options))
-                columns[model.prefix + AT_PRIOR] = reference_sums.against_rest()
-            continue
-        columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
+        else:
+            columns |= one_class_columns(ClassSums.of_group(model), model.prefix + OWN, weighed=False)
         if options.prior.stated:
-            reference = ClassSums(moved, stated_prior(moved, options))
-            columns |= one_class_columns(reference, model.prefix + AT_PRIOR, weighed=True)
+            columns |= _class_sums_at_prior(model, options)
     return sums.with_columns(**columns)
+
+
+def _class_sums_at_prior(model: Model, options: Options) -> dict[str, pl.Expr]:
+    moved, prefix = model.at_prior, f"{model.prefix}{AT_PRIOR}"
+    if is_multiclass(model):
+        return {prefix: report_sums(moved, stated_vector(moved, options)).against_rest()}
+    return one_class_columns(ClassSums(moved, stated_prior(moved, options)), prefix, weighed=True)
 
 
 def class_columns(model: Model, k: int, names: Sequence[str], layout: ReportLayout) -> Columns:
@@ -335,7 +334,7 @@ def _metric(name: str, model: Model, sums: ClassSums, suffix: str = "") -> Colum
     return {column: value_of(name, model, sums)}
 
 
-def value_of(name: str, model: Model, sums: ClassSums) -> pl.Expr:
+def value_of(name: str, model: Model, sums: ClassSums | CollectedSums) -> pl.Expr:
     """A scoring rule, or a metric of decisions."""
     if name in SCORING_RULES:
         rule = SCORING_RULES[name]
@@ -436,13 +435,12 @@ def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout
 
 
 def _layers_against_rest(model: Model, options: Options) -> list[dict[str, pl.Expr]]:
-    moved, prefix = model.at_prior, f"{model.prefix}{AT_PRIOR}"
+    prefix, sums = f"{model.prefix}{AT_PRIOR}", _class_sums_at_prior(model, options)
     if not is_multiclass(model):
-        sums = ClassSums(moved, stated_prior(moved, options))
-        return [own_priors(moved), one_class_columns(sums, prefix, weighed=True)]
+        return [own_priors(model.at_prior), sums]
     numbers = {
         f"{prefix}{k}_{number}": pl.col(prefix).arr.get(k).arr.get(at)
         for k in range(model.rows.costs.n_classes)
         for at, number in enumerate(AGAINST_REST)
     }
-    return [{prefix: report_sums(moved, stated_vector(moved, options)).against_rest()}, numbers]
+    return [sums, numbers]
