@@ -31,7 +31,7 @@ def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
         ",".join(
             f'{label}="{text.translate(_ESCAPES)}"'
             for label, text in zip(label_names, row, strict=True)
-            if text and (label, text) != ("total", "false")
+            if text and not (label == "total" and text == "false" and table.schema["total"] == pl.Boolean)
         )
         for row in (zip(*texts, strict=True) if texts else [()] * table.height)
     ]

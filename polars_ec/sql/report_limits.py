@@ -75,7 +75,7 @@ _LOW, _HIGH = "_ci_low", "_ci_high"
 
 @dataclass(frozen=True)
 class ReportQuery:
-    """Elements of the query. A factor of a sum that is below `least` is 0; groups with more weight than `most` have no metrics."""
+    """Elements of the query. A factor of a sum that is below `least` is 0; groups with the weight `most` or more have no metrics."""
 
     rows: LogRows
     columns: Sequence[str]
@@ -160,11 +160,11 @@ class ReportQuery:
         """The weights of decisions, NULL where a row is invalid; with a level also those of the classes, and their squares."""
         right = "ec_n_invalid = 0"
         if self.rows.weight is not None:
-            right += f" AND {' + '.join(f'ec_sum_{cell}' for cell in CELLS)} <= {self.most}"
+            right += f" AND {' + '.join(f'ec_sum_{cell}' for cell in CELLS)} < {self.most}"
         cells = {f"ec_{cell}": f"CASE WHEN {right} THEN ec_sum_{cell} END" for cell in CELLS}
         for i, (negative, positive) in enumerate(_DECISIONS if self.level is not None else ()):
             amount = f"ec_sum_{negative} + ec_sum_{positive}"
-            cells[f"ec_all_{i}"] = f"CASE WHEN {amount} <= {self.most} THEN {amount} END"
+            cells[f"ec_all_{i}"] = f"CASE WHEN {amount} < {self.most} THEN {amount} END"
             cells[f"ec_squares_{i}"] = f"ec_sq_{negative} + ec_sq_{positive}"
         return cells
 
@@ -368,7 +368,8 @@ class ReportQuery:
         """The level with the sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
         moments = dict.fromkeys((*_SUMS, *_SQUARES), self.writer.number(0.0))
         for i, cells in enumerate(_DECISIONS):
-            half = f"(ec_pseudo * ec_half_{i})"
+            # Half a row may be infinite, of which 0 times is no number.
+            half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
             if family == "decisions":
                 for j, cell in enumerate(cells):
                     moments[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
