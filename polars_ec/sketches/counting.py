@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
-from typing import Any, Self
+from threading import Lock
+from typing import Any, NamedTuple, Self
 
 import polars as pl
 
@@ -74,13 +77,14 @@ class Layout:
 
 
 class Groups:
-    """The number of the group of each row, by keys that are whole numbers."""
+    """The number of the group of each row, by keys that are whole numbers; several threads may ask."""
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
         self._layout = Layout((0,) * len(names), (-1,) * len(names))
         self._known: Integers = np.zeros(0, dtype=np.int64)
         self._places: Integers | None = None
+        self._lock = Lock()
 
     def __len__(self) -> int:
         return len(self._known)
@@ -92,16 +96,21 @@ class Groups:
     def numbers(self, rows: pl.DataFrame) -> Integers | None:
         """The group of each row; None if the keys have more combinations than numbers have bits for."""
         keys = rows.select(self._names)
-        if not self._take_in(keys):
-            return None
-        packed = self._layout.packed(keys, rows.height)
-        if self._places is None:
-            return self._joined(packed)
-        found = self._places.take(packed)
-        if np.min(found, initial=0) < 0:
-            self._add(np.unique(packed[found < 0]))
-            found = self._places.take(packed)
-        return found
+        with self._lock:
+            if not self._take_in(keys):
+                return None
+            layout, places = self._layout, self._places
+        if places is not None:
+            found = places.take(layout.packed(keys, rows.height))
+            if np.min(found, initial=0) == 0:
+                return found
+        with self._lock:
+            # Another thread may have widened the ranges since.
+            packed = self._layout.packed(keys, rows.height)
+            if self._places is None:
+                return self._joined(packed)
+            self._add(np.unique(packed[self._places.take(packed) < 0]))
+            return self._places.take(packed)
 
     def _take_in(self, keys: pl.DataFrame) -> bool:
         layout = self._layout.covering(Layout.of(keys))
@@ -275,6 +284,14 @@ _BLOCK = 2**14
 _RECENT = 2**20
 
 
+class Places(NamedTuple):
+    """The place of each row in the table, that of its losses, and the sums of these by slot; None to be added one by one."""
+
+    cell: Integers
+    slot: Integers
+    sums: list[Floats | None]
+
+
 class Table:
     """Rows counted, and their weights summed, by group and cell; losses by group and slot, of which a cell has one."""
 
@@ -288,7 +305,6 @@ class Table:
         self._weights = {name: np.zeros(0) for name in weights}
         self._recent = {name: np.zeros(0) for name in weights}
         self._sums = [np.zeros(0) for _ in sums]
-        self._places: Integers = np.zeros(0, dtype=np.int64)
 
     def has_room_for(self, groups: int, rows: int) -> bool:
         """Whether this many groups get places, with these rows besides those counted."""
@@ -296,27 +312,34 @@ class Table:
         per_place = 4 + 16 * len(self._weights)
         return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
 
-    def add(self, group: Integers, groups: int, rows: pl.DataFrame) -> None:
-        """Count rows of these groups; `groups` is how many there are so far."""
+    def places(self, group: Integers, rows: pl.DataFrame) -> Places:
+        """The places of rows of these groups, and their losses summed by slot: what many threads may do at a time."""
+        cell = rows[CELL].to_numpy().astype(np.int64)
+        slot = group * self._n_slots
+        slot += self._slots.take(cell)
+        place = group * len(self._slots)
+        place += cell
+        return Places(place, slot, [_summed(slot, rows[name].to_numpy()) for name in self._names])
+
+    def add(self, places: Places, groups: int, rows: pl.DataFrame) -> None:
+        """Count rows at these places; `groups` is how many there are so far."""
         self._make_places(groups)
         self._rows += rows.height
         if self._rows > np.iinfo(self._counts.dtype).max:
             self._counts = self._counts.astype(np.int64)
-        cell = rows[CELL].to_numpy().astype(np.int64)
-        place = np.multiply(group, len(self._slots), out=self._buffer(rows.height))
-        place += cell
-        np.add.at(self._counts, place, self._counts.dtype.type(1))
+        np.add.at(self._counts, places.cell, self._counts.dtype.type(1))
+        # Weights may add up to more than a float holds, which is infinite.
         with np.errstate(over="ignore"):
             for name, recent in self._recent.items():
-                np.add.at(recent, place, rows[name].to_numpy())
+                np.add.at(recent, places.cell, rows[name].to_numpy())
+            for name, total, part in zip(self._names, self._sums, places.sums, strict=True):
+                if part is None:
+                    np.add.at(total, places.slot, rows[name].to_numpy())
+                else:
+                    total[: len(part)] += part
         self._since += rows.height
         if self._since > max(_RECENT, 4 * len(self._counts)):
             self._settle()
-        if self._names:
-            slot = np.multiply(group, self._n_slots, out=place)
-            slot += self._slots.take(cell)
-            for name, total in zip(self._names, self._sums, strict=True):
-                _add_at(total, slot, rows[name].to_numpy())
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """Cells that hold rows, by group and cell; sums of slots that do, by group and slot."""
@@ -339,12 +362,6 @@ class Table:
         slots = {GROUP: group.astype(np.uint32), SLOT: slot.astype(np.int32)}
         sums = {name: total[place] for name, total in zip(self._names, self._sums, strict=True)}
         return cells, pl.DataFrame(slots | sums)
-
-    def _buffer(self, rows: int) -> Integers:
-        """Reuse the memory of the last batch: new memory takes longer to get than to fill."""
-        if len(self._places) < rows:
-            self._places = np.empty(rows, dtype=np.int64)
-        return self._places[:rows]
 
     def _make_places(self, groups: int) -> None:
         self._groups = groups
@@ -374,19 +391,15 @@ def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
     return longer
 
 
-# Weights may add up to more than a float holds, which is infinite.
-def _add_at(total: Floats, place: Integers, values: Floats) -> None:
-    """Add the values at their places: some together, for precision; where there are many places as they come."""
-    with np.errstate(over="ignore"):
-        size = max(_BLOCK, 4 * len(total))
-        if size > len(place):
-            np.add.at(total, place, values)
-            return
-        parts = np.zeros((-(-len(place) // size), len(total)))
-        for i, part in enumerate(parts):
-            these = slice(i * size, (i + 1) * size)
-            np.add.at(part, place[these], values[these])
-        total += parts.sum(axis=0)
+def _summed(slot: Integers, values: Floats) -> Floats | None:
+    """Sum the values by slot: some together, for precision; None where there are many slots."""
+    n = int(slot.max(initial=0)) + 1
+    size = max(_BLOCK, 4 * n)
+    if size > len(slot):
+        return None
+    starts = range(0, len(slot), size)
+    total: Floats = np.sum([np.bincount(slot[i : i + size], values[i : i + size], minlength=n) for i in starts], axis=0)
+    return total
 
 
 # A place in an array for each coarse cell of each bucket of each group: rows counted by the cluster they belong to.
@@ -489,6 +502,8 @@ class CoarseTable:
 # Rows counted by group and cell, and their losses summed by group, class and side of the thresholds, some rows at a time.
 
 _WAITING = 500_000
+# With more of them, the one that adds up would be the slowest.
+_MOST_THREADS = 4
 _ONE = pl.lit(1, dtype=pl.Int64).alias("n")
 
 
@@ -516,6 +531,14 @@ class GroupBy:
         return rows.lazy().group_by(self.by).agg(pl.col(self._values).sum()).collect(engine="streaming")
 
 
+class Placed(NamedTuple):
+    """Rows, the group of each, and their places in the table, if it counts them."""
+
+    rows: pl.DataFrame
+    group: Integers | None
+    places: Places | None
+
+
 class Counting:
     """The cells of rows, their sums and coarse cells; rows have coded keys, `CELL` (or class and score), values, `BUCKET` and `COARSE`."""
 
@@ -533,20 +556,38 @@ class Counting:
         self._by_coarse = None if buckets is None else GroupBy([*self._names, BUCKET, COARSE], ["n", *weights])
         self._groups = Groups(self._names)
         self._codes = pl.Schema()
+        # The engine has as many of its own.
+        self._threads = min(max(pl.thread_pool_size() // 2, 1), _MOST_THREADS)
+        self._pool = ThreadPoolExecutor(self._threads)
+        self._waiting: deque[Future[Placed]] = deque()
         self._table = self._coarse = None
         if all(key.is_whole for key in keys):
             self._table = None if self._slots is None else Table(self._slots, weights, sums)
             self._coarse = None if buckets is None else CoarseTable(coarse.number, buckets, weights)
 
     def add(self, rows: pl.DataFrame) -> None:
-        """Count more rows: in an array while it has room, and all that come after by the engine, which is added in the end."""
-        self._codes = rows.select(self._names).schema
+        """Count more rows: in an array while it has room, and all that come after by the engine, which is added in the end.
+
+        Several threads look up the places of rows and sum their losses, by functions of NumPy that let go of the interpreter's lock. One
+        counts the cells, because `np.add.at` holds the lock.
+        """
+        self._waiting.append(self._pool.submit(self._placed, rows))
+        if len(self._waiting) > self._threads:
+            self._count(self._waiting.popleft().result())
+
+    def _placed(self, rows: pl.DataFrame) -> Placed:
+        """What many threads may do at a time."""
         table = None if self._by_cell.is_used else self._table
-        coarse = None if self._by_coarse is None or self._by_coarse.is_used else self._coarse
-        group = None if table is None and coarse is None else self._groups.numbers(rows)
+        has_coarse = self._coarse is not None and self._by_coarse is not None and not self._by_coarse.is_used
+        group = self._groups.numbers(rows) if table is not None or has_coarse else None
+        return Placed(rows, group, None if table is None or group is None else table.places(group, rows))
+
+    def _count(self, placed: Placed) -> None:
+        rows, group, places = placed
+        self._codes = rows.select(self._names).schema
         n_groups = len(self._groups)
-        if group is not None and table is not None and table.has_room_for(n_groups, rows.height):
-            table.add(group, n_groups, rows)
+        if places is not None and self._table is not None and self._table.has_room_for(n_groups, rows.height):
+            self._table.add(places, n_groups, rows)
         else:
             self._by_cell.add(rows.with_columns(_ONE))
             if self._by_slot is not None and self._slots is not None:
@@ -556,11 +597,15 @@ class Counting:
             return
         if self._coarse_of_cell is not None:
             rows = rows.with_columns(self._coarse_of_cell.gather(rows[CELL]).alias(COARSE))
+        coarse = None if self._by_coarse.is_used else self._coarse
         if group is None or coarse is None or not coarse.add(group, n_groups, rows):
             self._by_coarse.add(rows.filter(self._usable).with_columns(_ONE))
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
         """The cells, the sums and the coarse cells, by the values of the group columns, sorted."""
+        with self._pool:
+            for waiting in self._waiting:
+                self._count(waiting.result())
         cells, sums = (None, None) if self._table is None else self._table.tables()
         coarse = None if self._by_coarse is None else self._coarse_cells(self._by_coarse)
         if not self._by_cell.is_used:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import product
@@ -148,14 +149,33 @@ def test_many_groups_of_wide_keys() -> None:
     assert_frame_equal(frame.select("a", "b", "c"), log.select("a", "b", "c").sort("a", "b", "c"))
 
 
+@pytest.mark.parametrize("largest", [0, 2**22], ids=["joined", "array"])
+def test_several_threads_agree_on_the_numbers_of_groups(monkeypatch: pytest.MonkeyPatch, largest: int) -> None:
+    """Each batch has keys that are new, and beyond the range of those before."""
+    monkeypatch.setattr(groups, "_LARGEST_ARRAY", largest)
+    random, known = np.random.default_rng(7), groups.Groups(["a", "b"])
+    batches = [
+        pl.DataFrame({"a": random.integers(-i, i, 50), "b": random.integers(0, 3, 50)}).with_columns(
+            pl.col("b").replace(0, None)
+        )
+        for i in range(1, 200)
+    ]
+    with ThreadPoolExecutor(8) as pool:
+        numbers = [*pool.map(known.numbers, batches)]
+    keys = known.keys()
+    assert keys.is_unique().all()
+    for batch, found in zip(batches, numbers, strict=True):
+        assert_frame_equal(keys[found], batch)
+
+
 def test_a_table_counts_more_rows_than_fit_in_32_bits() -> None:
     codes = CellCodes(Grid("posterior", 1))
     counts = table.Table(codes.slots(), (), ())
     rows = pl.DataFrame({"__cell": [5, 5, 7]}, schema={"__cell": pl.Int32})
-    counts.add(np.zeros(3, dtype=np.int64), 1, rows)
+    counts.add(counts.places(np.zeros(3, dtype=np.int64), rows), 1, rows)
     counts._counts[5] = 2**32 - 1  # as if so many had come
     counts._rows = 2**32 + 2
-    counts.add(np.zeros(3, dtype=np.int64), 1, rows)
+    counts.add(counts.places(np.zeros(3, dtype=np.int64), rows), 1, rows)
     assert counts.tables()[0]["n"].to_list() == [2**32 + 1, 2]
 
 
@@ -221,7 +241,7 @@ def test_places_are_added_to_again_and_rows_that_are_not_usable_have_no_sums(mon
     for at in range(0, 600, 100):
         these = slice(at, at + 100)
         rows = pl.DataFrame({CELL: cell[these].astype(np.int32), "weight": weight[these], "brier": 2 * weight[these]})
-        counted.add(group[these], 2, rows)
+        counted.add(counted.places(group[these], rows), 2, rows)
     cells, sums = counted.tables()
     assert sums is not None
     both = [(g, c, (group == g) & (cell == c)) for g in range(2) for c in range(4)]
