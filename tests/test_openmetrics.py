@@ -76,6 +76,12 @@ def test_periods_that_begin_a_day_are_dates() -> None:
         assert found["polars_ec_nec", frozenset({("month", label)})] == 0.5
 
 
+def test_a_group_of_the_name_total_keeps_its_text() -> None:
+    found = samples(as_openmetrics(pl.DataFrame({"total": ["false", "true", None], "nec": [1.0, 2.0, 3.0]}), ["total"]))
+    labels = ({("total", "false")}, {("total", "true")}, set())
+    assert found == {("polars_ec_nec", frozenset(label)): i + 1 for i, label in enumerate(labels)}
+
+
 def test_labels_that_cannot_be_told_apart_are_an_error() -> None:
     with pytest.raises(ValueError, match="a b, a-b do not have different names"):
         as_openmetrics(pl.DataFrame({"a b": ["x"], "a-b": ["y"], "nec": [1.0]}), ["a b", "a-b"])

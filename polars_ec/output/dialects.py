@@ -87,6 +87,11 @@ class Writer:
         return self._name in ("duckdb", "postgres")
 
     @property
+    def settings(self) -> str:
+        """What ends a query of many CASEs, one on the other: else ClickHouse works each out again in every branch of those above."""
+        return "\nSETTINGS short_circuit_function_evaluation = 'disable'" if self._name == "clickhouse" else ""
+
+    @property
     def infinity(self) -> str:
         """Infinity as a 64-bit float: Snowflake has no other name for it, Trino not this one."""
         return f"CAST('{'inf' if self._dialect == 'snowflake' else 'Infinity'}' AS DOUBLE)"
@@ -114,9 +119,6 @@ class Writer:
             query.set("with_", None)
         written = f"WITH {', '.join(levels)}\n{self._lines(query)}" if levels else self._lines(query)
         written = re.sub(rf" (?=WHEN {prefix}(?:name|family|scale) = )", "\n    ", written)
-        if levels and self._name == "clickhouse":
-            # Else what one CASE names is worked out again for each branch of the next, and for each of theirs.
-            written += "\nSETTINGS short_circuit_function_evaluation = 'disable'"
         return re.sub(rf"\b{prefix}text_(\d+)\b", lambda match: self._texts[int(match[1])], written)
 
     def _lines(self, query: exp.Expr) -> str:

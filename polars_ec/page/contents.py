@@ -770,7 +770,9 @@ def _sentences_above_one(
     value = floats(table[metric])
     known, over = ~np.isnan(value), [int(i) for i in np.flatnonzero(value > 1)]
     of_all = f"of {counted(int(known.sum()), what)}"
-    singular, plural = (verb.replace(" significantly", "") for verb in _COSTS_MORE[metric.removesuffix(AT_PRIOR) == NEC])
+    singular, plural = (
+        verb.replace(" significantly", "") for verb in _COSTS_MORE[metric.removesuffix(AT_PRIOR) == NEC]
+    )
     if not over:
         yield Sentence(f"None {of_all} {singular} ({short(metric)} at most 1). --interval 0.95 adds the uncertainty.")
         return

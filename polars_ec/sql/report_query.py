@@ -172,7 +172,7 @@ def report_query(
         level=level,
         min_rows=least_rows,
     )
-    return writer.write(query.text())
+    return writer.write(query.text()) + (writer.settings if level is not None else "")
 
 
 def _checked_metrics(metrics: Sequence[str] | None, options: Options) -> tuple[str, ...]:

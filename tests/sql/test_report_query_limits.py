@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, get_args
 
@@ -26,6 +28,13 @@ READ_AS = {"datafusion": "duckdb"}
 QUICK = [case for case in WITH_LIMITS if case.name == "weighted_usual_limits"]
 ROWS = "(VALUES (0.9, true), (0.6, false), (0.2, false), (0.3, true), (0.7, true), (0.1, false)) AS t(p, y)"
 
+
+MANY_SCALES = replace(
+    WITH_LIMITS[0],
+    name="many_scales",
+    arguments={**WITH_LIMITS[0].arguments, "metrics": ["recall_gain", "error_rate", "informedness", "nec", "lr_plus"]},
+)
+"""Bounds on five scales: a CASE on a CASE, and so on."""
 
 EQUAL = pl.concat(
     pl.DataFrame({"g": g, "y": [True] * 60 + [False] * 60, "p": [high] * 60 + [low] * 59 + [last], "id": range(120)})
@@ -64,7 +73,7 @@ def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", [WITH_LIMITS[0], WITH_LIMITS[3], WITH_LIMITS[8], WITH_LIMITS[12]], ids=lambda case: case.name
+    "case", [WITH_LIMITS[0], WITH_LIMITS[3], WITH_LIMITS[8], WITH_LIMITS[12], MANY_SCALES], ids=lambda case: case.name
 )
 def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     chdb = pytest.importorskip("chdb")
@@ -224,3 +233,17 @@ def test_bad_calls_are_errors(wrong: dict[str, Any], message: str) -> None:
 def test_names_of_columns_of_reports_without_limits_are_free() -> None:
     assert '"nec_ci_low"' in report_query("log", "p", "y", by=["nec_ci_low"])
     assert report_query("log", "p", "y", metrics=["nbs"], interval=0.95).count("FROM log") == 1
+
+
+@pytest.mark.parametrize("weight", [1e155, 1e200, 1e300])
+def test_a_weight_whose_square_overflows_has_a_value_without_bounds(weight: float) -> None:
+    rows = {"p": [0.9, 0.2, 0.6, 0.4] * 30, "y": [True, False, False, True] * 30, "w": [weight] + [1.0] * 119}
+    log = pl.DataFrame(rows)
+    options = {"metrics": ["nec", "recall", "nbs"], "weight": "w", "interval": 0.95}
+    connection = duckdb.connect()
+    connection.register("log", log.to_arrow())
+    (found,) = connection.sql(report_query("log", "p", "y", **options)).pl().to_dicts()
+    with warnings.catch_warnings(action="ignore"):
+        (expected,) = log.ec.report("p", "y", **options).to_dicts()
+    for name in ("nec", "nec_ci_low", "recall", "recall_ci_high", "nbs", "nbs_ci_low"):
+        assert found[name] == (expected[name] and pytest.approx(expected[name], rel=1e-12)), name

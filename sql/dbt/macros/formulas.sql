@@ -92,9 +92,9 @@
         "ec_fp": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fp END",
         "ec_fn": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fn END",
         "ec_tp": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_tp END",
-        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp <= $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
+        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp < $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
         "ec_squares_0": "ec_sq_tn + ec_sq_fp",
-        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
+        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
         "ec_squares_1": "ec_sq_fn + ec_sq_tp"},
     "sums_from_least": {
         "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",
@@ -128,9 +128,9 @@
         "ec_fp": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fp END",
         "ec_fn": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_fn END",
         "ec_tp": "CASE WHEN ec_n_invalid = 0 THEN ec_sum_tp END",
-        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp <= $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
+        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp < $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
         "ec_squares_0": "ec_sq_tn + ec_sq_fp",
-        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
+        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
         "ec_squares_1": "ec_sq_fn + ec_sq_tp"},
     "rows_of_posterior": {
         "ec_score": "CAST($score$ AS $double$)",
@@ -237,13 +237,13 @@
         "ec_sum_brier2_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN ec_times * ec_times * ec_error * ec_error * ec_error * ec_error ELSE 0 END), 0)"},
     "groups_weighted": {
         "*": "*",
-        "ec_tn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_tn END",
-        "ec_fp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fp END",
-        "ec_fn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn END",
-        "ec_tp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_tp END",
-        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp <= $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
+        "ec_tn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_tn END",
+        "ec_fp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fp END",
+        "ec_fn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fn END",
+        "ec_tp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_tp END",
+        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp < $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
         "ec_squares_0": "ec_sq_tn + ec_sq_fp",
-        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
+        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
         "ec_squares_1": "ec_sq_fn + ec_sq_tp"},
     "sums_weighted_from_least": {
         "ec_n": "COUNT(CASE WHEN ec_class >= 0 THEN 1 END)",
@@ -273,13 +273,13 @@
         "ec_sum_brier2_1": "COALESCE(SUM(CASE WHEN ec_class = 1 THEN CASE WHEN ABS(ec_times) > $most_weight$ OR ABS(ec_error) > $most_weight$ THEN $infinity$ ELSE CASE WHEN ABS(ec_times) >= $least_factor$ THEN ec_times ELSE 0 END * CASE WHEN ABS(ec_times) >= $least_factor$ THEN ec_times ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END * CASE WHEN ABS(ec_error) >= $least_factor$ THEN ec_error ELSE 0 END END ELSE 0 END), 0)"},
     "groups_weighted_from_least": {
         "*": "*",
-        "ec_tn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_tn END",
-        "ec_fp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fp END",
-        "ec_fn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn END",
-        "ec_tp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_tp END",
-        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp <= $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
+        "ec_tn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_tn END",
+        "ec_fp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fp END",
+        "ec_fn": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fn END",
+        "ec_tp": "CASE WHEN ec_n_invalid = 0 AND ec_sum_tn + ec_sum_fp + ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_tp END",
+        "ec_all_0": "CASE WHEN ec_sum_tn + ec_sum_fp < $most_weight$ THEN ec_sum_tn + ec_sum_fp END",
         "ec_squares_0": "ec_sq_tn + ec_sq_fp",
-        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp <= $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
+        "ec_all_1": "CASE WHEN ec_sum_fn + ec_sum_tp < $most_weight$ THEN ec_sum_fn + ec_sum_tp END",
         "ec_squares_1": "ec_sq_fn + ec_sq_tp"},
     "rows_of_posterior_weighted": {
         "ec_score": "CAST($score$ AS $double$)",
@@ -451,10 +451,10 @@
     "moments": {
         "decisions": {
             "ec_moments": {
-                "ec_x00": "ec_tn + ((ec_pseudo * ec_half_0) / 2)",
-                "ec_x01": "ec_fp + ((ec_pseudo * ec_half_0) / 2)",
-                "ec_x10": "ec_fn + ((ec_pseudo * ec_half_1) / 2)",
-                "ec_x11": "ec_tp + ((ec_pseudo * ec_half_1) / 2)",
+                "ec_x00": "ec_tn + ((CASE WHEN ec_pseudo = 1 THEN ec_half_0 ELSE 0 END) / 2)",
+                "ec_x01": "ec_fp + ((CASE WHEN ec_pseudo = 1 THEN ec_half_0 ELSE 0 END) / 2)",
+                "ec_x10": "ec_fn + ((CASE WHEN ec_pseudo = 1 THEN ec_half_1 ELSE 0 END) / 2)",
+                "ec_x11": "ec_tp + ((CASE WHEN ec_pseudo = 1 THEN ec_half_1 ELSE 0 END) / 2)",
                 "ec_a0": "ec_sq_tn + ((ec_half_0 * ec_half_0) / 2)",
                 "ec_b0": "$0.0$",
                 "ec_c0": "ec_sq_fp + ((ec_half_0 * ec_half_0) / 2)",
@@ -513,10 +513,10 @@
     "moments_from_least": {
         "decisions": {
             "ec_moments": {
-                "ec_raw_x00": "ec_tn + ((ec_pseudo * ec_half_0) / 2)",
-                "ec_raw_x01": "ec_fp + ((ec_pseudo * ec_half_0) / 2)",
-                "ec_raw_x10": "ec_fn + ((ec_pseudo * ec_half_1) / 2)",
-                "ec_raw_x11": "ec_tp + ((ec_pseudo * ec_half_1) / 2)",
+                "ec_raw_x00": "ec_tn + ((CASE WHEN ec_pseudo = 1 THEN ec_half_0 ELSE 0 END) / 2)",
+                "ec_raw_x01": "ec_fp + ((CASE WHEN ec_pseudo = 1 THEN ec_half_0 ELSE 0 END) / 2)",
+                "ec_raw_x10": "ec_fn + ((CASE WHEN ec_pseudo = 1 THEN ec_half_1 ELSE 0 END) / 2)",
+                "ec_raw_x11": "ec_tp + ((CASE WHEN ec_pseudo = 1 THEN ec_half_1 ELSE 0 END) / 2)",
                 "ec_raw_a0": "ec_sq_tn + ((ec_half_0 * ec_half_0) / 2)",
                 "ec_raw_b0": "$0.0$",
                 "ec_raw_c0": "ec_sq_fp + ((ec_half_0 * ec_half_0) / 2)",
