@@ -20,6 +20,7 @@ from polars_ec.calibration.calibration import Calibration
 from polars_ec.calibration.rows import calibrate, calibration_loss
 from polars_ec.exceptions import InvalidDataError, SketchError
 from polars_ec.integrations import sklearn as sklearn
+from polars_ec.integrations.tables import table
 from polars_ec.metrics.averages import (
     f1_of_averages,
     macro_f1,
@@ -172,6 +173,7 @@ __all__ = [
     "specificity",
     "specificity_at_sensitivity",
     "stratified_fold",
+    "table",
     "validate",
     "weighted_f1",
     "weighted_precision",

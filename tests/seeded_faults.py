@@ -158,8 +158,8 @@ FAULTS = [
     ),
     Fault(
         "rows without a cluster are in a bucket together",
-        "bucket = rows[BUCKET].fill_null(n_buckets).to_numpy()",
-        "bucket = rows[BUCKET].fill_null(0).to_numpy()",
+        "self.bucket = self._rows[BUCKET].fill_null(n_buckets).to_numpy()",
+        "self.bucket = self._rows[BUCKET].fill_null(0).to_numpy()",
         ("tests/test_intervals.py::test_a_row_without_a_cluster_is_one_of_its_own",),
     ),
     Fault(

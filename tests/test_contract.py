@@ -40,6 +40,7 @@ OTHERS = {
     "sketch",
     "sketch_query",
     "stratified_fold",
+    "table",
     "validate",
 }
 FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate"}

@@ -150,6 +150,8 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.rows_needed(eager, "nec", width=0.1), pl.DataFrame)
     assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)
     assert_type(ec.validate(eager, "p", "y", pos_label="late"), pl.DataFrame)
+    assert_type(ec.table(eager, "latex"), str)
+    ec.table(eager, "html")  # type: ignore[arg-type]
     assert_type(ec.sketch(lazy, "p", "y", by="carrier", thresholds=[0.5], folds=5, fold_by="id"), ec.Sketch)
     assert_type(ec.calibrate(lazy, "p", "y", "temperature", prior=0.2), ec.Calibration)
     assert_type(ec.calibrate(lazy, "margin", "y", "gaussian", score_type="raw", prior=0.2), ec.Calibration)

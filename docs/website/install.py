@@ -13,8 +13,8 @@ PHRASES = (
     (", in the folder of this repository: `pip install '.", ": `pip install 'polars-ec"),
     ("(PySpark 4 or later), in the folder of this repository:", "(PySpark 4 or later):"),
     (
-        "Start the DuckDB shell in the folder of this repository. DuckDB 1.4.2 to 1.5 reads `sql/polars_ec_duckdb_1.sql` instead.",
-        "Run `polars-ec sql --out polars_ec.sql` and start the DuckDB shell in the same folder. DuckDB 1.4.2 to 1.5 needs `--duckdb 1.4`.",
+        "Start the DuckDB shell in the folder of this repository. DuckDB 1.4.2 to DuckDB 1.5 reads `sql/polars_ec_duckdb_1.sql` instead.",
+        "Run `polars-ec sql --out polars_ec.sql` and start the DuckDB shell in the same folder. DuckDB 1.4.2 to DuckDB 1.5 needs `--duckdb 1.4`.",
     ),
     (".read sql/polars_ec.sql", ".read polars_ec.sql"),
     ("In the folder of this repository, run `pip install '.", "Run `pip install 'polars-ec"),

@@ -23,6 +23,7 @@ from polars.exceptions import PanicException, PolarsError
 
 from polars_ec.cli.terminal import DataError, UsageError, escaped, panics_unseen
 from polars_ec.integrations.openmetrics import as_openmetrics
+from polars_ec.integrations.tables import table as written_table
 from polars_ec.output.whole_file import whole_file
 from polars_ec.output.words import first_line
 
@@ -43,6 +44,8 @@ class Format(StrEnum):
     parquet = "parquet"
     json = "json"
     openmetrics = "openmetrics"
+    markdown = "markdown"
+    latex = "latex"
 
 
 _BY_SUFFIX = {
@@ -52,6 +55,8 @@ _BY_SUFFIX = {
     ".parquet": Format.parquet,
     ".json": Format.json,
     ".prom": Format.openmetrics,
+    ".md": Format.markdown,
+    ".tex": Format.latex,
 }
 
 
@@ -87,6 +92,8 @@ def encode(table: pl.DataFrame, form: Format, *, names: int = 0, width: int | No
                 return _flat(table).write_csv().encode()
             if form is Format.openmetrics:
                 text = as_openmetrics(table, table.columns[:names])
+            elif form in (Format.markdown, Format.latex):
+                text = written_table(table, "latex" if form is Format.latex else "markdown")
             else:
                 text = as_json(table) if form is Format.json else as_text(table, names=names, width=width)
             return f"{text}\n".encode()

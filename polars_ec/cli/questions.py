@@ -34,7 +34,7 @@ from polars_ec.cli.terminal import UsageError
 from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
 from polars_ec.formulas.decisions import AT_PRIOR, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.page.contents import Contents, report_sentences
+from polars_ec.page.contents import Contents, drift_sentences, report_sentences
 from polars_ec.page.sources import contents_of
 from polars_ec.reports.models import METRICS
 from polars_ec.reports.of_cells import Point, columns
@@ -461,6 +461,15 @@ class PeriodQuestion(DifferenceQuestion):
 
     def notes(self, table: pl.DataFrame) -> list[str]:
         return super().notes(table) if table.height else [_NOTHING]
+
+    def verdict(self, table: pl.DataFrame) -> list[str]:
+        """How the first metric changed, and which part of the change is significant; nothing of several models."""
+        if not table.height or table["model"].n_unique() > 1:
+            return []
+        rows = self.first_metric_rows(table)
+        *keys, period = table.columns[: table.columns.index("model")]
+        found = drift_sentences(rows, keys, period, rows["metric"][0], self.layout.get("interval", 0.95))
+        return [sentence.text for sentence in found]
 
     def _reference(self, column: str, dtype: pl.DataType) -> Any:
         return None if self.reference is None else period_of(self.reference, column, dtype, self.every)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from functools import cached_property
 from typing import Any, Literal, TypeAlias
@@ -15,6 +14,7 @@ import polars as pl
 from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.inference.confidence import t_quantile
 from polars_ec.numerics import Bools, Floats, floats, np
+from polars_ec.output.numbers import count, number_in_table, signed, tenths
 from polars_ec.output.words import MISSING, in_words, naive_value, short, unique
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.operating_points import DecidingCells
@@ -175,72 +175,6 @@ def period_texts(values: Sequence[Any], periods: pl.Series) -> list[str]:
 def cut(name: str, longest: int = _LONGEST) -> str:
     """A name, as much of it as there is room for."""
     return name if len(name) <= longest else f"{name[: longest - 1]}…"
-
-
-def count(number: int, one: str, many: str | None = None) -> str:
-    """Count something: "1 row", "1,200 rows"."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
-
-
-# Numbers in tables, cards and sentences: the same number of decimals everywhere, so that they can be compared.
-
-NONE = "–"
-_LEAST = 0.0005
-
-
-def number_in_table(value: float | None) -> str:
-    """Three decimals, or three digits where these say too little: 0.573, 0.0123, 12.3, 12,345."""
-    if value is None or math.isnan(value):
-        return NONE
-    if math.isinf(value):
-        return "∞" if value > 0 else "−∞"
-    size = abs(value)
-    if size >= 1000:
-        shown = f"{value:,.0f}"
-    elif size >= 10:
-        shown = f"{value:.1f}"
-    elif size >= 0.01 or size == 0:
-        shown = f"{value:.3f}"
-    else:
-        shown = f"{value:.2g}"
-    return without_minus_zero(shown)
-
-
-def without_minus_zero(shown: str) -> str:
-    """With the sign that mathematics has, and none before a zero."""
-    return shown.lstrip("-") if not shown.strip("-0.") else shown.replace("-", "−")
-
-
-def signed(value: float | None) -> str:
-    """A difference: three decimals, or two digits of a very small one."""
-    if value is not None and _LEAST <= abs(value) < 10:
-        return f"{value:+.3f}".replace("-", "−")
-    shown = number_in_table(value)
-    return f"+{shown}" if value is not None and value > 0 else shown
-
-
-def percent_in_table(share: float | None) -> str:
-    """A share in percent: 20.1%, 0.12%."""
-    if share is None or math.isnan(share):
-        return NONE
-    return f"{100 * share:.1f}%" if share >= 0.0095 or share == 0 else f"{100 * share:.2g}%"
-
-
-def tenths(value: float | None) -> str:
-    """One decimal."""
-    return NONE if value is None or math.isnan(value) else without_minus_zero(f"{value:.1f}")
-
-
-def p_value(value: float | None) -> str:
-    """A p-value; very small ones are only said to be so."""
-    if value is None:
-        return NONE
-    return "below 0.001" if value < 0.001 else f"{value:.3f}"
-
-
-def interval_in_table(low: float | None, high: float | None, show: Callable[[float | None], str]) -> str:
-    """The bounds of a confidence interval, or nothing where they are not known."""
-    return "" if low is None or high is None else f"{show(low)} to {show(high)}"
 
 
 LowerBounds: TypeAlias = Callable[[float], Floats]
@@ -505,13 +439,18 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
         since = _period_in_sentence(contents, contents.reference)
         yield Sentence(f"There is no period after {since}, so there is no change to judge.", section="periods")
         return
+    ends = total.filter(pl.col(contents.period).is_in([contents.reference, row[contents.period]]))
+    begin, kink = _period_in_sentence(contents, contents.reference), KINK if kinked(ends, main).any() else ""
+    yield from _change_sentence(contents, row, begin, kink)
+
+
+def _change_sentence(contents: Contents, row: dict[str, Any], begin: str, kink: str = "") -> Iterator[Sentence]:
     if row["difference"] is None:
         return
-    begin, end = (_period_in_sentence(contents, at) for at in (contents.reference, row[contents.period]))
+    assert contents.period is not None
+    main, end = contents.metrics[0], _period_in_sentence(contents, row[contents.period])
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     is_real = low is not None and (low > 0 or high < 0)
-    ends = total.filter(pl.col(contents.period).is_in([contents.reference, row[contents.period]]))
-    kink = KINK if kinked(ends, main).any() else ""
     is_worse = (row["difference"] > 0) == lower_is_better(main)
     kind: Kind = "neutral" if not is_real or kink else "bad" if is_worse else "good"
     significance = "significant" if is_real else "its uncertainty is not known" if low is None else "not significant"
@@ -716,6 +655,37 @@ def report_sentences(
         whole = total if total.height else rows.select(pl.col("n", "n_missing", "n_invalid").sum())
         verdict += data_quality(rows, whole, names, what)
     return verdict
+
+
+def drift_sentences(
+    table: pl.DataFrame, keys: Sequence[str], period: str, metric: str, interval: float
+) -> list[Sentence]:
+    """The findings of a table that `drift` gave, about its last period: how all rows changed and why, or which groups changed.
+
+    `table` has the rows of one model and metric, `interval` is the level of its confidence intervals.
+    """
+    table = table.filter(pl.col("reference").is_not_null())
+    if not table.height:
+        return []
+    last = table.sort(period).group_by(keys, maintain_order=True).last() if keys else table.sort(period).tail(1)
+    reference = _period_of_text(last["reference"][-1], table.schema[period])
+    periods = pl.DataFrame({period: [reference, *table[period].unique()]})
+    total = pl.DataFrame(schema={"class_prior": pl.Float64})
+    contents = Contents(
+        "", [*keys], period, [metric], None, interval, last, total, trend_total=periods, reference=reference
+    )
+    if keys:
+        return [*change_sentences(replace(contents, changes=last))]
+    (row,) = last.rows(named=True)
+    return [*_change_sentence(contents, row, _period_in_sentence(contents, reference))]
+
+
+def _period_of_text(written: str, dtype: pl.DataType) -> Any:
+    """The reference period of a drift, which its table has as a text."""
+    if not dtype.is_temporal():
+        return pl.Series([written]).cast(dtype)[0]
+    begin = datetime.fromisoformat(written)
+    return begin.date() if dtype == pl.Date else begin
 
 
 def overall_sentences(row: dict[str, Any], metrics: Sequence[str], level: float | None) -> Iterator[Sentence]:

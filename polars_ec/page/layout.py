@@ -17,34 +17,36 @@ from markupsafe import Markup
 from polars_ec import plot
 from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.metrics.families import function_of
+from polars_ec.output.numbers import (
+    NONE,
+    count,
+    interval_in_table,
+    number_in_table,
+    p_value,
+    percent_in_table,
+    signed,
+    tenths,
+)
 from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short
 from polars_ec.page.contents import (
     KINK,
     MOST_TO_CALIBRATE,
     NEC,
-    NONE,
     ROW,
     Contents,
     Kind,
     Sentence,
     changed_groups,
     component_words,
-    count,
     cut,
     differing_groups,
     differing_periods,
     groups_to_calibrate,
-    interval_in_table,
     isolated,
     model_sentences,
     named_groups,
-    number_in_table,
-    p_value,
-    percent_in_table,
     period_texts,
     sentences,
-    signed,
-    tenths,
     text,
 )
 from polars_ec.page.trends import (

@@ -32,13 +32,13 @@ from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, wo
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
+from polars_ec.output.numbers import count
 from polars_ec.output.words import costs_in_words, first_line, number
 from polars_ec.page.contents import (
     NEC,
     ROW,
     Contents,
     costly_groups,
-    count,
     group_names,
     judged_column,
     listed,

@@ -383,6 +383,35 @@ def test_a_comparison_has_no_verdict(folder, monkeypatch):
     assert invoke(*args).stdout.startswith("carrier")
 
 
+@pytest.mark.parametrize(
+    ("args", "begins"),
+    [
+        ((), "- From 2024-01 to 2024-03 Recall fell from 1.000 to 0.500 (significant). The model explains −0.500"),
+        (("--reference", "previous"), "- From 2024-02 to 2024-03 Recall fell from 1.000 to 0.500 (significant)."),
+        (("--by", "carrier"), "- 1 of 2 groups has changed significantly since 2024-01 (Recall). Worse: UA (−1.000)."),
+        (("--quiet",), "ts"),
+        (("--format", "csv"), "ts,"),
+        (("--score", "q"), "ts"),
+    ],
+)
+def test_where_a_drift_has_a_verdict(tmp_path, monkeypatch, args, begins):
+    monkeypatch.setattr(commands, "is_on_terminal", lambda: True)
+    month, carrier, y = (np.ravel(x) for x in np.meshgrid([1, 2, 3], [0, 1] * 100, [True, False], indexing="ij"))
+    p = np.where(y, 0.9, 0.1) * np.where((month == 3) & (carrier == 1) & y, 0.2, 1)
+    log = {
+        "ts": [dt.date(2024, m, 5) for m in month],
+        "carrier": np.array(["AA", "UA"])[carrier],
+        "p": p,
+        "q": p,
+        "y": y,
+    }
+    pl.DataFrame(log).write_parquet(tmp_path / "log.parquet")
+    time = ("--time", "ts", "--every", "1mo", "--metrics", "recall")
+    result = invoke("drift", tmp_path / "log.parquet", *READ, *time, *args)
+    assert result.exit_code == 0, result.output
+    assert " ".join(result.stdout.split()).startswith(begins)
+
+
 def test_a_file_has_no_verdict(folder, monkeypatch, tmp_path):
     monkeypatch.setattr(commands, "is_on_terminal", lambda: True)
     args = ("report", folder / "log.parquet", *READ, *BY, "--out", tmp_path / "table.txt")

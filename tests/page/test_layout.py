@@ -11,18 +11,10 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.output.numbers import number_in_table, p_value, percent_in_table, signed, tenths
 from polars_ec.page import layout
 from polars_ec.page import layout as render
-from polars_ec.page.contents import (
-    Contents,
-    number_in_table,
-    p_value,
-    percent_in_table,
-    sentences,
-    shown_names,
-    signed,
-    tenths,
-)
+from polars_ec.page.contents import Contents, sentences, shown_names
 from polars_ec.page.layout import Figure, figures
 from polars_ec.page.trends import Scale, interval_bar, sparkline
 from tests.support.pages import contents_of, group_names, simulated

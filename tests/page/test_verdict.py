@@ -8,9 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from polars_ec.output.numbers import count
 from polars_ec.page.contents import (
     Contents,
-    count,
     differing_groups,
     group_names,
     listed,

@@ -1,0 +1,236 @@
+"""Reports, comparisons and drifts as tables for a paper or a mail: `ec.table(report, "latex")`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import takewhile
+from typing import Any, Literal, TypeAlias, get_args
+
+import polars as pl
+
+from polars_ec.formulas.decisions import CELLS, lower_is_better
+from polars_ec.output.numbers import NONE, number_in_table, p_value, signed
+from polars_ec.output.words import ALL_GROUPS, MISSING, short
+
+TableStyle: TypeAlias = Literal["markdown", "latex"]
+
+_LOW, _HIGH = "_ci_low", "_ci_high"
+_TITLES = {
+    "model": "Model",
+    "reference": "Reference",
+    "metric": "Metric",
+    "value": "Value",
+    "value_reference": "Reference value",
+    "difference": "Difference",
+    "p_value": "p",
+    "p_adjusted": "Adjusted p",
+    "n_reference": "Reference rows",
+    "n_missing": "Missing",
+    "n_invalid": "Invalid",
+    "confusion": "Confusion matrix",
+}
+_PARTS = {"mix": "Mix", "prior": "Base rate", "likelihood": "Scores"}
+# Of what they are beside, which stands there too.
+_BESIDE = ("_kinked", "_least", "_most", "_error", "_if_calibrated", "_if_calibrated_high")
+_MARKS = ("small", "total")
+_COUNTS = ("n", "n_reference", *CELLS)
+_COUNTS_OF_BAD_ROWS = re.compile(r"n_invalid|n_missing(_\w+)?")
+# What comes after the group columns, where it is not a number with a decimal point.
+_AFTER_KEYS = ("n", "model", "metric", "value")
+
+
+@dataclass(frozen=True)
+class _TableColumn:
+    title: str
+    cells: Sequence[str]
+    is_text: bool
+    bold: Sequence[bool]
+
+
+def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
+    r"""Write a report, a comparison or a drift as a table for a paper or a mail.
+
+    A value and its confidence interval are one column: `0.832 [0.826, 0.838]`. In a comparison the better of two values is bold if the
+    interval of their difference does not contain 0. To choose the columns, select them before.
+
+    Left out are `small` and `total`, columns beside a metric such as `nec_kinked` and `auc_roc_error`, and counts of missing and invalid
+    rows that are all 0.
+
+    Parameters
+    ----------
+    frame
+        What `report`, `compare`, `drift`, `Sketch.evaluate`, `Sketch.compare` or `Sketch.drift` returns.
+    style
+        "markdown", or "latex": an environment `tabular` with the lines of the package booktabs.
+
+    Returns
+    -------
+    str. An undefined value is "–", the null of a group column "(missing)", and the group columns of a total are "all groups".
+
+    Raises
+    ------
+    TypeError
+        `frame` is not a DataFrame.
+    ValueError
+        An unknown style.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.2, 0.6, 0.4] * 30, "y": [1, 0, 0, 1] * 30})
+    >>> print(ec.table(log.ec.report("p", "y", metrics=["recall", "nec"], interval=0.95)))
+    | Rows | Recall               | NEC                  | Base rate |
+    | ---: | -------------------: | -------------------: | --------: |
+    |  120 | 0.500 [0.374, 0.626] | 1.000 [0.835, 1.198] |     0.500 |
+    """
+    if not isinstance(frame, pl.DataFrame):
+        raise TypeError(f"frame= is of type {type(frame).__name__}: pass a DataFrame, of a lazy report .collect()")
+    if style not in get_args(TableStyle):
+        raise ValueError(f"style={style!r} is none of {', '.join(get_args(TableStyle))}")
+    keys = [*takewhile(lambda name: name not in _AFTER_KEYS and not _is_decimal(frame.schema[name]), frame.columns)]
+    columns = [_column(frame, name, name in keys) for name in frame.columns if not _is_left_out(frame, name)]
+    return _markdown(columns) if style == "markdown" else _latex(columns)
+
+
+def _is_left_out(frame: pl.DataFrame, name: str) -> bool:
+    suffix = next((end for end in (_LOW, _HIGH, *_BESIDE) if name.endswith(end)), None)
+    if name in _MARKS or (suffix is not None and name.removesuffix(suffix) in frame.columns):
+        return frame.schema[name] in (pl.Boolean, pl.Float64, pl.Float32)
+    if _COUNTS_OF_BAD_ROWS.fullmatch(name):
+        return frame[name].sum() == 0
+    return name in ("model", "reference") and frame[name].is_null().all()
+
+
+def _is_decimal(dtype: pl.DataType) -> bool:
+    return dtype.is_float() or dtype.is_decimal() or dtype.is_nested()
+
+
+def _column(frame: pl.DataFrame, name: str, is_key: bool) -> _TableColumn:
+    values, dtype = frame[name], frame.schema[name]
+    if dtype == pl.Datetime and (values == values.dt.truncate("1d")).all():
+        values = values.dt.date()
+    shown = _show(frame, name)
+    cells = [NONE if value is None else shown(value) for value in values.to_list()]
+    if is_key:
+        totals = frame["total"].to_list() if frame.schema.get("total") == pl.Boolean else [False] * frame.height
+        nulls = [ALL_GROUPS if total else MISSING for total in totals]
+        cells = [null if value is None else cell for value, cell, null in zip(values, cells, nulls, strict=True)]
+    ends = [f"{name}{end}" for end in (_LOW, _HIGH)]
+    if set(ends) <= set(frame.columns):
+        bounds = frame.select(ends).rows()
+        cells = [
+            cell if low is None or high is None else f"{cell} [{shown(low)}, {shown(high)}]"
+            for cell, (low, high) in zip(cells, bounds, strict=True)
+        ]
+    is_text = is_key or not (dtype.is_numeric() or dtype.is_nested())
+    return _TableColumn(_title(frame, name), cells, is_text, _is_better(frame, name))
+
+
+def _title(frame: pl.DataFrame, name: str) -> str:
+    titles = {**_TITLES, **(_PARTS if "likelihood" in frame.columns else {})}
+    return titles.get(name, short(name))
+
+
+def _show(frame: pl.DataFrame, name: str) -> Callable[[Any], str]:
+    """How the values of a column are written."""
+    if name == "metric":
+        return short
+    if name in ("p_value", "p_adjusted"):
+        return p_value
+    if "difference" in frame.columns and name in ("difference", *_PARTS):
+        return signed
+    if name in _COUNTS or _COUNTS_OF_BAD_ROWS.fullmatch(name):
+        return _count
+    return _text
+
+
+def _count(value: float) -> str:
+    """Counts of weighted rows have decimals."""
+    return _text(value) if isinstance(value, float) else f"{value:,}"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, float):
+        return number_in_table(value)
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, list | tuple | pl.Series):
+        return f"[{', '.join(map(_text, value))}]"
+    return str(value)
+
+
+def _is_better(frame: pl.DataFrame, name: str) -> list[bool]:
+    """Whether each value of a comparison is significantly better than the other one."""
+    needed = {"metric", "difference_ci_low", "difference_ci_high"}
+    if name not in ("value", "value_reference") or not needed <= set(frame.columns):
+        return [False] * frame.height
+    is_loss = [lower_is_better(metric.removesuffix("_at_prior")) for metric in frame["metric"]]
+    is_higher = [
+        None if low is None or high is None or low <= 0 <= high else low > 0
+        for low, high in frame.select("difference_ci_low", "difference_ci_high").rows()
+    ]
+    wanted = [loss != (name == "value") for loss in is_loss]
+    return [higher is not None and higher == want for higher, want in zip(is_higher, wanted, strict=True)]
+
+
+def _markdown(columns: Sequence[_TableColumn]) -> str:
+    def escaped(text: str) -> str:
+        return re.sub(r"([\\|*<`])", r"\\\1", re.sub(r"\s+", " ", text))
+
+    texts = []
+    for column in columns:
+        cells = [
+            f"**{escaped(cell)}**" if bold else escaped(cell)
+            for cell, bold in zip(column.cells, column.bold, strict=True)
+        ]
+        title, rule = escaped(column.title), "---" if column.is_text else "--:"
+        widest = max(map(len, (title, rule, *cells)))
+        line = rule.rjust(widest, "-") if not column.is_text else rule.ljust(widest, "-")
+        texts.append(
+            [
+                title.ljust(widest),
+                line,
+                *(cell.ljust(widest) if column.is_text else cell.rjust(widest) for cell in cells),
+            ]
+        )
+    return "\n".join(f"| {' | '.join(row)} |" for row in zip(*texts, strict=True))
+
+
+_LATEX = str.maketrans(
+    {
+        **{character: f"\\{character}" for character in "&%$#_{}"},
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        "−": "$-$",
+        "∞": r"$\infty$",
+        "–": "--",
+    }
+)
+
+
+def _latex(columns: Sequence[_TableColumn]) -> str:
+    def escaped(text: str) -> str:
+        # A cell that begins with a bracket would be an argument of the end of the line before.
+        return re.sub(r"^\[", "{[}", re.sub(r"\s+", " ", text).translate(_LATEX))
+
+    cells = [
+        [
+            rf"\textbf{{{escaped(cell)}}}" if bold else escaped(cell)
+            for cell, bold in zip(column.cells, column.bold, strict=True)
+        ]
+        for column in columns
+    ]
+    lines = [rf"{' & '.join(row)} \\" for row in zip(*cells, strict=True)]
+    kinds = "".join("l" if column.is_text else "r" for column in columns)
+    title = rf"{' & '.join(escaped(column.title) for column in columns)} \\"
+    return "\n".join(
+        [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", title, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
+    )
