@@ -393,7 +393,7 @@ def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
 
 def _summed(slot: Integers, values: Floats) -> Floats | None:
     """Sum the values by slot: some together, for precision; None where there are many slots."""
-    n = int(slot.max(initial=0)) + 1
+    n = int(np.max(slot, initial=0)) + 1
     size = max(_BLOCK, 4 * n)
     if size > len(slot):
         return None
