@@ -7,6 +7,7 @@ from functools import cache, partial
 
 import numpy as np
 import polars as pl
+import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
 
@@ -362,3 +363,17 @@ def test_many_groups_are_warned_of_before_they_are_resampled(monkeypatch):
             call(**BOOTSTRAP, replicates=100)
     # Of sums a group takes milliseconds.
     sketch.evaluate("nec", **BOOTSTRAP, replicates=100)
+
+
+def test_the_order_of_weighted_rows_changes_no_draw():
+    """Sums of weights differ in the last bits, of which a draw may make another one."""
+    rng = np.random.default_rng(1)
+    p = rng.random(3000)
+    columns = {"g": rng.integers(0, 5, 3000), "p": p, "y": rng.random(3000) < p, "w": rng.gamma(2, 1, 3000)}
+    how = {"by": "g", "weight": "w", "interval": 0.95, "method": "bootstrap", "replicates": 50}
+    first, *others = (
+        pl.DataFrame(columns).sample(fraction=1, shuffle=True, seed=seed).ec.report("p", "y", **how).select(cs.float())
+        for seed in range(4)
+    )
+    for other in others:
+        np.testing.assert_allclose(other.to_numpy(), first.to_numpy(), rtol=1e-9)

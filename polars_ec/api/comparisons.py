@@ -15,6 +15,7 @@ from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.comparisons import validation
 from polars_ec.comparisons.comparison import compared
+from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
 from polars_ec.formulas.ranking import RANKING_METRICS
@@ -35,6 +36,8 @@ def compare(
     label: IntoExpr | Sequence[IntoExpr],
     *,
     by: IntoExpr | Sequence[IntoExpr] = (),
+    model: IntoExpr | None = None,
+    item: IntoExpr | Sequence[IntoExpr] | None = None,
     metrics: Sequence[str] | None = None,
     reference: Any = None,
     interval: float = 0.95,
@@ -55,6 +58,10 @@ def compare(
     label
         Column name or expression. If each model came with its own label column, pass a list with one per model. Labels that differ in any row
         are an error, because the models were then not scored on the same rows.
+    model, item
+        For a log with a row per model and item: the column of models, and the column, or columns, that identify an item. Models are then
+        compared on the items that both have; `n_missing` counts the others. Label, weight and group columns must be those of the item. If
+        items have several rows per model, add a column: `item=["id", "epoch"], cluster="id"`. The log is read twice.
     metrics
         As for `report`: decision metrics, scoring rules and ranking metrics, without counts, `ece` and per-class metrics. Default: the
         default metrics of `report`.
@@ -100,7 +107,8 @@ def compare(
     Raises
     ------
     ValueError
-        One model without a `reference`, or an unknown one; fewer than two groups; fewer than 100 buckets; a `min_rows` that is not a whole
+        `model` without `item`, or `item` without `model`; an item with two rows of a model, or with two labels; one value of `model`. One
+        model without a `reference`, or an unknown one; fewer than two groups; fewer than 100 buckets; a `min_rows` that is not a whole
         number from 0. While the log is read: labels or cluster columns that differ between models; an unknown group.
 
     References
@@ -120,8 +128,18 @@ def compare(
     """
     execute = pass_over(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
-    least = parse_min_rows(min_rows)
-    lazy = _compare(as_lazy(frame), score, label, by, metrics, reference, intervals, options, execute, least)
+    least, log = parse_min_rows(min_rows), as_lazy(frame)
+    if (model is None) != (item is None):
+        raise ValueError("model= and item= go together: pass the column of models and the column of items")
+    if model is not None and item is not None:
+        if not isinstance(label, str | pl.Expr):
+            raise TypeError(f"label={label!r} is not a column: with model= a log has one label per item")
+        clusters = cluster if isinstance(cluster, list | tuple) else [cluster]
+        by_row = [options.get(name) for name in ("weight", "threshold", "cost_fn", "cost_fp")]
+        prior = options.get("prior") if isinstance(options.get("prior"), pl.Expr) else None
+        further = [*expand(log, by, "by"), *clusters, *by_row, prior]
+        log, score, label = by_item(log, score, label, model, item, further, reference)
+    lazy = _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 

@@ -61,7 +61,7 @@ def answer_from_rows(paths: list[str], request: RowRequest, question: Question, 
         try:
             return _from_files(log, request, question)
         except DifferingFilesError:
-            keys = [*request.by, *request.mix, *columns["--cluster"]]
+            keys = [*request.by, *request.other_columns, *columns["--cluster"]]
             return _from_files(log.unified(columns, keys), request, question)
 
 
@@ -94,13 +94,13 @@ def _from_database(database: Database, request: RowRequest, question: Question) 
         periods = request.periods(schema)
         start = None if periods is None else periods.start
         options = request.for_label(schema[request.label])
-        for option, names in (("--by", request.by), ("--mix", request.mix)):
+        for option, names in (("--by", request.by), *request.others.items()):
             for key in names:
                 if "INTERVAL" in kinds[key]:
                     raise UsageError(
                         f"{option} {key}: an interval type cannot be a group column. Convert it to text first"
                     )
-        wide = {key: _WIDE[kinds[key]] for key in (*request.by, *request.mix) if kinds[key] in _WIDE}
+        wide = {key: _WIDE[kinds[key]] for key in (*request.by, *request.other_columns) if kinds[key] in _WIDE}
         used = dict.fromkeys(column for names in request.columns().values() for column in names)
         columns = [_as_text(column) if column in wide else quoted(column) for column in used]
         keys = [pl.col(key).cast(wide[key]) if key in wide else pl.col(key) for key in request.by]

@@ -143,8 +143,8 @@ class LogOptions:
         stated = {"score_type": self.score_type, "weight": self.weight, "pos_label": self.pos_label}
         return _stated({**stated, "classes": classes})
 
-    def request(self, gates: Gates, what: str, mix: Sequence[str]) -> RowRequest:
-        """The request to rows; `mix` are the columns of strata."""
+    def request(self, gates: Gates, what: str, others: Mapping[str, Sequence[str]]) -> RowRequest:
+        """The request to rows; `others` are further columns, by option."""
         zone = options.check_period(self.time, self.every, self.time_zone)
         if not self.score or self.label is None:
             lacks = [name for name, value in (("--score", self.score), ("--label", self.label)) if not value]
@@ -153,7 +153,7 @@ class LogOptions:
             )
         stated = {"score_type": "posterior", **self.options, **self.reading}
         by = self.by or []
-        return RowRequest(self.score, self.label, by, self.time, self.every, stated, zone, self.cluster, gates, mix)
+        return RowRequest(self.score, self.label, by, self.time, self.every, stated, zone, self.cluster, gates, others)
 
     def sketch_options(self) -> Mapping[str, Any]:
         """What is said, by option, that sketches know: they must have been made so."""
@@ -183,7 +183,9 @@ class OutputOptions:
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option(help="File to write instead of stdout (.txt, .csv, .parquet, .json or .prom), or a pipe."),
+        typer.Option(
+            help="File to write instead of stdout (.txt, .csv, .parquet, .json, .prom, .md or .tex), or a pipe."
+        ),
     ] = None
     plot: Annotated[
         Path | None, typer.Option(help="File for a chart of the first metric: .svg, .png, .pdf or .html.")
@@ -211,7 +213,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     if folder is None:
         if question.window is not None:
             raise UsageError(f"--window {question.window} needs sketches: run polars-ec sketch on the log first")
-        answer = answer_from_rows(log.paths, log.request(gates, what, question.mix), question, what)
+        answer = answer_from_rows(log.paths, log.request(gates, what, question.others), question, what)
     else:
         answer = _of_sketches(folder, log, question, what)
     table = answer.table
@@ -371,6 +373,15 @@ def compare(
             "(repeat for several columns). Periods are ISO dates."
         ),
     ] = None,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            help="For a log with a row per model and item: the column of models. --score is the column of scores."
+        ),
+    ] = None,
+    item: Annotated[
+        list[str] | None, typer.Option(help="With --model: the column that identifies an item. Can be repeated.")
+    ] = None,
     interval: Annotated[float, typer.Option(help="Level of the confidence intervals of the differences.")] = 0.95,
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
@@ -380,7 +391,10 @@ def compare(
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    run(log, output, questions.CompareQuestion(layout=layout, reference=reference or ()), "a comparison")
+    if (model is None) != (item is None):
+        raise UsageError("--model and --item go together: pass the column of models and the column of items")
+    question = questions.CompareQuestion(layout=layout, reference=reference or (), model=model, item=item or ())
+    run(log, output, question, "a comparison")
 
 
 @terminal.one_line_errors

@@ -179,8 +179,8 @@ def _twice_in_object(file: str, names: Sequence[str]) -> str | None:
 T = TypeVar("T")
 # What reading a damaged file ends in; a panic of Polars is not an Exception to Python.
 READ_ERRORS = (PolarsError, OSError, PanicException, csv.Error)
-# Options that name group columns, and strata within groups.
-_KEYS = ("--by", "--mix")
+# Options that name group columns, strata within groups, models and items.
+_KEYS = ("--by", "--mix", "--model", "--item")
 
 
 class DifferingFilesError(DataError):
@@ -277,7 +277,9 @@ class FileLog:
             name for option, names in columns_by_option.items() if option not in (*_KEYS, "--cluster") for name in names
         }
         in_folders = {name for file in self.files for name in partition(file)}
-        codes = tuple(name for option in _KEYS for name in columns_by_option[option] if name not in others | in_folders)
+        codes = tuple(
+            name for option in _KEYS for name in columns_by_option.get(option, ()) if name not in others | in_folders
+        )
         hive = is_partitioned(self.files)
         frame = self.read(lambda: scan(self.kind, self.files, hive, dict.fromkeys(codes, pl.String())))
         return replace(self, frame=frame, codes=codes)

@@ -275,6 +275,11 @@ class Question(ABC):
     page: PageFile | None = None
 
     @property
+    def others(self) -> Mapping[str, Sequence[str]]:
+        """The columns of the log that only this question reads, by option."""
+        return {"--mix": self.mix}
+
+    @property
     def has_intervals(self) -> bool:
         """Whether the answer has intervals, which read the clusters of a sketch."""
         return isinstance(self, DifferenceQuestion) or "interval" in self.layout or self.page is not None
@@ -406,16 +411,28 @@ class CompareQuestion(DifferenceQuestion):
     """The question of `polars-ec compare`: differences of models, or of groups from `reference`, as the command line says it."""
 
     reference: Sequence[str] = ()
+    model: str | None = None
+    item: Sequence[str] = ()
+
+    @property
+    def others(self) -> Mapping[str, Sequence[str]]:
+        return {"--model": [] if self.model is None else [self.model], "--item": self.item}
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
-        reference = reference_of(self.reference, rows.scores, as_lazy(rows.frame).select(rows.keys).collect_schema())
+        # The models of a log by item are not known before it is read.
+        models = rows.scores if self.model is None else [text for text in self.reference if "=" not in text]
+        reference = reference_of(self.reference, models, as_lazy(rows.frame).select(rows.keys).collect_schema())
         arguments = {"by": rows.keys, "cluster": rows.cluster, "reference": reference, **self.layout, **rows.options}
+        if self.model is not None:
+            arguments |= {"model": self.model, "item": [*self.item]}
         return compare(rows.frame, rows.scores, rows.label, **arguments)
 
     def chart(self, table: pl.DataFrame) -> Any:
         return plot.compare(self.first_metric_rows(table))
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
+        if self.model is not None:
+            raise UsageError("--model: sketches have no items. Sketch a log with a column of scores per model")
         sketch, models = sketched.sketch, models_of(sketched.made_with)
         keys = {key: sketch.frame.schema[key] for key in sketch.keys if key != SCORE}
         reference = reference_of(self.reference, models, keys)

@@ -28,7 +28,8 @@ class RowRequest:
     time_zone: str | None = None
     cluster: str | None = None
     gates: Gates = field(default_factory=Gates)
-    mix: Sequence[str] = ()
+    others: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Further columns, by option: of strata, or of models and items."""
 
     def __post_init__(self) -> None:
         twice = next((name for i, name in enumerate(self.scores) if name in self.scores[:i]), None)
@@ -42,11 +43,15 @@ class RowRequest:
             "--score": self.scores,
             "--label": [self.label],
             "--by": self.by,
-            "--mix": list(self.mix),
+            **{option: list(names) for option, names in self.others.items()},
             "--time": [] if time is None else [time],
             "--weight": [] if weight is None else [weight],
             "--cluster": [] if self.cluster is None else [self.cluster],
         }
+
+    @property
+    def other_columns(self) -> list[str]:
+        return [name for names in self.others.values() for name in names]
 
     def periods(self, schema: Mapping[str, pl.DataType]) -> Periods | None:
         if self.time is None:

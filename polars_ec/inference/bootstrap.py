@@ -61,9 +61,17 @@ class Units:
             if len(number) == 0 or not np.isfinite(number.sum()):
                 yield np.zeros((n_draws, len(number)))
                 continue
-            share = number / number.sum()
+            share = _rounded(number / number.sum())
+            share /= share.sum()
             rows = max(1, round(float(number.sum())))
             yield generator.multinomial(rows, share, size=n_draws) / (rows * share)
+
+
+def _rounded(x: Floats) -> Floats:
+    """To 30 bits, because sums of weights differ in the last bits from run to run, and one bit may give other random numbers."""
+    mantissa, exponent = np.frexp(x)
+    rounded: Floats = np.ldexp(np.round(np.ldexp(mantissa, 30)), exponent - 30)
+    return rounded
 
 
 @dataclass(frozen=True)

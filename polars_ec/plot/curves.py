@@ -6,7 +6,8 @@ import contextlib
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import wraps
+from dataclasses import replace
+from functools import partial, wraps
 from statistics import NormalDist
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -21,6 +22,7 @@ from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.output.words import costs_in_words, in_words, naive_value
 from polars_ec.plot.layers import (
     BAND,
+    LARGEST,
     MOST_POINTS,
     OTHER,
     SIZE,
@@ -56,6 +58,7 @@ _RATES = (*_HALF, 0.5, *(1 - rate for rate in reversed(_HALF)))
 """The rates that a probit axis has ticks at."""
 _LEAST_WINDOW = 0.4
 _BELOW_EQUAL = 50
+_OF_COSTS = ("nec", "expected_cost", "dcf", "bayes_risk")
 
 
 def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
@@ -70,7 +73,8 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
 
     Returns
     -------
-    alt.LayerChart of `sketch.roc(interval=)`. The dashed diagonal is for uninformative scores. Groups that lack a class have no line.
+    alt.LayerChart of `sketch.roc(interval=)`, with the AUC of each group and its confidence interval. The dashed diagonal is for
+    uninformative scores. Groups that lack a class have no line.
 
     Examples
     --------
@@ -78,9 +82,9 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
     >>> chart = ec.plot.roc(log.ec.sketch("p", "y"))
     >>> chart.title.text, chart.title.subtitle
-    ('ROC curve', ['4 rows', 'Band: 95% confidence interval of each point'])
+    ('ROC curve', ['4 rows', 'AUC 0.750 [0.0009, 1.000]', 'Band: 95% confidence interval of each point'])
     """
-    shown = shown_groups(sketch, "auc_roc")
+    shown = shown_groups(sketch, "auc_roc").with_values("auc_roc", interval)
     curve = shown.only(limits_as_band(operating_points.roc(shown.cells, interval=interval), "tpr")).rename({"fpr": "x"})
     if interval is not None:
         curve = _rising(curve)
@@ -387,7 +391,7 @@ def cost_curve(
     Returns
     -------
     alt.LayerChart of `sketch.cost_curve(...)`, or for several metrics an alt.HConcatChart of them. Marks show the Bayes threshold of the
-    costs and the threshold of the sketch. A line is flat between scores, and linear within a bin, whose scores have unknown positions. If the
+    costs, the threshold of the sketch and, for one group, the best threshold of its rows. A line is flat between scores, and linear within a bin, whose scores have unknown positions. If the
     metric has a naive value, a dashed line shows it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
 
     Examples
@@ -419,7 +423,7 @@ def _over_thresholds(
     shown = shown_groups(cells, metric, at_declared) if decides else shown_groups(cells, "auc_roc")
     curve = shown.only(limits_as_band(operating_points.cost_curve(shown.cells, [metric], keywords, interval), metric))
     costs = two_by_two(parse_options({k: v for k, v in known.items() if k in ("costs", "cost_fn", "cost_fp")}))
-    marked = _marked(cells, metric, keywords, costs, declared)
+    marked = _marked(cells, metric, keywords, costs, declared) | _best(shown, curve, metric)
     x = threshold_axis(shown.cells, curve, [*marked.values()])
     steps = over_thresholds(shown.cells, curve, x)
     title, naive = in_words(metric), naive_value(metric)
@@ -429,8 +433,7 @@ def _over_thresholds(
     layers = curve_layers(shown, kept, x, y, numbers)
     rules = [] if naive is None or not y.low <= naive <= y.high else [rule_at(naive)]
     marks = [mark_at(place, f"{text} {place:.4g}", x, line=i) for i, (text, place) in enumerate(marked.items())]
-    has_costs = metric in ("nec", "expected_cost", "dcf", "bayes_risk")
-    of_costs = [f"Costs: {costs_in_words(costs.values)}"] if has_costs else []
+    of_costs = [f"Costs: {costs_in_words(costs.values)}"] if metric in _OF_COSTS else []
     band = band_note(interval, kept) if "low" in steps.columns else []
     notes = [*shown.notes, *of_costs, *band, *_cut_off(curve["y"], y), *shown.without(kept)]
     return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
@@ -447,6 +450,16 @@ def _marked(
     with contextlib.suppress(ValueError):
         marked["Bayes"] = bayes_threshold(costs, cells.grid.scale, keywords.get("prior"), cells.grid.classes)
     return {text: place for text, place in marked.items() if math.isfinite(place)}
+
+
+def _best(shown: Shown, curve: pl.DataFrame, metric: str) -> dict[str, float]:
+    """The best threshold of these rows; of several groups each has its own."""
+    known = curve.filter(pl.col("y").is_not_null() & pl.col("threshold").is_finite())
+    if len(shown.all_names) > 1 or metric in CELLS or known.is_empty():
+        return {}
+    lower = DECISIONS[metric].better == "lower"
+    ranked = known.sort("y", descending=not lower, maintain_order=True)
+    return {"cheapest" if metric in _OF_COSTS else "best": ranked["threshold"][0]}
 
 
 def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
@@ -484,7 +497,7 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
 
 def reliability(
     sketch: DecidingCells, *, resolution: int = 2, calibrator: Calibrator | None = "pav", interval: float | None = 0.95
-) -> alt.VConcatChart:
+) -> alt.VConcatChart | alt.ConcatChart:
     """Plot the reliability diagram: the base rate over the mean posterior of each bin. Calibrated scores lie on the diagonal.
 
     Parameters
@@ -500,7 +513,8 @@ def reliability(
 
     Returns
     -------
-    alt.VConcatChart of `sketch.reliability(...)` over the histogram of rows by bin, stacked by group.
+    alt.VConcatChart of `sketch.reliability(...)` over the histogram of rows by bin, stacked by group. More than four groups have a
+    diagram each, in an alt.ConcatChart.
 
     Examples
     --------
@@ -511,34 +525,63 @@ def reliability(
     """
     shown = shown_groups(sketch, _loss_of(sketch))
     table = shown.only(reliability_table(shown.cells, resolution=resolution, calibrator=calibrator, interval=interval))
+    line = [] if calibrator is None else [f"Line: calibration fitted to the same rows ({calibrator})"]
     bins = limits_as_band(table, "positive_share").rename({"posterior": "x"})
+    notes = [*shown.notes, *band_note(interval, bins, "Vertical lines", "share"), *line]
+    diagram = partial(_diagram, resolution=resolution)
+    if len(shown.all_names) <= LARGEST:
+        return diagram(shown, table, bins, "Reliability diagram", notes)
+    charts = [
+        diagram(
+            replace(shown, names=[name], rest=None),
+            table.filter(group=name),
+            bins.filter(group=name),
+            name,
+            [],
+            SIZE // 2,
+        )
+        for name in shown.all_names
+    ]
+    title = alt.Title("Reliability diagrams", subtitle=notes, anchor="start")
+    return alt.ConcatChart(concat=charts, columns=3).properties(title=title)
+
+
+def _diagram(
+    shown: Shown,
+    table: pl.DataFrame,
+    bins: pl.DataFrame,
+    title: str,
+    notes: Sequence[str],
+    size: int = SIZE,
+    *,
+    resolution: int,
+) -> alt.VConcatChart:
+    """The diagram of some groups over the histogram of their rows."""
     base = alt.Chart(finite(bins.drop_nulls(["x", "y"]).drop("bin", "weight")))
     paint, several = colour(shown.names, shown.rest, shown.title), len(shown.all_names) > 1
     # The histogram below has the labels of both.
     x, y = Axis("", ticks={"labels": False, "ticks": False}), Axis("Observed base rate")
     layers: list[alt.Chart] = [line_through([(0, 0), (1, 1)])]
-    if interval is not None:
+    numbers = {"Rows": "n", "Mean posterior": "x", y.title: "y"}
+    if "low" in bins.columns:
         low, high = y.y("low:Q"), alt.Y2("high:Q")
         # Bands of several groups would hide each other.
         layers += [] if several else [base.mark_area(opacity=BAND).encode(x.x(), low, high, color=paint)]
         layers.append(base.mark_rule(opacity=0.6).encode(x.x(), low, high, color=paint))
-    if calibrator is not None:
+        numbers |= {"From": "low", "To": "high"}
+    if "calibrated" in bins.columns:
         line = base.mark_line(strokeWidth=1.5)
         layers.append(line.encode(x.x(), y.y("calibrated:Q"), color=paint if several else alt.value(OTHER)))
-    numbers = {"Rows": "n", "Mean posterior": "x", y.title: "y"}
-    numbers |= {} if interval is None else {"From": "low", "To": "high"}
-    numbers |= {} if calibrator is None else {"Calibrated": "calibrated"}
+        numbers |= {"Calibrated": "calibrated"}
     points = base.mark_point(filled=True, size=30, opacity=1)
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
-    notes = [*shown.notes, *band_note(interval, bins, "Vertical lines", "share")]
-    notes += [] if calibrator is None else [f"Line: calibration fitted to the same rows ({calibrator})"]
-    diagram = titled(layers, "Reliability diagram", notes)
-    histogram = _rows_of_bins(shown, table, resolution)
+    diagram = titled(layers, title, notes).properties(width=size, height=size)
+    histogram = _rows_of_bins(shown, table, resolution, size)
     chart: alt.VConcatChart = alt.VConcatChart(vconcat=[diagram, histogram], spacing=8).resolve_scale(x="shared")
     return chart
 
 
-def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.LayerChart:
+def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int, size: int) -> alt.LayerChart:
     """Bars from edge to edge of the bins, those of the groups one upon the other."""
     end = pl.col("n").cum_sum().over("bin")
     left, right = (sigmoid((pl.col("bin") + i) / resolution) for i in (0, 1))
@@ -551,7 +594,7 @@ def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int) -> alt.Lay
     bars = base.mark_bar(binSpacing=0).encode(x.x(), x2=alt.X2("right:Q"), tooltip=tooltip(shown, numbers), **up)
     # Bins near 0 and 1 are narrower than a pixel.
     lines = base.mark_rule(strokeWidth=1).encode(x.x(), **up)
-    return alt.LayerChart(layer=[bars, lines]).properties(width=SIZE, height=80)
+    return alt.LayerChart(layer=[bars, lines]).properties(width=size, height=size // 4)
 
 
 def _loss_of(cells: DecidingCells) -> str:

@@ -5,9 +5,10 @@ Vega-Lite treats column names as syntax (dots, brackets, colons), so user-define
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -16,6 +17,7 @@ from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better, worst_first
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
 from polars_ec.numerics import Bools, Floats, Integers, LazyModule, np
+from polars_ec.output.numbers import number_in_table
 from polars_ec.output.words import MISSING, in_words, short, unique, unlike
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
@@ -62,8 +64,13 @@ def line_through(points: list[tuple[float, float]]) -> alt.Chart:
     return mark.encode(x=alt.X("x:Q"), y=alt.Y("y:Q"))
 
 
-def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.Value:
-    """A colour for each group, grey for all others together; one group needs neither colours nor a legend."""
+def colour(
+    groups: list[str], rest: str | None, title: str, labels: Mapping[str, str] | None = None
+) -> alt.Color | alt.Value:
+    """A colour for each group, grey for all others together; one group needs neither colours nor a legend.
+
+    `labels` are what the legend says of a group in place of its name.
+    """
     if len(groups) + (rest is not None) <= 1:
         return alt.value(MAIN)
     domain = [*groups, *([] if rest is None else [rest])]
@@ -72,13 +79,14 @@ def colour(groups: list[str], rest: str | None, title: str) -> alt.Color | alt.V
     # Names are cut to what there is room for; the tooltip has them whole. Symbols are lines, not as pale as bands.
     legend = alt.Legend(
         title=title,
-        labelLimit=180,
+        labelLimit=260 if labels else 180,
         titleLimit=180,
         symbolLimit=0,
         symbolType="stroke",
         symbolStrokeWidth=3,
         symbolOpacity=1,
         symbolDash=[1, 0],
+        labelExpr=f"{json.dumps(labels)}[datum.label]" if labels else alt.Undefined,
     )
     return alt.Color("group:N", scale=scale, sort=domain, legend=legend)
 
@@ -163,7 +171,7 @@ _NAME = "__ec_name"
 class Shown:
     """The cells of the groups in a chart: `group` is their name as key; `rest` the name of all others together.
 
-    `title` describes the groups, `notes` the number of rows and the selection of groups.
+    `title` describes the groups, `notes` the number of rows and the selection of groups, `labels` are for the legend.
     """
 
     cells: DecidingCells
@@ -171,6 +179,7 @@ class Shown:
     rest: str | None
     title: str
     notes: list[str]
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def all_names(self) -> list[str]:
@@ -182,6 +191,19 @@ class Shown:
         place = pl.col("group").replace_strict(self.all_names, range(len(self.all_names)), return_dtype=pl.Int32)
         shown = curve.filter(pl.col("group").is_in(self.all_names)).drop(SCORE, TARGET, strict=False)
         return shown.sort(place, maintain_order=True)
+
+    def with_values(self, metric: str, interval: float | None) -> Shown:
+        """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
+        table = self.only(self.cells.evaluate(metric, interval=interval))
+        ends = [name for name in (f"{metric}_ci_low", f"{metric}_ci_high") if name in table.columns]
+        values = {}
+        for group, value, *bounds in table.select("group", metric, *ends).rows():
+            within = f" [{', '.join(map(number_in_table, bounds))}]" if None not in bounds and bounds else ""
+            values[group] = number_in_table(value) + within
+        if len(self.all_names) == 1:
+            return replace(self, notes=[*self.notes, *(f"{short(metric)} {value}" for value in values.values())])
+        labels = {group: f"{group}: {value}" for group, value in values.items()}
+        return replace(self, title=f"{self.title}: {short(metric)}", labels=labels)
 
     def without(self, curve: pl.DataFrame) -> list[str]:
         """Name the groups in the legend that have no point in the curve as drawn."""
@@ -333,7 +355,7 @@ def curve_layers(
 ) -> list[alt.Chart]:
     """A line for each group over its band, if the table has `low` and `high`; `numbers` are titles and columns of tooltips."""
     base = alt.Chart(finite(table))
-    paint = colour(shown.names, shown.rest, shown.title)
+    paint = colour(shown.names, shown.rest, shown.title, shown.labels)
     layers: list[alt.Chart] = []
     if "low" in table.columns:
         band = base.mark_area(opacity=BAND, clip=True)

@@ -466,9 +466,8 @@ def test_a_group_whose_loss_is_infinite_is_among_the_worst():
     assert trend.to_dict()["facet"]["sort"][8] == "wrong"
     against_rest = log.ec.compare("p", "y", by="g", reference="rest", metrics=["nce"])
     assert against_rest.filter(g="wrong")["value"].to_list() == [math.inf]
-    layers = ec.plot.reliability(log.ec.sketch("p", "y", by="g")).to_dict()["vconcat"][0]["layer"]
-    legend = next(layer["encoding"]["color"] for layer in layers if "color" in layer["encoding"])
-    assert legend["scale"]["domain"][4] == "wrong"
+    diagrams = ec.plot.reliability(log.ec.sketch("p", "y", by="g")).to_dict()["concat"]
+    assert diagrams[4]["vconcat"][0]["title"]["text"] == "wrong"
 
 
 @pytest.mark.quick("limit")

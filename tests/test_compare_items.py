@@ -1,0 +1,142 @@
+"""Comparisons of logs with a row per model and item: the same as of a column of scores per model, on the items that both have."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+from tests.support.cli import invoke
+
+RNG = np.random.default_rng(6)
+N = 600
+WIDE = pl.DataFrame(
+    {
+        "id": np.arange(N) // 2,
+        "epoch": np.arange(N) % 2,
+        "topic": np.array(["law", "code"])[np.arange(N) // 2 % 2],
+        "w": RNG.integers(1, 4, N).astype(float),
+        "bad": RNG.random(N) < 0.3,
+    }
+).with_columns(
+    **{
+        name: 1 / (1 + (-(pl.col("bad") * 2.0 - 1.2 + pl.Series(RNG.normal(0, spread, N)))).exp())
+        for name, spread in (("judge a", 1.0), ("judge b", 1.5), ("judge c", 2.0))
+    }
+)
+MODELS = ["judge a", "judge b", "judge c"]
+LONG = WIDE.unpivot(MODELS, index=["id", "epoch", "topic", "w", "bad"], variable_name="judge", value_name="p").sample(
+    fraction=1, shuffle=True, seed=1
+)
+OF_ITEMS = {"model": "judge", "item": ["id", "epoch"]}
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"metrics": ["nec", "recall"], "cost_fn": 5},
+        {"cluster": "id", "metrics": ["nce", "auc_roc"]},
+        {"by": "topic", "weight": "w", "metrics": ["nec"], "prior": 0.2},
+        {"by": pl.col("topic").str.to_uppercase(), "metrics": ["f1"], "reference": "judge c", "min_rows": 50},
+        {"by": "topic", "reference": "rest", "metrics": ["nec"]},
+    ],
+)
+def test_it_is_the_comparison_of_columns(options: dict[str, Any]) -> None:
+    expected = WIDE.ec.compare(MODELS, "bad", **options)
+    for log in (LONG, LONG.lazy()):
+        found = log.ec.compare("p", "bad", **OF_ITEMS, **options).lazy().collect()
+        assert_frame_equal(found, expected, rel_tol=1e-9)
+
+
+def test_items_of_one_model_alone_are_left_out_and_counted() -> None:
+    some = LONG.filter(~((pl.col("judge") == "judge b") & (pl.col("id") < 20)) & (pl.col("judge") != "judge c"))
+    (row,) = some.ec.compare("p", "bad", **OF_ITEMS, metrics=["error_rate"]).rows(named=True)
+    both = WIDE.filter(pl.col("id") >= 20)
+    assert (row["n"], row["n_missing"]) == (both.height, 40)
+    errors = [((both[name] > 0.5) != both["bad"]).mean() for name in ("judge a", "judge b")]
+    assert (row["value_reference"], row["value"]) == pytest.approx(tuple(errors))
+
+
+def test_a_label_that_one_row_lacks_is_that_of_the_item() -> None:
+    late = LONG.with_columns(bad=pl.when(pl.col("judge") == "judge b").then("bad"))
+    found = late.ec.compare("p", "bad", **OF_ITEMS, metrics=["nec"])
+    assert_frame_equal(found, WIDE.ec.compare(MODELS, "bad", metrics=["nec"]), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "error"),
+    [
+        (
+            {},
+            {"item": "id"},
+            r"the item id=\d+ has 2 rows of model 'judge .': add the column .* item=\['id', 'epoch'\]",
+        ),
+        (
+            {"bad": pl.col("bad") ^ ((pl.col("judge") == "judge b") & (pl.col("id") == 7))},
+            {},
+            "id=7, epoch=. has several values of the label",
+        ),
+        ({"w": pl.col("p")}, {"weight": "w"}, "has several values of w"),
+        ({}, {"by": pl.col("judge").str.head(2)}, "has several values of judge"),
+        ({"judge": pl.lit("one")}, {"item": ["id", "epoch", "p"]}, "one value, 'one': a comparison needs two"),
+        ({"judge": pl.when(pl.col("id") > 3).then("judge")}, {}, "model= is null in some rows"),
+        ({"judge": pl.col("judge").replace("judge a", "topic")}, {}, "'topic', which is also a column"),
+        ({}, {"reference": "judge d"}, "judge d"),
+        ({}, {"item": None}, "go together"),
+        ({}, {"model": ["judge", "topic"]}, "model= holds 2 columns"),
+    ],
+)
+def test_errors(change: dict[str, pl.Expr], options: dict[str, Any], error: str) -> None:
+    with pytest.raises(ValueError, match=error):
+        LONG.with_columns(**change).ec.compare("p", "bad", **{**OF_ITEMS, **options}, metrics=["nec"])
+
+
+def test_an_empty_log_compares_nothing() -> None:
+    assert LONG.clear().ec.compare("p", "bad", **OF_ITEMS, by="topic", metrics=["nec"]).is_empty()
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["--by", "topic"], ["--reference", "judge b"], ["--by", "topic", "--reference", "rest"]]
+)
+def test_the_command(tmp_path, more: list[str]) -> None:
+    LONG.write_parquet(tmp_path / "long.parquet")
+    options = [
+        "--label",
+        "bad",
+        "--metrics",
+        "nec",
+        "--cost-fn",
+        5,
+        "--cluster",
+        "id",
+        "--out",
+        tmp_path / "out.parquet",
+        *more,
+    ]
+    args = ["compare", tmp_path / "long.parquet", "--score", "p", "--model", "judge", "--item", "id", "--item", "epoch"]
+    result = invoke(*args, *options)
+    assert result.exit_code == 0, result.output
+    keywords = {"by": "topic"} if "--by" in more else {}
+    keywords |= {"reference": more[-1]} if "--reference" in more else {}
+    expected = WIDE.ec.compare(MODELS, "bad", metrics=["nec"], cost_fn=5, cluster="id", **keywords)
+    assert_frame_equal(pl.read_parquet(tmp_path / "out.parquet"), expected, rel_tol=1e-9)
+
+
+def test_errors_of_the_command(tmp_path) -> None:
+    LONG.write_parquet(tmp_path / "long.parquet")
+    args = ["compare", tmp_path / "long.parquet", "--score", "p", "--label", "bad", "--model"]
+    for more, error in (
+        (["judge"], "--model and --item go together"),
+        (["judge", "--item", "it"], "it"),
+        (["judge", "--item", "id"], "has 2 rows of model"),
+        (["judge", "--item", "id", "--item", "epoch", "--reference", "x"], "x"),
+    ):
+        result = invoke(*args, *more)
+        assert result.exit_code == 2, result.output
+        assert error in result.stderr
+    invoke("sketch", tmp_path / "long.parquet", "--out", tmp_path / "sketches", "--score", "p", "--label", "bad")
+    result = invoke("compare", tmp_path / "sketches", "--model", "judge", "--item", "id", "--reference", "rest")
+    assert "sketches have no items" in result.stderr
