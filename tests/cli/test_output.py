@@ -39,8 +39,8 @@ def test_suffixes_that_are_not_known_are_refused(log, tmp_path, name):
     assert result.exit_code == 2
     suffix = Path(name).suffix
     assert result.stderr == (
-        f"polars-ec: --out {tmp_path}/{name}: the suffix {suffix} is not one of .txt, .csv, .parquet, .json, .prom. Choose a format "
-        "with --format table, csv, parquet, json, openmetrics\n"
+        f"polars-ec: --out {tmp_path}/{name}: the suffix {suffix} is not one of .txt, .csv, .parquet, .json, .prom, .md, .tex. Choose a format "
+        "with --format table, csv, parquet, json, openmetrics, markdown, latex\n"
     )
     assert not (tmp_path / name).exists()
     assert invoke("report", log, *READ, "--out", tmp_path / name, "--format", "csv").exit_code == 0
