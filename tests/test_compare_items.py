@@ -83,7 +83,8 @@ def test_a_label_that_one_row_lacks_is_that_of_the_item() -> None:
         ({}, {"by": pl.col("judge").str.head(2)}, "has several values of judge"),
         ({"judge": pl.lit("one")}, {"item": ["id", "epoch", "p"]}, "one value, 'one': a comparison needs two"),
         ({"judge": pl.when(pl.col("id") > 3).then("judge")}, {}, "model= is null in some rows"),
-        ({"judge": pl.col("judge").replace("judge a", "topic")}, {}, "'topic', which is also a column"),
+        ({"id": pl.when(pl.col("id") > 3).then("id")}, {}, "item= is null in some rows"),
+        ({}, {"item": []}, "item= names no column"),
         ({}, {"reference": "judge d"}, "judge d"),
         ({}, {"item": None}, "go together"),
         ({}, {"model": ["judge", "topic"]}, "model= holds 2 columns"),
@@ -92,6 +93,45 @@ def test_a_label_that_one_row_lacks_is_that_of_the_item() -> None:
 def test_errors(change: dict[str, pl.Expr], options: dict[str, Any], error: str) -> None:
     with pytest.raises(ValueError, match=error):
         LONG.with_columns(**change).ec.compare("p", "bad", **{**OF_ITEMS, **options}, metrics=["nec"])
+
+
+HOSTILE = ["^z.*$", "*", "", "topic", "p", "__ec_label", "__ec_item_label", "judge", "a\nb"]
+
+
+@pytest.mark.parametrize("metrics", [["nec"], ["auc_roc"]])
+def test_models_of_any_name(metrics: list[str]) -> None:
+    log = pl.concat(LONG.filter(judge=MODELS[i % 3]).with_columns(judge=pl.lit(name)) for i, name in enumerate(HOSTILE))
+    found = log.ec.compare("p", "bad", **OF_ITEMS, by="topic", metrics=metrics, reference="*")
+    assert found.filter(topic="law")["model"].to_list() == sorted(set(HOSTILE) - {"*"})
+    expected = WIDE.ec.compare(MODELS, "bad", by="topic", metrics=metrics, reference="judge b")
+    of_c = found.filter(model="").drop("model", "reference")
+    assert_frame_equal(of_c, expected.filter(model="judge c").drop("model", "reference"), rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(("dtype", "reference"), [(pl.Int64, 1), (pl.Enum(["0", "1"]), "1"), (pl.Boolean, True)])
+def test_models_that_are_no_text(dtype: Any, reference: Any) -> None:
+    some = LONG.filter(pl.col("judge") != "judge c").with_columns(
+        judge=(pl.col("judge") == "judge b").cast(pl.Int64).cast(pl.String)
+    )
+    log = some.with_columns(judge=pl.col("judge") == "1" if dtype == pl.Boolean else pl.col("judge").cast(dtype))
+    found = log.ec.compare("p", "bad", **OF_ITEMS, metrics=["nec"], reference=reference)
+    expected = WIDE.ec.compare(MODELS[:2], "bad", metrics=["nec"], reference="judge b")
+    assert found["difference"].item() == pytest.approx(expected["difference"].item())
+
+
+def test_columns_are_those_of_the_log() -> None:
+    """Not the columns of scores, which are named as models, nor those that an item's expression hides."""
+    log = LONG.with_columns(judge=pl.col("judge").str.slice(-1))
+    with pytest.raises(pl.exceptions.ColumnNotFoundError):
+        log.ec.compare("p", "bad", **OF_ITEMS, weight="a", metrics=["nec"])
+    selected = log.ec.compare(
+        "p", "bad", **OF_ITEMS, by=pl.exclude("judge", "p", "bad", "id", "epoch", "w"), metrics=["nec"]
+    )
+    assert selected.columns[:2] == ["topic", "model"]
+    item = [(pl.col("id") * 2 + pl.col("epoch")).alias("w"), pl.col("epoch").alias("id")]
+    found = log.ec.compare("p", "bad", model="judge", item=item, weight="w", cluster="id", metrics=["nec"])
+    expected = WIDE.ec.compare(MODELS, "bad", weight="w", cluster="id", metrics=["nec"])
+    assert_frame_equal(found.drop("model", "reference"), expected.drop("model", "reference"), rel_tol=1e-9)
 
 
 def test_an_empty_log_compares_nothing() -> None:

@@ -82,7 +82,51 @@ def test_counts_of_missing_and_invalid_rows_are_shown_if_there_are_any() -> None
     ]
 
 
-HOSTILE = ["a|b", "*c*", "two\nlines", "d\\", "<e>", "`f`", "Über", "100 % & $_{^~#"]
+def test_metrics_of_each_class_have_their_bounds() -> None:
+    posteriors = RNG.dirichlet([1, 1, 1], 300)
+    log = pl.DataFrame({"p": posteriors.tolist(), "y": (posteriors.cumsum(axis=1) < RNG.random((300, 1))).sum(axis=1)})
+    frame = log.ec.report("p", "y", classes=[0, 1, 2], metrics=["class_recall"], interval=0.9)
+    header, row = cells(ec.table(frame))
+    assert header == ["Rows", "Recall by class", "Base rate"]
+    of_class = zip(*(frame[f"class_recall{end}"].item() for end in ("", "_ci_low", "_ci_high")), strict=True)
+    assert row[1] == ", ".join("{:.3f} [{:.3f}, {:.3f}]".format(*numbers) for numbers in of_class)
+
+
+def test_group_columns_of_any_name_and_type() -> None:
+    keys = {
+        "tp": [20_240_000, None],
+        "p_value": ["a", None],
+        "small": [True, None],
+        "recall": [0.12341, 0.12342],
+        "x_error": ["b", "c"],
+    }
+    frame = pl.DataFrame({**keys, "x": [1, 2], "n": [5, 6], "nec": [0.5, 0.6], "total": [False, True]})
+    header, first, second = cells(ec.table(frame))
+    assert header == [*keys, "x", "Rows", "NEC"]
+    assert first == ["20240000", "a", "true", "0.12341", "b", "1", "5", "0.500"]
+    assert second == ["all groups", "all groups", "all groups", "0.12342", "c", "2", "6", "0.600"]
+
+
+def test_a_bound_that_is_no_number_makes_nothing_bold() -> None:
+    row = {"metric": "nec", "value": 0.7, "value_reference": 0.5, "difference": 0.2}
+    frame = pl.DataFrame([{**row, "difference_ci_low": math.nan, "difference_ci_high": 0.4}])
+    assert "**" not in ec.table(frame)
+
+
+HOSTILE = [
+    "a|b",
+    "*c*",
+    "two\nlines",
+    "d\\",
+    "<e>",
+    "`f`",
+    "Über",
+    "100 % & $_{^~#",
+    "__init__",
+    "[l](http://x)",
+    "&amp;",
+    "~~s~~",
+]
 
 
 def test_hostile_texts_in_markdown() -> None:
@@ -94,7 +138,7 @@ def test_hostile_texts_in_markdown() -> None:
 
 def test_hostile_texts_in_latex() -> None:
     frame = pl.DataFrame(
-        {"g": [*HOSTILE, "[1]"], "nec": [0.5, -2.0, math.inf, -math.inf, math.nan, None, 0.5, 1e-5, 12345.0]}
+        {"g": [*HOSTILE[:8], "[1]"], "nec": [0.5, -2.0, math.inf, -math.inf, math.nan, None, 0.5, 1e-5, 12345.0]}
     )
     first, top, header, middle, *rows, bottom, last = ec.table(frame, "latex").splitlines()
     assert [first, last] == [r"\begin{tabular}{lr}", r"\end{tabular}"]
@@ -102,7 +146,7 @@ def test_hostile_texts_in_latex() -> None:
     assert header == r"g & NEC \\"
     assert rows == [
         r"a\textbar{}b & 0.500 \\",
-        r"*c* & $-$2.000 \\",
+        r"{*}c* & $-$2.000 \\",
         r"two lines & $\infty$ \\",
         r"d\textbackslash{} & $-$$\infty$ \\",
         r"\textless{}e\textgreater{} & -- \\",

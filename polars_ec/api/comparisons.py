@@ -137,8 +137,10 @@ def compare(
         clusters = cluster if isinstance(cluster, list | tuple) else [cluster]
         by_row = [options.get(name) for name in ("weight", "threshold", "cost_fn", "cost_fp")]
         prior = options.get("prior") if isinstance(options.get("prior"), pl.Expr) else None
-        further = [*expand(log, by, "by"), *clusters, *by_row, prior]
-        log, score, label = by_item(log, score, label, model, item, further, reference)
+        by = expand(log, by, "by")
+        if not isinstance(reference, str | Mapping | tuple | None) and not by:
+            reference = pl.select(pl.lit(reference).cast(pl.String)).item()
+        log, score, label = by_item(log, score, label, model, item, [*by, *clusters, *by_row, prior], reference)
     lazy = _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
-from polars_ec.arguments.keywords import as_expr
 from polars_ec.scores.read import expand
 from polars_ec.typing import IntoExpr
 
@@ -22,12 +21,12 @@ def by_item(
     item: IntoExpr | Sequence[IntoExpr],
     further: Sequence[Any],
     reference: Any = None,
-) -> tuple[pl.LazyFrame, list[str], str]:
-    """The log with a row per item, the names of its columns of scores, one per model, and that of its label.
+) -> tuple[pl.LazyFrame, list[pl.Expr], str]:
+    """The log with a row per item, its columns of scores, named as the models, and the name of its label.
 
     `further` are what the comparison reads besides: group columns, weights, clusters and costs, which must be those of the item. The log is
     read once for the models and the checks. ValueError if an item has two rows of a model, or two values of a column; if there is one model,
-    or a row without one; or for several scores.
+    or a row without one, or without an item; or for several scores.
     """
     scores, models, items = (expand(frame, x, name) for x, name in ((score, "score"), (model, "model"), (item, "item")))
     for name, columns in (("score", scores), ("model", models)):
@@ -35,31 +34,49 @@ def by_item(
             raise ValueError(
                 f"{name}= holds {len(columns)} columns: with model= the log has one column of scores, and one of models"
             )
-    keys = [key.meta.output_name() for key in items]
+    if not items:
+        raise ValueError("item= names no column: pass the column that identifies an item")
     (labels,) = expand(frame, label, "label")
-    rows = frame.with_columns(
-        *items, models[0].cast(pl.String).alias(_MODEL), scores[0].alias(_SCORE), labels.alias(_LABEL)
-    )
+    columns = [column for x in further if isinstance(x, str | pl.Expr) for column in expand(frame, x, "by")]
+    used = {root for column in columns for root in column.meta.root_names()}
+    others = [name for name in frame.collect_schema() if name in used and name != labels.meta.output_name()]
+    keys = [f"__ec_item_key_{i}" for i in range(len(items))]
+    named = {
+        **dict(zip(keys, items, strict=True)),
+        _MODEL: models[0].cast(pl.String),
+        _SCORE: scores[0],
+        _LABEL: labels,
+    }
+    rows = frame.select(*others, **named)
+    first = reference if isinstance(reference, str) else "1"
     # A log without rows has no models, and compares none.
-    used = {root for x in further if isinstance(x, str | pl.Expr) for root in as_expr(x, "by").meta.root_names()}
-    others = [name for name in frame.collect_schema() if name in used and name not in keys]
-    names = _models(rows, keys, others) or [reference if isinstance(reference, str) else "1", "2"]
-    taken = set(frame.collect_schema()) & set(names)
-    if taken:
-        raise ValueError(f"model= has the value {min(taken)!r}, which is also a column: rename one of them")
+    names = _models(rows, dict(zip(keys, (column.meta.output_name() for column in items), strict=True)), others) or [
+        first,
+        f"{first}'",
+    ]
+    places = [f"__ec_item_score_{i}" for i in range(len(names))]
     wide = rows.group_by(keys).agg(
         pl.col(others).first(),
-        pl.col(_LABEL).drop_nulls().first(),
-        *(pl.col(_SCORE).filter(pl.col(_MODEL) == name).first().alias(name) for name in names),
+        pl.col(_LABEL).drop_nulls().first().alias(labels.meta.output_name()),
+        *(
+            pl.col(_SCORE).filter(pl.col(_MODEL) == name).first().alias(place)
+            for place, name in zip(places, names, strict=True)
+        ),
     )
-    return wide, names, _LABEL
+    return (
+        wide,
+        [pl.col(place).alias(name) for place, name in zip(places, names, strict=True)],
+        labels.meta.output_name(),
+    )
 
 
-def _models(rows: pl.LazyFrame, keys: Sequence[str], others: Sequence[str]) -> list[str]:
-    """The names of the models, after a look at all rows."""
-    models, twice, differing = pl.collect_all(
+def _models(rows: pl.LazyFrame, items: Mapping[str, str], others: Sequence[str]) -> list[str]:
+    """The names of the models, after a look at all rows; `items` are the names of the item's columns, as messages say them."""
+    keys = [*items]
+    models, lost, twice, differing = pl.collect_all(
         [
             rows.select(_MODEL).unique(),
+            rows.filter(pl.any_horizontal(pl.col(keys).is_null())).select(keys).head(1),
             rows.group_by(*keys, _MODEL).agg(pl.len().alias(_ROWS)).filter(pl.col(_ROWS) > 1).head(1),
             rows.group_by(keys)
             .agg(pl.col(_LABEL).drop_nulls().n_unique(), pl.col(others).n_unique())
@@ -70,14 +87,16 @@ def _models(rows: pl.LazyFrame, keys: Sequence[str], others: Sequence[str]) -> l
     )
     if models[_MODEL].null_count():
         raise ValueError("model= is null in some rows: filter them, or name their model")
+    if lost.height:
+        raise ValueError("item= is null in some rows: filter them")
     for row in twice.rows(named=True):
-        where = ", ".join(f"{key}={row[key]!r}" for key in keys)
+        where = ", ".join(f"{name}={row[key]!r}" for key, name in items.items())
         raise ValueError(
             f"the item {where} has {row[_ROWS]} rows of model {row[_MODEL]!r}: add the column that tells them apart, such as "
-            f"item={[*keys, 'epoch']!r}"
+            f"item={[*items.values(), 'epoch']!r}"
         )
     for row in differing.rows(named=True):
-        where = ", ".join(f"{key}={row[key]!r}" for key in keys)
+        where = ", ".join(f"{name}={row[key]!r}" for key, name in items.items())
         column = next((name for name in others if row[name] > 1), "the label")
         raise ValueError(
             f"the item {where} has several values of {column}, and a comparison of models by item needs one: filter them"

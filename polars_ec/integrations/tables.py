@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_ec.formulas.decisions import CELLS, lower_is_better
 from polars_ec.output.numbers import NONE, number_in_table, p_value, signed
-from polars_ec.output.words import ALL_GROUPS, MISSING, short
+from polars_ec.output.words import ALL_GROUPS, MISSING, in_words, short
 
 TableStyle: TypeAlias = Literal["markdown", "latex"]
 
@@ -37,8 +37,6 @@ _BESIDE = ("_kinked", "_least", "_most", "_error", "_if_calibrated", "_if_calibr
 _MARKS = ("small", "total")
 _COUNTS = ("n", "n_reference", *CELLS)
 _COUNTS_OF_BAD_ROWS = re.compile(r"n_invalid|n_missing(_\w+)?")
-# What comes after the group columns, where it is not a number with a decimal point.
-_AFTER_KEYS = ("n", "model", "metric", "value")
 
 
 @dataclass(frozen=True)
@@ -89,18 +87,30 @@ def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
         raise TypeError(f"frame= is of type {type(frame).__name__}: pass a DataFrame, of a lazy report .collect()")
     if style not in get_args(TableStyle):
         raise ValueError(f"style={style!r} is none of {', '.join(get_args(TableStyle))}")
-    keys = [*takewhile(lambda name: name not in _AFTER_KEYS and not _is_decimal(frame.schema[name]), frame.columns)]
-    columns = [_column(frame, name, name in keys) for name in frame.columns if not _is_left_out(frame, name)]
+    keys = _keys(frame)
+    columns = [
+        _column(frame, name, name in keys) for name in frame.columns if name in keys or not _is_left_out(frame, name)
+    ]
     return _markdown(columns) if style == "markdown" else _latex(columns)
+
+
+def _keys(frame: pl.DataFrame) -> list[str]:
+    """The group columns: those before the first column that the table has in any case; where that was not selected, before a decimal number."""
+    marker = "model" if "difference" in frame.columns else "n"
+    if marker in frame.columns:
+        return frame.columns[: frame.columns.index(marker)]
+    return [
+        *takewhile(lambda name: name not in ("metric", "value") and not _is_decimal(frame.schema[name]), frame.columns)
+    ]
 
 
 def _is_left_out(frame: pl.DataFrame, name: str) -> bool:
     suffix = next((end for end in (_LOW, _HIGH, *_BESIDE) if name.endswith(end)), None)
     if name in _MARKS or (suffix is not None and name.removesuffix(suffix) in frame.columns):
-        return frame.schema[name] in (pl.Boolean, pl.Float64, pl.Float32)
+        return frame.schema[name] == pl.Boolean or _is_decimal(frame.schema[name])
     if _COUNTS_OF_BAD_ROWS.fullmatch(name):
         return frame[name].sum() == 0
-    return name in ("model", "reference") and frame[name].is_null().all()
+    return name in ("model", "reference") and frame.height > 0 and frame[name].is_null().all()
 
 
 def _is_decimal(dtype: pl.DataType) -> bool:
@@ -111,7 +121,7 @@ def _column(frame: pl.DataFrame, name: str, is_key: bool) -> _TableColumn:
     values, dtype = frame[name], frame.schema[name]
     if dtype == pl.Datetime and (values == values.dt.truncate("1d")).all():
         values = values.dt.date()
-    shown = _show(frame, name)
+    shown = _key_text if is_key else _show(frame, name)
     cells = [NONE if value is None else shown(value) for value in values.to_list()]
     if is_key:
         totals = frame["total"].to_list() if frame.schema.get("total") == pl.Boolean else [False] * frame.height
@@ -121,15 +131,29 @@ def _column(frame: pl.DataFrame, name: str, is_key: bool) -> _TableColumn:
     if set(ends) <= set(frame.columns):
         bounds = frame.select(ends).rows()
         cells = [
-            cell if low is None or high is None else f"{cell} [{shown(low)}, {shown(high)}]"
-            for cell, (low, high) in zip(cells, bounds, strict=True)
+            _with_bounds(value, low, high, shown) for value, (low, high) in zip(values.to_list(), bounds, strict=True)
         ]
     is_text = is_key or not (dtype.is_numeric() or dtype.is_nested())
-    return _TableColumn(_title(frame, name), cells, is_text, _is_better(frame, name))
+    return _TableColumn(name if is_key else _title(frame, name), cells, is_text, _is_better(frame, name))
+
+
+def _with_bounds(value: Any, low: Any, high: Any, shown: Callable[[Any], str]) -> str:
+    """A value and its bounds, or those of each class."""
+    if isinstance(value, list | tuple):
+        return ", ".join(_with_bounds(*of_class, shown) for of_class in zip(value, low, high, strict=True))
+    written = NONE if value is None else shown(value)
+    return written if low is None or high is None else f"{written} [{shown(low)}, {shown(high)}]"
+
+
+def _key_text(value: Any) -> str:
+    """A group's value, with all its digits."""
+    return repr(value) if isinstance(value, float) else _text(value)
 
 
 def _title(frame: pl.DataFrame, name: str) -> str:
     titles = {**_TITLES, **(_PARTS if "likelihood" in frame.columns else {})}
+    if name.startswith("class_") and in_words(name) == name:
+        return f"{short(name.removeprefix('class_'))} by class"
     return titles.get(name, short(name))
 
 
@@ -137,6 +161,8 @@ def _show(frame: pl.DataFrame, name: str) -> Callable[[Any], str]:
     """How the values of a column are written."""
     if name == "metric":
         return short
+    if name == "reference":
+        return lambda value: _text(value).removesuffix(" 00:00:00")
     if name in ("p_value", "p_adjusted"):
         return p_value
     if "difference" in frame.columns and name in ("difference", *_PARTS):
@@ -170,7 +196,7 @@ def _is_better(frame: pl.DataFrame, name: str) -> list[bool]:
         return [False] * frame.height
     is_loss = [lower_is_better(metric.removesuffix("_at_prior")) for metric in frame["metric"]]
     is_higher = [
-        None if low is None or high is None or low <= 0 <= high else low > 0
+        None if low is None or high is None or not (low > 0 or high < 0) else low > 0
         for low, high in frame.select("difference_ci_low", "difference_ci_high").rows()
     ]
     wanted = [loss != (name == "value") for loss in is_loss]
@@ -179,14 +205,13 @@ def _is_better(frame: pl.DataFrame, name: str) -> list[bool]:
 
 def _markdown(columns: Sequence[_TableColumn]) -> str:
     def escaped(text: str) -> str:
-        return re.sub(r"([\\|*<`])", r"\\\1", re.sub(r"\s+", " ", text))
+        return re.sub(r"([\\|*_<`\[\]~&])", r"\\\1", re.sub(r"\s+", " ", text))
 
     texts = []
     for column in columns:
-        cells = [
-            f"**{escaped(cell)}**" if bold else escaped(cell)
-            for cell, bold in zip(column.cells, column.bold, strict=True)
-        ]
+        # Numbers need no escapes, which would stand before the bracket of each interval.
+        write = escaped if column.is_text else str
+        cells = [f"**{cell}**" if bold else write(cell) for cell, bold in zip(column.cells, column.bold, strict=True)]
         title, rule = escaped(column.title), "---" if column.is_text else "--:"
         widest = max(map(len, (title, rule, *cells)))
         line = rule.rjust(widest, "-") if not column.is_text else rule.ljust(widest, "-")
@@ -218,8 +243,8 @@ _LATEX = str.maketrans(
 
 def _latex(columns: Sequence[_TableColumn]) -> str:
     def escaped(text: str) -> str:
-        # A cell that begins with a bracket would be an argument of the end of the line before.
-        return re.sub(r"^\[", "{[}", re.sub(r"\s+", " ", text).translate(_LATEX))
+        # A cell that begins with a bracket or a star would belong to the end of the line before.
+        return re.sub(r"^([\[*])", r"{\1}", re.sub(r"\s+", " ", text).translate(_LATEX))
 
     cells = [
         [

@@ -472,7 +472,8 @@ def _components_in_words(contents: Contents, row: dict[str, Any]) -> str:
         return "No single part of the change is significant."
     said = " and ".join(f"{words[name]} explains {signed(row[name])}" for name in real)
     others = " and ".join(words[name] for name in components if name not in real)
-    also = f"; the part of {others} is not significant" if others else ""
+    parts = "the parts of {} are" if " and " in others else "the part of {} is"
+    also = f"; {parts.format(others)} not significant" if others else ""
     return f"{said[0].upper()}{said[1:]} of the change (significant){also}."
 
 
@@ -668,13 +669,20 @@ def drift_sentences(
     if not table.height:
         return []
     last = table.sort(period).group_by(keys, maintain_order=True).last() if keys else table.sort(period).tail(1)
+    if last["reference"].n_unique() > 1:
+        # Each group is compared with the period before its last one: those that have the last of all are compared with the same.
+        last = last.filter(pl.col(period) == last[period].max(), reference=last.sort(period)["reference"][-1])
     reference = _period_of_text(last["reference"][-1], table.schema[period])
+    last = last.filter(pl.col(period) > pl.lit(reference).cast(table.schema[period]))
     periods = pl.DataFrame({period: [reference, *table[period].unique()]})
     total = pl.DataFrame(schema={"class_prior": pl.Float64})
     contents = Contents(
         "", [*keys], period, [metric], None, interval, last, total, trend_total=periods, reference=reference
     )
-    if keys:
+    if not last.height:
+        since = _period_in_sentence(contents, reference)
+        return [Sentence(f"There is no period after {since}, so there is no change to judge.", section="periods")]
+    if last.height > 1:
         return [*change_sentences(replace(contents, changes=last))]
     (row,) = last.rows(named=True)
     return [*_change_sentence(contents, row, _period_in_sentence(contents, reference))]

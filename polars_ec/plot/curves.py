@@ -59,6 +59,11 @@ _RATES = (*_HALF, 0.5, *(1 - rate for rate in reversed(_HALF)))
 _LEAST_WINDOW = 0.4
 _BELOW_EQUAL = 50
 _OF_COSTS = ("nec", "expected_cost", "dcf", "bayes_risk")
+# The others are best where all cases are decided alike.
+_OF_BOTH_CLASSES = (
+    *("accuracy", "error_rate", "balanced_accuracy", "balanced_error_rate"),
+    *("f1", "fbeta", "mcc", "informedness", "net_benefit"),
+)
 
 
 def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
@@ -454,12 +459,14 @@ def _marked(
 
 def _best(shown: Shown, curve: pl.DataFrame, metric: str) -> dict[str, float]:
     """The best threshold of these rows; of several groups each has its own."""
-    known = curve.filter(pl.col("y").is_not_null() & pl.col("threshold").is_finite())
-    if len(shown.all_names) > 1 or metric in CELLS or known.is_empty():
+    known = curve.filter(pl.col("y").is_not_null())
+    if len(shown.all_names) > 1 or metric not in (*_OF_COSTS, *_OF_BOTH_CLASSES) or known.is_empty():
         return {}
     lower = DECISIONS[metric].better == "lower"
     ranked = known.sort("y", descending=not lower, maintain_order=True)
-    return {"cheapest" if metric in _OF_COSTS else "best": ranked["threshold"][0]}
+    best = ranked["threshold"][0]
+    # Of one decision for all cases there is no mark.
+    return {"cheapest" if metric in _OF_COSTS else "best": best} if math.isfinite(best) else {}
 
 
 def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:

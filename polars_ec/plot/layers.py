@@ -202,8 +202,9 @@ class Shown:
             values[group] = number_in_table(value) + within
         if len(self.all_names) == 1:
             return replace(self, notes=[*self.notes, *(f"{short(metric)} {value}" for value in values.values())])
-        labels = {group: f"{group}: {value}" for group, value in values.items()}
-        return replace(self, title=f"{self.title}: {short(metric)}", labels=labels)
+        # The value first, because what is long is cut at its end.
+        labels = {group: f"{value} {group}" for group, value in values.items()}
+        return replace(self, title=f"{short(metric)}, {self.title}", labels=labels)
 
     def without(self, curve: pl.DataFrame) -> list[str]:
         """Name the groups in the legend that have no point in the curve as drawn."""

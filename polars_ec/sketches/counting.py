@@ -398,7 +398,11 @@ def _summed(slot: Integers, values: Floats) -> Floats | None:
     if size > len(slot):
         return None
     starts = range(0, len(slot), size)
-    total: Floats = np.sum([np.bincount(slot[i : i + size], values[i : i + size], minlength=n) for i in starts], axis=0)
+    # Weights may add up to more than a float holds, which is infinite.
+    with np.errstate(over="ignore"):
+        total: Floats = np.sum(
+            [np.bincount(slot[i : i + size], values[i : i + size], minlength=n) for i in starts], axis=0
+        )
     return total
 
 
@@ -604,8 +608,8 @@ class Counting:
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None, pl.DataFrame | None]:
         """The cells, the sums and the coarse cells, by the values of the group columns, sorted."""
         with self._pool:
-            for waiting in self._waiting:
-                self._count(waiting.result())
+            while self._waiting:
+                self._count(self._waiting.popleft().result())
         cells, sums = (None, None) if self._table is None else self._table.tables()
         coarse = None if self._by_coarse is None else self._coarse_cells(self._by_coarse)
         if not self._by_cell.is_used:

@@ -388,6 +388,7 @@ def test_a_comparison_has_no_verdict(folder, monkeypatch):
     [
         ((), "- From 2024-01 to 2024-03 Recall fell from 1.000 to 0.500 (significant). The model explains −0.500"),
         (("--reference", "previous"), "- From 2024-02 to 2024-03 Recall fell from 1.000 to 0.500 (significant)."),
+        (("--reference", "2024-03"), "- There is no period after 2024-03, so there is no change to judge."),
         (("--by", "carrier"), "- 1 of 2 groups has changed significantly since 2024-01 (Recall). Worse: UA (−1.000)."),
         (("--quiet",), "ts"),
         (("--format", "csv"), "ts,"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 
 import polars as pl
 import pytest
@@ -30,12 +31,12 @@ def test_the_legend_of_roc_curves_has_the_areas() -> None:
     chart = plot("roc", sketch)
     legend = next(spec["encoding"]["color"] for spec, _ in layers(chart.to_dict()) if "color" in spec["encoding"])
     labels = json.loads(legend["legend"]["labelExpr"].removesuffix("[datum.label]"))
-    assert legend["legend"]["title"] == "g: AUC"
+    assert legend["legend"]["title"] == "AUC, g"
     assert legend["scale"]["domain"] == [*labels]
     areas = sketch.evaluate("auc_roc", interval=0.95)
     for g, low, high in areas.select("g", "auc_roc_ci_low", "auc_roc_ci_high").rows():
         area = roc_auc_score(*GROUPS.filter(g=g).select("y", "p").get_columns())
-        assert labels[str(g)] == f"{g}: {area:.3f} [{low:.3f}, {high:.3f}]"
+        assert labels[str(g)] == f"{area:.3f} [{low:.3f}, {high:.3f}] {g}"
     assert plot("roc", EXACT, interval=None).title.subtitle == [
         "600 rows",
         f"AUC {roc_auc_score(LOG['y'], LOG['p']):.3f}",
@@ -55,3 +56,11 @@ def test_a_cost_curve_marks_the_best_threshold(metric: str, word: str) -> None:
     assert any(text.startswith("Bayes") for text in texts)
     of_groups = plot("cost_curve", GROUPS.filter(pl.col("g") < 3).ec.sketch("p", "y", by="g"), metric).to_dict()
     assert not any(row.get("text", "").startswith(word) for _, data in layers(of_groups) for row in data)
+
+
+def test_there_is_no_best_threshold_where_all_cases_are_decided_alike() -> None:
+    log = pl.DataFrame({"x": [-math.inf] * 300 + [0.0, 1.0] * 20, "y": [True] * 280 + [False] * 60})
+    of_log_odds = log.ec.sketch("x", "y", score_type="log_odds", cost_fn=50)
+    for chart in (plot("cost_curve", EXACT, "recall"), plot("cost_curve", of_log_odds)):
+        texts = [row["text"] for _, data in layers(chart.to_dict()) for row in data if "text" in row]
+        assert not any(text.startswith(("best", "cheapest")) for text in texts)
