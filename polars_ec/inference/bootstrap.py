@@ -53,7 +53,7 @@ class Units:
 
     def factors(self, group: int, replicates: int, seed: int, size: int) -> Iterator[Floats]:
         """Times that each unit of a group counts, (replicates, units), in blocks of replicates; random numbers are of the seed and its units alone."""
-        number = self.number[self.of(group)]
+        number = _rounded(self.number[self.of(group)])
         generator = np.random.default_rng(seed)
         for start in range(0, replicates, size):
             n_draws = min(size, replicates - start)
@@ -61,8 +61,7 @@ class Units:
             if len(number) == 0 or not np.isfinite(number.sum()):
                 yield np.zeros((n_draws, len(number)))
                 continue
-            share = _rounded(number / number.sum())
-            share /= share.sum()
+            share = number / number.sum()
             rows = max(1, round(float(number.sum())))
             yield generator.multinomial(rows, share, size=n_draws) / (rows * share)
 

@@ -30,6 +30,11 @@
 {% macro clickhouse__sql_text() %}{{ return('Nullable(String)') }}{% endmacro %}
 {% macro spark__sql_text() %}{{ return('STRING') }}{% endmacro %}
 
+{# What ends a query of many CASEs, one on the other: see `Writer.settings` of polars_ec/output/dialects.py. #}
+{% macro sql_settings() %}{{ return(adapter.dispatch('sql_settings', 'polars_ec')()) }}{% endmacro %}
+{% macro default__sql_settings() %}{{ return('') }}{% endmacro %}
+{% macro clickhouse__sql_settings() %}{{ return("\nSETTINGS short_circuit_function_evaluation = 'disable'") }}{% endmacro %}
+
 {# Names and literals ---------------------------------------------------------------------------------------------------- #}
 
 {# The name of a column, whatever it holds. #}

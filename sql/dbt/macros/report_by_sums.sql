@@ -58,7 +58,8 @@
     {%- endif -%}
     {%- set all_levels = polars_ec.merged([levels, limits]) -%}
     {%- set query = polars_ec.with_levels(all_levels, polars_ec.select_columns(result, all_levels | last) ~ groups.by, limits) -%}
-    {{ return(polars_ec.written_query(query, values, texts)) }}
+    {%- set settings = polars_ec.sql_settings() if request.interval is not none else '' -%}
+    {{ return(polars_ec.written_query(query, values, texts) ~ settings) }}
 {% endmacro %}
 
 {# What other SQL has not. #}
