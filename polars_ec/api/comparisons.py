@@ -135,7 +135,7 @@ def compare(
         if not isinstance(label, str | pl.Expr):
             raise TypeError(f"label={label!r} is not a column: with model= a log has one label per item")
         clusters = cluster if isinstance(cluster, list | tuple) else [cluster]
-        by_row = [options.get(name) for name in ("weight", "threshold", "cost_fn", "cost_fp")]
+        by_row = [options.get(name) for name in ("weight", *BY_ROW)]
         prior = options.get("prior") if isinstance(options.get("prior"), pl.Expr) else None
         by = expand(log, by, "by")
         if not isinstance(reference, str | Mapping | tuple | None) and not by:

@@ -13,6 +13,7 @@ import polars as pl
 
 from polars_ec.arguments.keywords import did_you_mean
 from polars_ec.cli.terminal import UsageError
+from polars_ec.output.numbers import days_as_dates
 from polars_ec.reports.models import METRICS
 
 _OPTION = "--fail-if"
@@ -244,9 +245,7 @@ def _shortened(text: str) -> str:
 
 def _texts(column: pl.Series) -> list[str | None]:
     """The values of a group column; None for null."""
-    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
-        column = column.dt.date()
-    return [None if value is None else _text(value) for value in column.to_list()]
+    return [None if value is None else _text(value) for value in days_as_dates(column).to_list()]
 
 
 def _text(value: Any) -> str:

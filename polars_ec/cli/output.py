@@ -24,13 +24,13 @@ from polars.exceptions import PanicException, PolarsError
 from polars_ec.cli.terminal import DataError, UsageError, escaped, panics_unseen
 from polars_ec.integrations.openmetrics import as_openmetrics
 from polars_ec.integrations.tables import table as written_table
+from polars_ec.output.numbers import MIDNIGHT, days_as_dates
 from polars_ec.output.whole_file import whole_file
 from polars_ec.output.words import first_line
 
 SHOWN_ROWS = 1000
 _GAP = "  "
 _NARROWEST = 20
-_MIDNIGHT = " 00:00:00"
 
 # Of a name that is right, and a disk that is not.
 _NOT_WRITTEN = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
@@ -173,11 +173,10 @@ def terminal_width() -> int:
 
 
 def _cells(column: pl.Series) -> list[str]:
-    if isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all():
-        column = column.dt.date()
+    column = days_as_dates(column)
     # A text, of what else is a period in the table.
-    if column.name == "reference" and column.dtype == pl.String and column.str.ends_with(_MIDNIGHT).all():
-        column = column.str.strip_suffix(_MIDNIGHT)
+    if column.name == "reference" and column.dtype == pl.String and column.str.ends_with(MIDNIGHT).all():
+        column = column.str.strip_suffix(MIDNIGHT)
     return [*map(_cell, column.to_list())]
 
 

@@ -37,37 +37,24 @@ def by_item(
     if not items:
         raise ValueError("item= names no column: pass the column that identifies an item")
     (labels,) = expand(frame, label, "label")
+    label_name = labels.meta.output_name()
     columns = [column for x in further if isinstance(x, str | pl.Expr) for column in expand(frame, x, "by")]
     used = {root for column in columns for root in column.meta.root_names()}
-    others = [name for name in frame.collect_schema() if name in used and name != labels.meta.output_name()]
-    keys = [f"__ec_item_key_{i}" for i in range(len(items))]
-    named = {
-        **dict(zip(keys, items, strict=True)),
-        _MODEL: models[0].cast(pl.String),
-        _SCORE: scores[0],
-        _LABEL: labels,
-    }
-    rows = frame.select(*others, **named)
+    others = [name for name in frame.collect_schema() if name in used and name != label_name]
+    # Names that no column and no model has.
+    keys = {f"__ec_item_key_{i}": column for i, column in enumerate(items)}
+    rows = frame.select(*others, **keys, **{_MODEL: models[0].cast(pl.String), _SCORE: scores[0], _LABEL: labels})
     first = reference if isinstance(reference, str) else "1"
     # A log without rows has no models, and compares none.
-    names = _models(rows, dict(zip(keys, (column.meta.output_name() for column in items), strict=True)), others) or [
+    names = _models(rows, {key: column.meta.output_name() for key, column in keys.items()}, others) or [
         first,
         f"{first}'",
     ]
-    places = [f"__ec_item_score_{i}" for i in range(len(names))]
-    wide = rows.group_by(keys).agg(
-        pl.col(others).first(),
-        pl.col(_LABEL).drop_nulls().first().alias(labels.meta.output_name()),
-        *(
-            pl.col(_SCORE).filter(pl.col(_MODEL) == name).first().alias(place)
-            for place, name in zip(places, names, strict=True)
-        ),
-    )
-    return (
-        wide,
-        [pl.col(place).alias(name) for place, name in zip(places, names, strict=True)],
-        labels.meta.output_name(),
-    )
+    places = {f"__ec_item_score_{i}": name for i, name in enumerate(names)}
+    score_of = {place: pl.col(_SCORE).filter(pl.col(_MODEL) == name).first() for place, name in places.items()}
+    of_item = pl.col(_LABEL).drop_nulls().first().alias(label_name)
+    wide = rows.group_by(*keys).agg(pl.col(others).first(), of_item, **score_of)
+    return wide, [pl.col(place).alias(name) for place, name in places.items()], label_name
 
 
 def _models(rows: pl.LazyFrame, items: Mapping[str, str], others: Sequence[str]) -> list[str]:

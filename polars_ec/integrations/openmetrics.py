@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from polars_ec.output.numbers import days_as_dates
 from polars_ec.output.words import in_words
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
@@ -26,7 +27,7 @@ def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
     label_names = [_name(name) for name in names]
     if len(set(label_names)) < len(names):
         raise ValueError(f"the columns {', '.join(names)} do not have different names as labels: rename them")
-    texts = [_dates(table[name]).cast(pl.String).to_list() for name in names]
+    texts = [days_as_dates(table[name]).cast(pl.String).to_list() for name in names]
     sets = [
         ",".join(
             f'{label}="{text.translate(_ESCAPES)}"'
@@ -49,12 +50,6 @@ def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
             )
         lines += [f"{metric}{{{labels}}} {_number(value)}" for labels, value in present]
     return "\n".join([*lines, "# EOF"])
-
-
-def _dates(column: pl.Series) -> pl.Series:
-    """Times that all begin a day, as dates."""
-    begin_days = isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all()
-    return column.dt.date() if begin_days else column
 
 
 def _name(column: str) -> str:

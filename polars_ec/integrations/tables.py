@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeAlias, get_args
 import polars as pl
 
 from polars_ec.formulas.decisions import CELLS, lower_is_better
-from polars_ec.output.numbers import NONE, number_in_table, p_value, signed
+from polars_ec.output.numbers import MIDNIGHT, NONE, days_as_dates, number_in_table, p_value, signed, with_interval
 from polars_ec.output.words import ALL_GROUPS, MISSING, in_words, short
 
 TableStyle: TypeAlias = Literal["markdown", "latex"]
@@ -118,31 +118,26 @@ def _is_decimal(dtype: pl.DataType) -> bool:
 
 
 def _column(frame: pl.DataFrame, name: str, is_key: bool) -> _TableColumn:
-    values, dtype = frame[name], frame.schema[name]
-    if dtype == pl.Datetime and (values == values.dt.truncate("1d")).all():
-        values = values.dt.date()
-    shown = _key_text if is_key else _show(frame, name)
-    cells = [NONE if value is None else shown(value) for value in values.to_list()]
+    values, dtype = days_as_dates(frame[name]).to_list(), frame.schema[name]
+    shown, ends = _key_text if is_key else _show(frame, name), [f"{name}{end}" for end in (_LOW, _HIGH)]
+    nulls = [NONE] * frame.height
     if is_key:
         totals = frame["total"].to_list() if frame.schema.get("total") == pl.Boolean else [False] * frame.height
         nulls = [ALL_GROUPS if total else MISSING for total in totals]
-        cells = [null if value is None else cell for value, cell, null in zip(values, cells, nulls, strict=True)]
-    ends = [f"{name}{end}" for end in (_LOW, _HIGH)]
-    if set(ends) <= set(frame.columns):
-        bounds = frame.select(ends).rows()
-        cells = [
-            _with_bounds(value, low, high, shown) for value, (low, high) in zip(values.to_list(), bounds, strict=True)
-        ]
+    bounds = frame.select(ends).rows() if set(ends) <= set(frame.columns) else [(None, None)] * frame.height
+    cells = [
+        null if value is None else _with_bounds(value, low, high, shown)
+        for value, (low, high), null in zip(values, bounds, nulls, strict=True)
+    ]
     is_text = is_key or not (dtype.is_numeric() or dtype.is_nested())
     return _TableColumn(name if is_key else _title(frame, name), cells, is_text, _is_better(frame, name))
 
 
 def _with_bounds(value: Any, low: Any, high: Any, shown: Callable[[Any], str]) -> str:
     """A value and its bounds, or those of each class."""
-    if isinstance(value, list | tuple):
-        return ", ".join(_with_bounds(*of_class, shown) for of_class in zip(value, low, high, strict=True))
-    written = NONE if value is None else shown(value)
-    return written if low is None or high is None else f"{written} [{shown(low)}, {shown(high)}]"
+    if isinstance(value, list | tuple) and low is not None:
+        return ", ".join(with_interval(*of_class, shown) for of_class in zip(value, low, high, strict=True))
+    return with_interval(value, low, high, shown)
 
 
 def _key_text(value: Any) -> str:
@@ -162,7 +157,7 @@ def _show(frame: pl.DataFrame, name: str) -> Callable[[Any], str]:
     if name == "metric":
         return short
     if name == "reference":
-        return lambda value: _text(value).removesuffix(" 00:00:00")
+        return lambda value: _text(value).removesuffix(MIDNIGHT)
     if name in ("p_value", "p_adjusted"):
         return p_value
     if "difference" in frame.columns and name in ("difference", *_PARTS):
@@ -178,6 +173,8 @@ def _count(value: float) -> str:
 
 
 def _text(value: Any) -> str:
+    if value is None:
+        return NONE
     if isinstance(value, float):
         return number_in_table(value)
     if isinstance(value, bool):

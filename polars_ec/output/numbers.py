@@ -1,11 +1,16 @@
-"""Numbers as people read them, in tables, cards and sentences, with the same decimals everywhere, so that they can be compared."""
+"""Numbers and times as people read them, in tables, cards and sentences, with the same decimals everywhere, so that they can be compared."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
+
+import polars as pl
 
 NONE = "–"
+MIDNIGHT = " 00:00:00"
+"""What ends the text of a time that begins a day."""
 _LEAST = 0.0005
 
 
@@ -62,6 +67,17 @@ def p_value(value: float | None) -> str:
     if value is None:
         return NONE
     return "below 0.001" if value < 0.001 else f"{value:.3f}"
+
+
+def with_interval(value: Any, low: Any, high: Any, show: Callable[[Any], str]) -> str:
+    """A value, and its bounds where they are known: "0.832 [0.826, 0.838]"."""
+    return show(value) if low is None or high is None else f"{show(value)} [{show(low)}, {show(high)}]"
+
+
+def days_as_dates(column: pl.Series) -> pl.Series:
+    """Times that all begin a day, as dates; any other column as it is."""
+    begin_days = isinstance(column.dtype, pl.Datetime) and (column == column.dt.truncate("1d")).all()
+    return column.dt.date() if begin_days else column
 
 
 def interval_in_table(low: float | None, high: float | None, show: Callable[[float | None], str]) -> str:

@@ -436,19 +436,23 @@ def history_sentences(contents: Contents) -> Iterator[Sentence]:
     row = history.sort(contents.period).row(-1, named=True)
     is_after = pl.col(contents.period) > pl.lit(contents.reference).cast(history.schema[contents.period])
     if history.filter(is_after).is_empty():
-        since = _period_in_sentence(contents, contents.reference)
-        yield Sentence(f"There is no period after {since}, so there is no change to judge.", section="periods")
+        yield _no_period_after(contents)
         return
     ends = total.filter(pl.col(contents.period).is_in([contents.reference, row[contents.period]]))
-    begin, kink = _period_in_sentence(contents, contents.reference), KINK if kinked(ends, main).any() else ""
-    yield from _change_sentence(contents, row, begin, kink)
+    yield from _change_sentence(contents, row, KINK if kinked(ends, main).any() else "")
 
 
-def _change_sentence(contents: Contents, row: dict[str, Any], begin: str, kink: str = "") -> Iterator[Sentence]:
+def _no_period_after(contents: Contents) -> Sentence:
+    since = _period_in_sentence(contents, contents.reference)
+    return Sentence(f"There is no period after {since}, so there is no change to judge.", section="periods")
+
+
+def _change_sentence(contents: Contents, row: dict[str, Any], kink: str = "") -> Iterator[Sentence]:
     if row["difference"] is None:
         return
     assert contents.period is not None
-    main, end = contents.metrics[0], _period_in_sentence(contents, row[contents.period])
+    main = contents.metrics[0]
+    begin, end = (_period_in_sentence(contents, at) for at in (contents.reference, row[contents.period]))
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     is_real = low is not None and (low > 0 or high < 0)
     is_worse = (row["difference"] > 0) == lower_is_better(main)
@@ -680,12 +684,11 @@ def drift_sentences(
         "", [*keys], period, [metric], None, interval, last, total, trend_total=periods, reference=reference
     )
     if not last.height:
-        since = _period_in_sentence(contents, reference)
-        return [Sentence(f"There is no period after {since}, so there is no change to judge.", section="periods")]
+        return [_no_period_after(contents)]
     if last.height > 1:
         return [*change_sentences(replace(contents, changes=last))]
     (row,) = last.rows(named=True)
-    return [*_change_sentence(contents, row, _period_in_sentence(contents, reference))]
+    return [*_change_sentence(contents, row)]
 
 
 def _period_of_text(written: str, dtype: pl.DataType) -> Any:

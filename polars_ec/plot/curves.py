@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial, wraps
+from functools import wraps
 from statistics import NormalDist
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
@@ -396,8 +396,9 @@ def cost_curve(
     Returns
     -------
     alt.LayerChart of `sketch.cost_curve(...)`, or for several metrics an alt.HConcatChart of them. Marks show the Bayes threshold of the
-    costs, the threshold of the sketch and, for one group, the best threshold of its rows. A line is flat between scores, and linear within a bin, whose scores have unknown positions. If the
-    metric has a naive value, a dashed line shows it. Normalised costs above 2 are cut off; so are log-odds and LLRs beyond -15 and 15.
+    costs, the threshold of the sketch and, for one group, the best threshold of its rows. A line is flat between scores, and linear within
+    a bin, whose scores have unknown positions. If the metric has a naive value, a dashed line shows it. Normalised costs above 2 are cut
+    off; so are log-odds and LLRs beyond -15 and 15.
 
     Examples
     --------
@@ -459,14 +460,12 @@ def _marked(
 
 def _best(shown: Shown, curve: pl.DataFrame, metric: str) -> dict[str, float]:
     """The best threshold of these rows; of several groups each has its own."""
-    known = curve.filter(pl.col("y").is_not_null())
-    if len(shown.all_names) > 1 or metric not in (*_OF_COSTS, *_OF_BOTH_CLASSES) or known.is_empty():
+    if len(shown.all_names) > 1 or metric not in (*_OF_COSTS, *_OF_BOTH_CLASSES):
         return {}
-    lower = DECISIONS[metric].better == "lower"
-    ranked = known.sort("y", descending=not lower, maintain_order=True)
-    best = ranked["threshold"][0]
+    best = curve.select(pl.col("threshold").get(operating_points.place_of_best(metric, pl.col("y")))).item()
     # Of one decision for all cases there is no mark.
-    return {"cheapest" if metric in _OF_COSTS else "best": best} if math.isfinite(best) else {}
+    known = best is not None and math.isfinite(best)
+    return {"cheapest" if metric in _OF_COSTS else "best": best} if known else {}
 
 
 def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
@@ -535,18 +534,10 @@ def reliability(
     line = [] if calibrator is None else [f"Line: calibration fitted to the same rows ({calibrator})"]
     bins = limits_as_band(table, "positive_share").rename({"posterior": "x"})
     notes = [*shown.notes, *band_note(interval, bins, "Vertical lines", "share"), *line]
-    diagram = partial(_diagram, resolution=resolution)
     if len(shown.all_names) <= LARGEST:
-        return diagram(shown, table, bins, "Reliability diagram", notes)
+        return _diagram(shown, bins, resolution, "Reliability diagram", notes, SIZE)
     charts = [
-        diagram(
-            replace(shown, names=[name], rest=None),
-            table.filter(group=name),
-            bins.filter(group=name),
-            name,
-            [],
-            SIZE // 2,
-        )
+        _diagram(replace(shown, names=[name], rest=None), bins.filter(group=name), resolution, name, [], SIZE // 2)
         for name in shown.all_names
     ]
     title = alt.Title("Reliability diagrams", subtitle=notes, anchor="start")
@@ -554,14 +545,7 @@ def reliability(
 
 
 def _diagram(
-    shown: Shown,
-    table: pl.DataFrame,
-    bins: pl.DataFrame,
-    title: str,
-    notes: Sequence[str],
-    size: int = SIZE,
-    *,
-    resolution: int,
+    shown: Shown, bins: pl.DataFrame, resolution: int, title: str, notes: Sequence[str], size: int
 ) -> alt.VConcatChart:
     """The diagram of some groups over the histogram of their rows."""
     base = alt.Chart(finite(bins.drop_nulls(["x", "y"]).drop("bin", "weight")))
@@ -583,7 +567,7 @@ def _diagram(
     points = base.mark_point(filled=True, size=30, opacity=1)
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
     diagram = titled(layers, title, notes).properties(width=size, height=size)
-    histogram = _rows_of_bins(shown, table, resolution, size)
+    histogram = _rows_of_bins(shown, bins, resolution, size)
     chart: alt.VConcatChart = alt.VConcatChart(vconcat=[diagram, histogram], spacing=8).resolve_scale(x="shared")
     return chart
 

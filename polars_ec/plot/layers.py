@@ -17,7 +17,7 @@ from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better, worst_first
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
 from polars_ec.numerics import Bools, Floats, Integers, LazyModule, np
-from polars_ec.output.numbers import number_in_table
+from polars_ec.output.numbers import MIDNIGHT, number_in_table, with_interval
 from polars_ec.output.words import MISSING, in_words, short, unique, unlike
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
@@ -195,11 +195,12 @@ class Shown:
     def with_values(self, metric: str, interval: float | None) -> Shown:
         """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
         table = self.only(self.cells.evaluate(metric, interval=interval))
-        ends = [name for name in (f"{metric}_ci_low", f"{metric}_ci_high") if name in table.columns]
-        values = {}
-        for group, value, *bounds in table.select("group", metric, *ends).rows():
-            within = f" [{', '.join(map(number_in_table, bounds))}]" if None not in bounds and bounds else ""
-            values[group] = number_in_table(value) + within
+        ends = (
+            pl.col(name) if name in table.columns else pl.lit(None)
+            for name in (f"{metric}_ci_low", f"{metric}_ci_high")
+        )
+        rows = table.select("group", metric, **dict(zip(("low", "high"), ends, strict=True))).rows()
+        values = {group: with_interval(value, low, high, number_in_table) for group, value, low, high in rows}
         if len(self.all_names) == 1:
             return replace(self, notes=[*self.notes, *(f"{short(metric)} {value}" for value in values.values())])
         # The value first, because what is long is cut at its end.
@@ -655,7 +656,7 @@ def order_of(periods: pl.Series) -> pl.Series:
 def common_reference(references: pl.Series) -> str | None:
     """Name the reference of all rows, if it is the same."""
     several = references.unique()
-    return f"Against {several[0].removesuffix(' 00:00:00')}" if len(several) == 1 else None
+    return f"Against {several[0].removesuffix(MIDNIGHT)}" if len(several) == 1 else None
 
 
 def heading(title: str, notes: Sequence[str], table: pl.DataFrame) -> alt.Title:

@@ -34,6 +34,11 @@ _LARGEST_HALF_LOG_ODDS = 700.0
 _ENDS = ("low", "high")
 
 
+def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
+    """The place of the best value of a decision metric, the first of several; null if none is known."""
+    return value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
+
+
 def cost_curve(
     cells: Cells,
     metrics: Sequence[str],
@@ -603,6 +608,6 @@ class DecidingCells(Cells):
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
         curve = cost_curve(self, [metric], self._at_own_point(keywords))
         value = pl.col(metric)
-        best = value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
+        best = place_of_best(metric, value)
         columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}
         return curve.group_by(self.keys, maintain_order=True).agg(**columns) if self.keys else curve.select(**columns)

@@ -63,8 +63,8 @@ def register(connection: duckdb.DuckDBPyConnection) -> None:
     TypeError
         An argument that is not a connection, such as a file name.
     ValueError
-        A DuckDB version below 1.4.2. The name `ec` belongs to a read-only database, or to both a database and a schema, so that `ec.nec` cannot be resolved. The message
-        says what to do.
+        A DuckDB version below 1.4.2. The name `ec` belongs to a read-only database, or to both a database and a schema, so that `ec.nec`
+        cannot be resolved. The message says what to do.
     duckdb.Error
         Another transaction that writes the macros and does not end; a database that cannot be written.
 
