@@ -238,7 +238,7 @@ def test_groups_with_names_of_objects_are_in_the_charts(hostile) -> None:
     texts = [name for data in names["datasets"].values() for name in data["columns"].get("group", {}).get("texts", [])]
     legend = hostile.page.locator("#chart-roc .role-legend-label text").all_text_contents()
     assert len(set(texts)) == len(legend)
-    assert hostile.page.locator("#chart-roc .role-legend-title text").text_content().startswith("__proto__")
+    assert "__proto__" in hostile.page.locator("#chart-roc .role-legend-title text").text_content()
     lines = hostile.page.locator("#chart-roc .mark-line path").count()
     assert lines >= len(legend)
 
