@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from threading import Lock
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import polars as pl
 
@@ -55,15 +55,16 @@ class Layout:
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
         """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
-        for column, low, size in zip(keys.get_columns(), self.lows, self.sizes, strict=True):
+        for i, (column, low, size) in enumerate(zip(keys.get_columns(), self.lows, self.sizes, strict=True)):
             has_nulls = column.null_count() > 0
             place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
-            place -= low
-            place += 1
+            place -= low - 1
             if has_nulls:
                 place[column.is_null().to_numpy()] = 0
-            total *= size
-            total += place
+            if i:
+                total *= size
+                place += total
+            total = place
         return total
 
     def unpacked(self, numbers: Integers, names: list[str]) -> pl.DataFrame:
@@ -284,16 +285,11 @@ _BLOCK = 2**14
 _RECENT = 2**20
 
 
-class Places(NamedTuple):
-    """The place of each row in the table, that of its losses, and the sums of these by slot; None to be added one by one."""
-
-    cell: Integers
-    slot: Integers
-    sums: list[Floats | None]
-
-
 class Table:
-    """Rows counted, and their weights summed, by group and cell; losses by group and slot, of which a cell has one."""
+    """Rows counted, and their weights summed, by group and cell; losses by group and slot, of which a cell has one.
+
+    Several threads may add rows.
+    """
 
     def __init__(self, slots: pl.Series, weights: Sequence[str], sums: Sequence[str]) -> None:
         self._slots: Integers = slots.to_numpy().astype(np.int64)
@@ -305,41 +301,37 @@ class Table:
         self._weights = {name: np.zeros(0) for name in weights}
         self._recent = {name: np.zeros(0) for name in weights}
         self._sums = [np.zeros(0) for _ in sums]
+        self._lock = Lock()
 
-    def has_room_for(self, groups: int, rows: int) -> bool:
-        """Whether this many groups get places, with these rows besides those counted."""
-        places = groups * len(self._slots)
-        per_place = 4 + 16 * len(self._weights)
-        return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
-
-    def places(self, group: Integers, rows: pl.DataFrame) -> Places:
-        """The places of rows of these groups, and their losses summed by slot: what many threads may do at a time."""
-        cell = rows[CELL].to_numpy().astype(np.int64)
-        slot = group * self._n_slots
-        slot += self._slots.take(cell)
-        place = group * len(self._slots)
+    def add(self, group: Integers, groups: int, rows: pl.DataFrame) -> bool:
+        """Count rows of these groups, the number of which so far is passed; return False, without counting, if there is no room."""
+        with self._lock:
+            if not self.has_room_for(groups, rows.height):
+                return False
+            self._make_places(max(groups, self._groups))
+            self._rows += rows.height
+            if self._rows > np.iinfo(self._counts.dtype).max:
+                self._counts = self._counts.astype(np.int64)
+        place, slot = group * len(self._slots), group * self._n_slots
+        cell, losses = rows[CELL].to_numpy(), [rows[name].to_numpy() for name in self._names]
         place += cell
-        return Places(place, slot, [_summed(slot, rows[name].to_numpy()) for name in self._names])
-
-    def add(self, places: Places, groups: int, rows: pl.DataFrame) -> None:
-        """Count rows at these places; `groups` is how many there are so far."""
-        self._make_places(groups)
-        self._rows += rows.height
-        if self._rows > np.iinfo(self._counts.dtype).max:
-            self._counts = self._counts.astype(np.int64)
-        np.add.at(self._counts, places.cell, self._counts.dtype.type(1))
+        slot += self._slots.take(cell)
         # Weights may add up to more than a float holds, which is infinite.
         with np.errstate(over="ignore"):
-            for name, recent in self._recent.items():
-                np.add.at(recent, places.cell, rows[name].to_numpy())
-            for name, total, part in zip(self._names, self._sums, places.sums, strict=True):
-                if part is None:
-                    np.add.at(total, places.slot, rows[name].to_numpy())
-                else:
-                    total[: len(part)] += part
-        self._since += rows.height
-        if self._since > max(_RECENT, 4 * len(self._counts)):
-            self._settle()
+            sums = _summed(slot, losses, groups * self._n_slots)
+            with self._lock:
+                np.add.at(self._counts, place, self._counts.dtype.type(1))
+                for name, recent in self._recent.items():
+                    np.add.at(recent, place, rows[name].to_numpy())
+                for total, values, of_slots in zip(self._sums, losses, sums or losses, strict=True):
+                    if sums is None:
+                        np.add.at(total, slot, values)
+                    else:
+                        total[: len(of_slots)] += of_slots
+                self._since += rows.height
+                if self._since > max(_RECENT, 4 * len(self._counts)):
+                    self._settle()
+        return True
 
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """Cells that hold rows, by group and cell; sums of slots that do, by group and slot."""
@@ -362,6 +354,12 @@ class Table:
         slots = {GROUP: group.astype(np.uint32), SLOT: slot.astype(np.int32)}
         sums = {name: total[place] for name, total in zip(self._names, self._sums, strict=True)}
         return cells, pl.DataFrame(slots | sums)
+
+    def has_room_for(self, groups: int, rows: int) -> bool:
+        """Whether this many groups get places, with these rows besides those counted."""
+        places = groups * len(self._slots)
+        per_place = 4 + 16 * len(self._weights)
+        return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
 
     def _make_places(self, groups: int) -> None:
         self._groups = groups
@@ -391,19 +389,13 @@ def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
     return longer
 
 
-def _summed(slot: Integers, values: Floats) -> Floats | None:
-    """Sum the values by slot: some together, for precision; None where there are many slots."""
-    n = int(np.max(slot, initial=0)) + 1
-    size = max(_BLOCK, 4 * n)
-    if size > len(slot):
+def _summed(slot: Integers, losses: list[Floats], n: int) -> list[Floats] | None:
+    """Sum losses by slot: some rows together, for precision; None where there are many slots."""
+    blocks = len(slot) // max(_BLOCK, 4 * n)
+    if not blocks:
         return None
-    starts = range(0, len(slot), size)
-    # Weights may add up to more than a float holds, which is infinite.
-    with np.errstate(over="ignore"):
-        total: Floats = np.sum(
-            [np.bincount(slot[i : i + size], values[i : i + size], minlength=n) for i in starts], axis=0
-        )
-    return total
+    slot = slot + np.repeat(np.arange(blocks) * n, -(-len(slot) // blocks))[: len(slot)]
+    return [np.bincount(slot, values, minlength=blocks * n).reshape(blocks, n).sum(0) for values in losses]
 
 
 # A place in an array for each coarse cell of each bucket of each group: rows counted by the cluster they belong to.
@@ -416,7 +408,10 @@ _FEW_CELLS = 64
 
 
 class CoarseTable:
-    """Rows counted, and their weights summed, by group, bucket and coarse cell; only cells that occur have places, because they are few."""
+    """Rows counted, and their weights summed, by group, bucket and coarse cell; only cells that occur have places, because they are few.
+
+    Several threads may add rows.
+    """
 
     def __init__(self, n_cells: int, buckets: int, weights: Sequence[str]) -> None:
         # The last bucket is that of rows without a cluster.
@@ -424,6 +419,7 @@ class CoarseTable:
         self._number: Integers = np.full(n_cells, -1, dtype=np.int64)
         self._cells: Integers = np.zeros(0, dtype=np.int64)
         self._rows = self._groups = 0
+        self._lock = Lock()
         self._totals: dict[str, np.ndarray[Any, Any]] = {
             name: np.zeros((0, buckets + 1, _FEW_CELLS), dtype=np.uint32 if name == "n" else np.float64)
             for name in ("n", *weights)
@@ -431,22 +427,24 @@ class CoarseTable:
 
     def add(self, group: Integers, groups: int, rows: pl.DataFrame) -> bool:
         """Count rows of these groups, the number of which so far is passed; return False, without counting, if there is no room."""
-        number = self._numbers(rows[COARSE].to_numpy())
-        if not self._make_places(groups, rows.height):
-            return False
-        self._groups = groups
-        self._rows += rows.height
-        if self._rows > np.iinfo(self._totals["n"].dtype).max:
-            self._totals["n"] = self._totals["n"].astype(np.int64)
-        _, of_group, of_bucket = self._totals["n"].shape
-        place = group * of_group
-        place += rows[BUCKET].fill_null(self._no_bucket).to_numpy()
-        place *= of_bucket
-        place += number
-        # Weights may add up to more than a float holds.
-        with np.errstate(over="ignore"):
-            for name, total in self._totals.items():
-                np.add.at(total.reshape(-1), place, total.dtype.type(1) if name == "n" else rows[name].to_numpy())
+        cell, bucket = rows[COARSE].to_numpy(), rows[BUCKET].fill_null(self._no_bucket).to_numpy()
+        with self._lock:
+            number = self._numbers(cell)
+            if not self._make_places(groups, rows.height):
+                return False
+            self._groups = max(groups, self._groups)
+            self._rows += rows.height
+            if self._rows > np.iinfo(self._totals["n"].dtype).max:
+                self._totals["n"] = self._totals["n"].astype(np.int64)
+            _, of_group, of_bucket = self._totals["n"].shape
+            place = group * of_group
+            place += bucket
+            place *= of_bucket
+            place += number
+            # Weights may add up to more than a float holds.
+            with np.errstate(over="ignore"):
+                for name, total in self._totals.items():
+                    np.add.at(total.reshape(-1), place, total.dtype.type(1) if name == "n" else rows[name].to_numpy())
         return True
 
     def table(self, groups: Integers | None = None) -> pl.DataFrame:
@@ -512,17 +510,20 @@ _ONE = pl.lit(1, dtype=pl.Int64).alias("n")
 
 
 class GroupBy:
-    """Rows grouped by the engine and their values summed, with memory for what comes of it and some rows."""
+    """Rows grouped by the engine and their values summed, with memory for what comes of it and some rows; several threads may add rows."""
 
     def __init__(self, by: list[str], values: list[str]) -> None:
         self.by, self._values = by, values
         self._parts: list[pl.DataFrame] = []
+        self._lock = Lock()
 
     def add(self, rows: pl.DataFrame) -> None:
-        self._parts.append(self._summed(rows))
-        # Rarely enough to cost little, often enough that pending rows stay few relative to the cells.
-        if sum(part.height for part in self._parts[1:]) > max(_WAITING, self._parts[0].height):
-            self._parts = [self.total()]
+        part = self._summed(rows)
+        with self._lock:
+            self._parts.append(part)
+            # Rarely enough to cost little, often enough that pending rows stay few relative to the cells.
+            if sum(part.height for part in self._parts[1:]) > max(_WAITING, self._parts[0].height):
+                self._parts = [self.total()]
 
     @property
     def is_used(self) -> bool:
@@ -533,14 +534,6 @@ class GroupBy:
 
     def _summed(self, rows: pl.DataFrame) -> pl.DataFrame:
         return rows.lazy().group_by(self.by).agg(pl.col(self._values).sum()).collect(engine="streaming")
-
-
-class Placed(NamedTuple):
-    """Rows, the group of each, and their places in the table, if it counts them."""
-
-    rows: pl.DataFrame
-    group: Integers | None
-    places: Places | None
 
 
 class Counting:
@@ -563,7 +556,7 @@ class Counting:
         # The engine has as many of its own.
         self._threads = min(max(pl.thread_pool_size() // 2, 1), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads)
-        self._waiting: deque[Future[Placed]] = deque()
+        self._waiting: deque[Future[None]] = deque()
         self._table = self._coarse = None
         if all(key.is_whole for key in keys):
             self._table = None if self._slots is None else Table(self._slots, weights, sums)
@@ -572,27 +565,19 @@ class Counting:
     def add(self, rows: pl.DataFrame) -> None:
         """Count more rows: in an array while it has room, and all that come after by the engine, which is added in the end.
 
-        Several threads look up the places of rows and sum their losses, by functions of NumPy that let go of the interpreter's lock. One
-        counts the cells, because `np.add.at` holds the lock.
+        Several threads do so, because the functions of NumPy that they call let go of the interpreter's lock.
         """
-        self._waiting.append(self._pool.submit(self._placed, rows))
-        if len(self._waiting) > self._threads:
-            self._count(self._waiting.popleft().result())
-
-    def _placed(self, rows: pl.DataFrame) -> Placed:
-        """What many threads may do at a time."""
-        table = None if self._by_cell.is_used else self._table
-        has_coarse = self._coarse is not None and self._by_coarse is not None and not self._by_coarse.is_used
-        group = self._groups.numbers(rows) if table is not None or has_coarse else None
-        return Placed(rows, group, None if table is None or group is None else table.places(group, rows))
-
-    def _count(self, placed: Placed) -> None:
-        rows, group, places = placed
         self._codes = rows.select(self._names).schema
+        self._waiting.append(self._pool.submit(self._count, rows))
+        if len(self._waiting) > self._threads:
+            self._waiting.popleft().result()
+
+    def _count(self, rows: pl.DataFrame) -> None:
+        table = None if self._by_cell.is_used else self._table
+        coarse = None if self._by_coarse is None or self._by_coarse.is_used else self._coarse
+        group = None if table is None and coarse is None else self._groups.numbers(rows)
         n_groups = len(self._groups)
-        if places is not None and self._table is not None and self._table.has_room_for(n_groups, rows.height):
-            self._table.add(places, n_groups, rows)
-        else:
+        if group is None or table is None or not table.add(group, n_groups, rows):
             self._by_cell.add(rows.with_columns(_ONE))
             if self._by_slot is not None and self._slots is not None:
                 slot = pl.lit(self._slots).gather(pl.col(CELL)).alias(SLOT)
@@ -601,7 +586,6 @@ class Counting:
             return
         if self._coarse_of_cell is not None:
             rows = rows.with_columns(self._coarse_of_cell.gather(rows[CELL]).alias(COARSE))
-        coarse = None if self._by_coarse.is_used else self._coarse
         if group is None or coarse is None or not coarse.add(group, n_groups, rows):
             self._by_coarse.add(rows.filter(self._usable).with_columns(_ONE))
 
@@ -609,7 +593,7 @@ class Counting:
         """The cells, the sums and the coarse cells, by the values of the group columns, sorted."""
         with self._pool:
             while self._waiting:
-                self._count(self._waiting.popleft().result())
+                self._waiting.popleft().result()
         cells, sums = (None, None) if self._table is None else self._table.tables()
         coarse = None if self._by_coarse is None else self._coarse_cells(self._by_coarse)
         if not self._by_cell.is_used:
