@@ -21,7 +21,7 @@ from tests.support.influence import Rows, limits_of_clusters, limits_of_rows
 
 DECISIONS = (
     *("nec", "expected_cost", "error_rate", "accuracy", "balanced_error_rate", "precision", "recall", "specificity"),
-    *("fpr", "fnr", "f1", "mcc", "informedness", "lr_plus"),
+    *("fpr", "fnr", "decision_share", "f1", "mcc", "informedness", "lr_plus"),
 )
 LOSSES = ("cross_entropy", "nce", "brier", "nbs")
 UNMOVED = ("recall", "specificity", "fpr", "fnr", "informedness", "balanced_error_rate", "lr_plus")
