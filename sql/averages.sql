@@ -115,7 +115,7 @@ CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
                   'decision must be the index of one of the decisions, from 0');
 -- Of two decisions the positive one, where none is named.
 CREATE OR REPLACE MACRO ec._decision_index(decision, m) AS
-    CASE WHEN ec._unset(decision) AND m = 2 THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
+    CASE WHEN ec._unset(decision) AND coalesce(m = 2, true) THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(ec._decision_index(decision, m), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])

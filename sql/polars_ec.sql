@@ -1716,7 +1716,7 @@ CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
                   'decision must be the index of one of the decisions, from 0');
 -- Of two decisions the positive one, where none is named.
 CREATE OR REPLACE MACRO ec._decision_index(decision, m) AS
-    CASE WHEN ec._unset(decision) AND m = 2 THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
+    CASE WHEN ec._unset(decision) AND coalesce(m = 2, true) THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(ec._decision_index(decision, m), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
@@ -3908,7 +3908,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'fb28449cdcc54415fb55c2b63cfb8a77713a4b7fda85e8c970b1000e1fcadae0', count(*),
+    SELECT concat_ws('-', 'f61df1d3691419ad842f410717a9ccdedd5e21eb962adc15fdbedd4c70fb54e5', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -1694,7 +1694,7 @@ CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
                   'decision must be the index of one of the decisions, from 0');
 -- Of two decisions the positive one, where none is named.
 CREATE OR REPLACE MACRO ec._decision_index(decision, m) AS
-    CASE WHEN ec._unset(decision) AND m = 2 THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
+    CASE WHEN ec._unset(decision) AND coalesce(m = 2, true) THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
 CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(ec._decision_index(decision, m), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
@@ -3869,7 +3869,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '7cb9806a52e59c9034bb49b05efef9bcec4a274d9d15009ddacde3d0891469d4', count(*),
+    SELECT concat_ws('-', '031dc1dc97f5ac01848d5b3c8adf25795ae8ed9cb2931b1fcd29a0b10a52202b', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -47,6 +47,7 @@ def test_the_positive_decision_is_the_default(door: str) -> None:
     log = pl.DataFrame({"score": [0.9, 0.4, 0.7, 0.1, 0.2], "label": [1, 1, 0, 0, 0]})
     assert evaluate(door, "decision_share", log) == pytest.approx(0.4)
     assert evaluate(door, "decision_share", log, prior=0.5) == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert evaluate(door, "decision_share", log.with_columns(pl.lit(None, pl.Int64).alias("label"))) is None
     with pytest.raises(Exception, match=r"needs decision= if there are more than two|must be the index of one"):
         evaluate(door, "decision_share", log, costs=ec.CostMatrix.zero_one(2, abstain=0.25))
 
