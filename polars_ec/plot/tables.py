@@ -152,8 +152,8 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
     """Plot the differences from `ec.compare` with their confidence intervals, one chart per metric.
 
     Each group or model has a row, the worst at the top. Colour and shape mark groups or models that are significantly better or worse than
-    the reference: those with an adjusted p-value below 0.05. Against the best group it is those whose simultaneous interval excludes 0.
-    `small` groups are not marked.
+    the reference: those with an adjusted p-value below 0.05. Against the best, highest or lowest group it is those whose simultaneous
+    interval excludes 0. `small` groups are not marked. A `decision_share` is marked as higher or lower.
 
     Parameters
     ----------
