@@ -48,7 +48,7 @@ def test_the_positive_decision_is_the_default(door: str) -> None:
     assert evaluate(door, "decision_share", log) == pytest.approx(0.4)
     assert evaluate(door, "decision_share", log, prior=0.5) == pytest.approx((1 / 2 + 1 / 3) / 2)
     assert evaluate(door, "decision_share", log.with_columns(pl.lit(None, pl.Int64).alias("label"))) is None
-    with pytest.raises(Exception, match=r"needs decision= if there are more than two|must be the index of one"):
+    with pytest.raises(Exception, match=r"there are 3 decisions: pass decision=|must be the index of one"):
         evaluate(door, "decision_share", log, costs=ec.CostMatrix.zero_one(2, abstain=0.25))
 
 
@@ -92,7 +92,7 @@ def test_shares_of_each_class_of_several() -> None:
     options: dict[str, Any] = {"score_type": "decision", "costs": ec.CostMatrix.zero_one(3)}
     table = log.ec.report("d", "y", per_class=True, metrics=["decision_share"], **options)
     assert table["decision_share"].to_list() == pytest.approx([(log["d"] == k).mean() for k in range(3)])
-    with pytest.raises(ValueError, match="'decision_share', which needs decision= for more than two decisions"):
+    with pytest.raises(ValueError, match="'decision_share', which is for two decisions: compute it with"):
         log.ec.report("d", "y", metrics=["decision_share"], **options)
 
 

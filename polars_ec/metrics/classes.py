@@ -166,10 +166,8 @@ def decision_share(
 
 def _place(decision: int | str | None, costs: CostMatrix, classes: ClassNames) -> int:
     if decision is None:
-        if costs.n_decisions > 2:
-            raise ValueError(
-                f"decision_share needs decision= if there are more than two, and there are {costs.n_decisions}"
-            )
+        if costs.n_decisions != 2:
+            raise ValueError(f"there are {costs.n_decisions} decisions: pass decision=, the index or the name of one")
         return 1
     if isinstance(decision, str):
         names = decision_names(classes, costs) or list(costs.decisions)

@@ -322,8 +322,8 @@ def _check(name: str, rows: Rows) -> None:
     check_decided_by(name, decided=isinstance(scores, DecidedScores), by_threshold=rows.options.threshold is not None)
     if name == "ece" and n_classes != 2:
         raise ValueError(f"{shown} is for two classes, but there are {n_classes}")
-    if name == "decision_share" and rows.costs.n_decisions > 2:
-        raise ValueError(f"{shown} needs decision= for more than two decisions: {_BESIDE.format(name)}")
+    if name == "decision_share" and rows.costs.n_decisions != 2:
+        raise ValueError(f"{shown} is for two decisions: {_BESIDE.format(name)}")
     if name in CELLS and not is_binary(rows):
         raise ValueError(f"{shown} is for two classes and two decisions: use confusion")
     if name in RANKING_METRICS:
