@@ -113,18 +113,23 @@ CREATE OR REPLACE MACRO ec.mcc(cells) AS list_transform(cells, lambda _c: ec._ph
 CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
     ec._number_is(number >= 0 AND coalesce(number < m, true) AND number = floor(number), decision,
                   'decision must be the index of one of the decisions, from 0');
-CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(TRY_CAST(decision AS DOUBLE), decision, m);
+-- Of two decisions the positive one, where none is named.
+CREATE OR REPLACE MACRO ec._decision_index(decision, m) AS
+    CASE WHEN ec._unset(decision) AND coalesce(m = 2, true) THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(ec._decision_index(decision, m), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
-        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[TRY_CAST(decision AS BIGINT) + 1])) END)[1];
+        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[CAST(ec._decision_index(decision, _t['m']) AS BIGINT) + 1])) END)[1];
+CREATE OR REPLACE MACRO ec._n_decisions(costs) AS coalesce(len(ec._given_costs(costs)[1]), 2);
 CREATE OR REPLACE MACRO ec._decision_share(score, label, decision, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._share_of(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), decision),
 (score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._decision_ok(decision, coalesce(len(ec._given_costs(costs)[1]), 2)) THEN
-        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(TRY_CAST(decision AS BIGINT) AS VARCHAR))) END;
+    CASE WHEN ec._decision_ok(decision, ec._n_decisions(costs)) THEN
+        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight,
+                               CAST(CAST(ec._decision_index(decision, ec._n_decisions(costs)) AS BIGINT) AS VARCHAR))) END;
 CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._decision_share(score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
 (score DOUBLE[], label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN
         ec._share_of(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), decision) END;
-COMMENT ON MACRO ec.decision_share IS 'Share of the rows with decision j: sum_i P_i R_ij. The index of the decision counts from 0.';
+COMMENT ON MACRO ec.decision_share IS 'Share of the rows with decision j: sum_i P_i R_ij. The index of the decision counts from 0; of two, the default is the positive one.';

@@ -178,8 +178,10 @@ COMMENT ON MACRO ec.effective_prior IS 'Prior that leads to the same decisions a
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
+-- Of the positive decision; averages.sql has ec.decision_share, of any.
+CREATE OR REPLACE MACRO ec._value_of_decision_share(c) AS ec._term(c['p1'], ec._r11(c)) + ec._term(c['p0'], ec._r01(c));
 CREATE OR REPLACE MACRO ec.precision(cells) AS
-    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
+    list_transform(cells, lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._value_of_decision_share(_c)))[1];
 CREATE OR REPLACE MACRO ec.recall(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r11(_c)))[1];
 CREATE OR REPLACE MACRO ec.specificity(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r00(_c)))[1];
 CREATE OR REPLACE MACRO ec.fpr(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._r01(_c)))[1];

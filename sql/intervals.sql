@@ -69,6 +69,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('balanced_error_rate', 'decisions', 'logit', false), ('balanced_accuracy', 'decisions', 'logit', false),
                  ('precision', 'decisions', 'logit', true), ('recall', 'decisions', 'logit', false), ('f1', 'decisions', 'logit', true),
                  ('specificity', 'decisions', 'logit', false), ('fpr', 'decisions', 'logit', false), ('fnr', 'decisions', 'logit', false),
+                 ('decision_share', 'decisions', 'logit', true),
                  ('informedness', 'decisions', 'atanh', false), ('mcc', 'decisions', 'atanh', true),
                  ('lr_plus', 'decisions', 'ratio', false), ('lr_minus', 'decisions', 'ratio', false),
                  ('precision_gain', 'decisions', 'identity', true), ('recall_gain', 'decisions', 'identity', true),
@@ -91,6 +92,7 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
               WHEN 'specificity' THEN ec._value_of_specificity(cells)
               WHEN 'fpr' THEN ec._value_of_fpr(cells)
               WHEN 'fnr' THEN ec._value_of_fnr(cells)
+              WHEN 'decision_share' THEN ec._value_of_decision_share(cells)
               WHEN 'informedness' THEN ec._value_of_informedness(cells)
               WHEN 'mcc' THEN ec._value_of_mcc(cells)
               WHEN 'lr_plus' THEN ec._value_of_lr_plus(cells)

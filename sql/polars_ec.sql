@@ -1362,14 +1362,16 @@ COMMENT ON MACRO ec.effective_prior IS 'Prior that leads to the same decisions a
 
 -- Binary metrics -------------------------------------------------------------------------------------------------------
 
+-- Of the positive decision; averages.sql has ec.decision_share, of any.
+CREATE OR REPLACE MACRO ec._value_of_decision_share(c) AS ec._term(c['p1'], ec._r11(c)) + ec._term(c['p0'], ec._r01(c));
 CREATE OR REPLACE MACRO ec._value_of_precision(c) AS
-    ec._ratio(ec._term(c['p1'], ec._r11(c)), ec._term(c['p1'], ec._r11(c)) + ec._term(c['p0'], ec._r01(c)));
+    ec._ratio(ec._term(c['p1'], ec._r11(c)), ec._value_of_decision_share(c));
 CREATE OR REPLACE MACRO ec.precision(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._value_of_decision_share(_c)))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1],
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._value_of_decision_share(_c)))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._term(_c['p1'], ec._r11(_c)) + ec._term(_c['p0'], ec._r01(_c))))[1];
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._ratio(ec._term(_c['p1'], ec._r11(_c)), ec._value_of_decision_share(_c)))[1];
 COMMENT ON MACRO ec.precision IS 'Share of the positive decisions that are right; with `prior`, the calibrated precision. Higher is better; in [0, 1]. P_1 R_11 / (P_1 R_11 + P_0 R_01).';
 CREATE OR REPLACE MACRO ec._value_of_recall(c) AS
     ec._with_prior(c, ec._r11(c));
@@ -1712,23 +1714,28 @@ COMMENT ON MACRO ec.mcc IS 'Matthews correlation coefficient between class and d
 CREATE OR REPLACE MACRO ec._index_is(number, decision, m) AS
     ec._number_is(number >= 0 AND coalesce(number < m, true) AND number = floor(number), decision,
                   'decision must be the index of one of the decisions, from 0');
-CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(TRY_CAST(decision AS DOUBLE), decision, m);
+-- Of two decisions the positive one, where none is named.
+CREATE OR REPLACE MACRO ec._decision_index(decision, m) AS
+    CASE WHEN ec._unset(decision) AND coalesce(m = 2, true) THEN 1e0 ELSE TRY_CAST(decision AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._decision_ok(decision, m) AS ec._index_is(ec._decision_index(decision, m), decision, m);
 CREATE OR REPLACE MACRO ec._share_of(tables, decision) AS
     list_transform(tables, lambda _t: CASE WHEN ec._decision_ok(decision, _t['m'])
-        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[TRY_CAST(decision AS BIGINT) + 1])) END)[1];
+        THEN ec._plus(list_transform(ec._joint(_t), lambda _r: _r[CAST(ec._decision_index(decision, _t['m']) AS BIGINT) + 1])) END)[1];
+CREATE OR REPLACE MACRO ec._n_decisions(costs) AS coalesce(len(ec._given_costs(costs)[1]), 2);
 CREATE OR REPLACE MACRO ec._decision_share(score, label, decision, costs "NULL", cost_fn, cost_fp, prior, threshold, score_type, weight) AS
     ec._share_of(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), decision),
 (score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS
-    CASE WHEN ec._decision_ok(decision, coalesce(len(ec._given_costs(costs)[1]), 2)) THEN
-        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, CAST(TRY_CAST(decision AS BIGINT) AS VARCHAR))) END;
-CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._decision_ok(decision, ec._n_decisions(costs)) THEN
+        ec._expected(ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight,
+                               CAST(CAST(ec._decision_index(decision, ec._n_decisions(costs)) AS BIGINT) AS VARCHAR))) END;
+CREATE OR REPLACE MACRO ec.decision_share(score DOUBLE, label, decision := NULL, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._decision_share(score, label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight),
-(score DOUBLE[], label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+(score DOUBLE[], label, decision := NULL, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     CASE WHEN ec._costs_ok(costs, cost_fn, cost_fp) THEN
         ec._share_of(ec._table_vector(score, label, ec._vector_costs(costs, cost_fn, cost_fp), prior, threshold, score_type, weight), decision) END,
-(score BOOLEAN, label, decision, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
+(score BOOLEAN, label, decision := NULL, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     ec._decision_share(ec._boolean_decision(score, score_type), label, decision, costs, cost_fn, cost_fp, prior, threshold, score_type, weight);
-COMMENT ON MACRO ec.decision_share IS 'Share of the rows with decision j: sum_i P_i R_ij. The index of the decision counts from 0.';
+COMMENT ON MACRO ec.decision_share IS 'Share of the rows with decision j: sum_i P_i R_ij. The index of the decision counts from 0; of two, the default is the positive one.';
 -- polars_ec for DuckDB, file 5 of 12: expectations of scoring rules. Load after decisions.
 -- Every one is sum_i P_i * mean over class i of a loss of the row: the files rows (losses) and counts (sums) do the rest.
 
@@ -3191,6 +3198,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('balanced_error_rate', 'decisions', 'logit', false), ('balanced_accuracy', 'decisions', 'logit', false),
                  ('precision', 'decisions', 'logit', true), ('recall', 'decisions', 'logit', false), ('f1', 'decisions', 'logit', true),
                  ('specificity', 'decisions', 'logit', false), ('fpr', 'decisions', 'logit', false), ('fnr', 'decisions', 'logit', false),
+                 ('decision_share', 'decisions', 'logit', true),
                  ('informedness', 'decisions', 'atanh', false), ('mcc', 'decisions', 'atanh', true),
                  ('lr_plus', 'decisions', 'ratio', false), ('lr_minus', 'decisions', 'ratio', false),
                  ('precision_gain', 'decisions', 'identity', true), ('recall_gain', 'decisions', 'identity', true),
@@ -3213,6 +3221,7 @@ CREATE OR REPLACE MACRO ec._value_of(name, cells, errors, losses) AS
               WHEN 'specificity' THEN ec._value_of_specificity(cells)
               WHEN 'fpr' THEN ec._value_of_fpr(cells)
               WHEN 'fnr' THEN ec._value_of_fnr(cells)
+              WHEN 'decision_share' THEN ec._value_of_decision_share(cells)
               WHEN 'informedness' THEN ec._value_of_informedness(cells)
               WHEN 'mcc' THEN ec._value_of_mcc(cells)
               WHEN 'lr_plus' THEN ec._value_of_lr_plus(cells)
@@ -3476,8 +3485,8 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
 
 CREATE OR REPLACE MACRO ec._report_names() AS [
     'nec', 'nce', 'nbs', 'precision', 'f1', 'recall', 'expected_cost', 'bayes_risk', 'error_rate', 'accuracy', 'balanced_error_rate',
-    'balanced_accuracy', 'specificity', 'fpr', 'fnr', 'informedness', 'mcc', 'lr_plus', 'lr_minus', 'precision_gain', 'recall_gain',
-    'cross_entropy', 'brier', 'confusion', 'tn', 'fp', 'fn', 'tp'];
+    'balanced_accuracy', 'specificity', 'fpr', 'fnr', 'decision_share', 'informedness', 'mcc', 'lr_plus', 'lr_minus', 'precision_gain',
+    'recall_gain', 'cross_entropy', 'brier', 'confusion', 'tn', 'fp', 'fn', 'tp'];
 CREATE OR REPLACE MACRO ec._of_posteriors() AS ['nce', 'nbs', 'cross_entropy', 'brier', 'bayes_risk'];
 
 -- Does any of them need decisions?
@@ -3487,7 +3496,7 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
     CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it already: leave it out'
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
-                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share', 'f1_of_averages',
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'f1_of_averages',
                        'specificity_at_sensitivity', 'sensitivity_at_specificity')
               OR regexp_matches(name, '^(class|macro|micro|weighted)_')
          THEN format('use SELECT ..., ec.{}(score, label) FROM log GROUP BY ...', name)
@@ -3755,6 +3764,11 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_fnr(own) AS fnr,
         ec._low_end(ends, 'fnr') AS fnr_ci_low,
         ec._high_end(ends, 'fnr') AS fnr_ci_high,
+    ec._value_of_decision_share(own) AS decision_share,
+        ec._low_end(ends, 'decision_share') AS decision_share_ci_low,
+        ec._high_end(ends, 'decision_share') AS decision_share_ci_high, ec._value_of_decision_share(at_prior) AS decision_share_at_prior,
+        ec._low_end(ends, 'decision_share_at_prior') AS decision_share_at_prior_ci_low,
+        ec._high_end(ends, 'decision_share_at_prior') AS decision_share_at_prior_ci_high,
     ec._value_of_informedness(own) AS informedness,
         ec._low_end(ends, 'informedness') AS informedness_ci_low,
         ec._high_end(ends, 'informedness') AS informedness_ci_high,
@@ -3894,7 +3908,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'dc1e689f8500a520fc01c79a56a0c904403864769ee203bf52a2fa976555c778', count(*),
+    SELECT concat_ws('-', 'f61df1d3691419ad842f410717a9ccdedd5e21eb962adc15fdbedd4c70fb54e5', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -6,8 +6,8 @@
 
 CREATE OR REPLACE MACRO ec._report_names() AS [
     'nec', 'nce', 'nbs', 'precision', 'f1', 'recall', 'expected_cost', 'bayes_risk', 'error_rate', 'accuracy', 'balanced_error_rate',
-    'balanced_accuracy', 'specificity', 'fpr', 'fnr', 'informedness', 'mcc', 'lr_plus', 'lr_minus', 'precision_gain', 'recall_gain',
-    'cross_entropy', 'brier', 'confusion', 'tn', 'fp', 'fn', 'tp'];
+    'balanced_accuracy', 'specificity', 'fpr', 'fnr', 'decision_share', 'informedness', 'mcc', 'lr_plus', 'lr_minus', 'precision_gain',
+    'recall_gain', 'cross_entropy', 'brier', 'confusion', 'tn', 'fp', 'fn', 'tp'];
 CREATE OR REPLACE MACRO ec._of_posteriors() AS ['nce', 'nbs', 'cross_entropy', 'brier', 'bayes_risk'];
 
 -- Does any of them need decisions?
@@ -17,7 +17,7 @@ CREATE OR REPLACE MACRO ec._decides(metrics, score_type) AS
 CREATE OR REPLACE MACRO ec._where_it_is(name) AS
     CASE WHEN name IN ('n', 'class_prior', 'n_missing', 'n_invalid') THEN 'every report has it already: leave it out'
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
-                       'min_cllr', 'min_dcf', 'min_expected_cost', 'decision_share', 'f1_of_averages',
+                       'min_cllr', 'min_dcf', 'min_expected_cost', 'f1_of_averages',
                        'specificity_at_sensitivity', 'sensitivity_at_specificity')
               OR regexp_matches(name, '^(class|macro|micro|weighted)_')
          THEN format('use SELECT ..., ec.{}(score, label) FROM log GROUP BY ...', name)
@@ -237,6 +237,7 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_specificity(own) AS specificity,
     ec._value_of_fpr(own) AS fpr,
     ec._value_of_fnr(own) AS fnr,
+    ec._value_of_decision_share(own) AS decision_share, ec._value_of_decision_share(at_prior) AS decision_share_at_prior,
     ec._value_of_informedness(own) AS informedness,
     ec._value_of_mcc(own) AS mcc, ec._value_of_mcc(at_prior) AS mcc_at_prior,
     ec._value_of_lr_plus(own) AS lr_plus,

@@ -15,7 +15,7 @@ from scipy import stats
 import polars_ec as ec
 from polars_ec.inference import estimator
 from polars_ec.inference.confidence import VarianceComponents, t_quantile
-from polars_ec.inference.estimator import with_best
+from polars_ec.inference.estimator import with_extreme
 from tests.support.cases import mostly_slow
 
 
@@ -266,8 +266,8 @@ def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> No
             noise = error * rng.standard_normal(n_groups)
             # Variances of 30 degrees of freedom.
             own = error**2 * rng.chisquare(30, n_groups) / 30
-            found = with_best(
-                np.array(truth) + noise, VarianceComponents(None, own, parts.df), lower_is_better=True, level=0.95
+            found = with_extreme(
+                np.array(truth) + noise, VarianceComponents(None, own, parts.df), lowest=True, level=0.95
             )
             gaps = np.array(truth) - min(truth)
             inside += bool(((found.low <= gaps) & (gaps <= found.high)).all())
@@ -284,7 +284,7 @@ def test_distances_to_the_best_group_are_the_worst_of_all_pairs(clustered: bool,
     shared = rng.normal(size=(60, 8)) / 3 if clustered else np.zeros((60, 8))
     components = VarianceComponents(shared if clustered else None, independent, df)
     with np.errstate(all="ignore"):
-        found = with_best(values, components, lower_is_better, level=0.9)
+        found = with_extreme(values, components, lower_is_better, level=0.9)
     known = np.flatnonzero(np.isfinite(values) & np.isfinite(independent))
     variance, n_pairs = (shared**2).sum(axis=1) + independent, len(known) * (len(known) - 1) / 2
     for i in known:
@@ -311,7 +311,7 @@ def test_quantiles_of_few_pairs_tell_the_best_of_many_groups(monkeypatch: pytest
 
     monkeypatch.setattr(estimator, "t_quantile", counted)
     components = VarianceComponents(None, rng.uniform(0.5, 2, 400), rng.uniform(20, 200, 400))
-    with_best(rng.normal(size=400), components, True, 0.95)
+    with_extreme(rng.normal(size=400), components, True, 0.95)
     assert sum(numbers) < 0.02 * 400**2
 
 

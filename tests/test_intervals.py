@@ -21,7 +21,7 @@ from tests.support.influence import Rows, limits_of_clusters, limits_of_rows
 
 DECISIONS = (
     *("nec", "expected_cost", "error_rate", "accuracy", "balanced_error_rate", "precision", "recall", "specificity"),
-    *("fpr", "fnr", "f1", "mcc", "informedness", "lr_plus"),
+    *("fpr", "fnr", "decision_share", "f1", "mcc", "informedness", "lr_plus"),
 )
 LOSSES = ("cross_entropy", "nce", "brier", "nbs")
 UNMOVED = ("recall", "specificity", "fpr", "fnr", "informedness", "balanced_error_rate", "lr_plus")
@@ -82,7 +82,7 @@ def test_limits_are_those_of_influence_values(options: dict[str, Any], cluster: 
                 found = row[f"{name}{suffix}_ci_low"], row[f"{name}{suffix}_ci_high"]
                 np.testing.assert_allclose(found, expected, rtol=1e-8, err_msg=f"{name}{suffix} of {row['g']}")
                 compared += 1
-    assert compared == 3 * (18 + 10 * ("prior" in options))
+    assert compared == 3 * (19 + 11 * ("prior" in options))
 
 
 def test_a_row_without_a_cluster_is_one_of_its_own() -> None:

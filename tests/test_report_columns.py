@@ -526,7 +526,7 @@ def test_nan_is_a_group_of_ranking_metrics() -> None:
 
 def test_every_metric_is_asked_for_or_refused() -> None:
     known = {*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS}
-    assert known - set(METRICS) == {"fbeta", "net_benefit", "dcf", "decision_share"}
+    assert known - set(METRICS) == {"fbeta", "net_benefit", "dcf"}
 
 
 def test_thresholds_and_costs_of_rows_leave_scoring_rules_and_refuse_minima() -> None:

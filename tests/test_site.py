@@ -252,7 +252,7 @@ const filter = { input: none, aggregation: { input: [{ type: "term", data: { fie
 """
 FIRST_FOUND = {
     "log loss": "reference/api/scoring-rules.html#log-loss-brier-score-and-other-rules",
-    "fairness": "guides/choosing-a-prior.html#fairness-compare-subgroups",
+    "fairness": "guides/subgroups-and-fairness.html",
     "install": "index.html#install",
     "confidence interval": "explanation/confidence-intervals.html",
     "threshold": "guides/choosing-costs.html#thresholds-from-costs",

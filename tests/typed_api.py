@@ -70,7 +70,7 @@ def averages() -> None:
     assert_type(ec.decision_share("p", "y", decision="abstain"), pl.Expr)
     assert_type(ec.macro_f1("q", "y", weight="w"), pl.Expr)
     assert_type(ec.f1_of_averages("q", "y"), pl.Expr)
-    ec.decision_share("p", "y")  # type: ignore[call-arg]
+    assert_type(ec.decision_share("p", "y"), pl.Expr)
     ec.macro_f1("q", "y", average="macro")  # type: ignore[call-arg]
 
 

@@ -67,9 +67,9 @@ def compare(
         default metrics of `report`.
     reference
         What to compare with. For models: the name of one of them, default the first. Each other model is compared with it row by row. For
-        groups, within each model: "rest" (all other groups together), "total" (all groups), "best" (the group with the best value), or one
-        group. Name a group by its value in the `by` column, or by a mapping from column to value. With two `by` columns, `{"month": may}`
-        compares each group with the same group in May.
+        groups, within each model: "rest" (all other groups together), "total" (all groups), "best" (the group with the best value), "highest"
+        or "lowest" (the group with that value), or one group. Name a group by its value in the `by` column, or by a mapping from column to
+        value. With two `by` columns, `{"month": may}` compares each group with the same group in May.
     cluster
         The cluster column, which groups correlated rows, such as the user or the day. A list with one per model is accepted if all are equal.
         A row with a null there is its own cluster, and a cluster may have rows in several groups. Default None: independent rows.
@@ -100,15 +100,16 @@ def compare(
     The variance of ranking metrics is computed from bins of an eighth of a nat. It is overestimated for two models that differ by less than a
     bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed.
 
-    With reference="best" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). The interval is for the
-    distance to the truly best group, which need not be the group with the best value. It ends at 0; a group whose interval contains 0 may be
-    the best. The group furthest from the best shows the gap between best and worst.
+    With reference="best", "highest" or "lowest" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). The
+    interval is for the distance to the group that is truly the best, which need not be the group with the best value. It ends at 0; a group
+    whose interval contains 0 may be the best. With "highest" the minima of `difference`, `difference_ci_low` and `difference_ci_high` over
+    the groups are the gap between the lowest and the highest group and its bounds. With "lowest" take the maxima.
 
     Raises
     ------
     ValueError
         `model` without `item`, or `item` without `model`; an item with two rows of a model, or with two labels; one value of `model`. One
-        model without a `reference`, or an unknown one; fewer than two groups; fewer than 100 buckets; a `min_rows` that is not a whole
+        model without a `reference`, or an unknown one; "best" for `decision_share`; fewer than two groups; fewer than 100 buckets; a `min_rows` that is not a whole
         number from 0. While the log is read: labels or cluster columns that differ between models; an unknown group.
 
     References
@@ -164,6 +165,7 @@ def _compare(
     names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
     named = validation.comparable(metrics)
     against = validation.parse_reference(reference, names, key_names)
+    validation.check_direction(named or (), against)
     labels = validation.one_or_each(label, "label", names)
     level, clusters = validation.level_and_clusters(intervals, names)
     validation.check_prior(options.prior, against)

@@ -103,6 +103,7 @@ _OTHER_NAMES = {
     "recall_score": "recall",
     "roc_auc": "auc_roc",
     "roc_auc_score": "auc_roc",
+    "selection_rate": "decision_share",
     "sensitivity": "recall",
     "tnr": "specificity",
     "tpr": "recall",

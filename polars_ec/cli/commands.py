@@ -369,7 +369,7 @@ def compare(
     reference: Annotated[
         list[str] | None,
         typer.Option(
-            help="What to compare with: a model (default: the first --score), rest, total, best, or a group such as carrier=AA "
+            help="What to compare with: a model (default: the first --score), rest, total, best, highest, lowest, or a group such as carrier=AA "
             "(repeat for several columns). Periods are ISO dates."
         ),
     ] = None,

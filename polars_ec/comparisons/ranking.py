@@ -26,7 +26,7 @@ from polars_ec.inference.confidence import (
     normal_quantile,
     t_quantile,
 )
-from polars_ec.inference.estimator import Against, Differences, with_best, with_one
+from polars_ec.inference.estimator import Against, Differences, is_lowest, with_extreme, with_one
 from polars_ec.inference.ranking import are_few, newcombe
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.models import Model, stated_prior
@@ -268,8 +268,9 @@ class RankingEstimator:
         values = self.values(metric)
         if not isinstance(against, str):
             return with_one(values, self._components(metric, values), against, level)
-        if against == "best":
-            return with_best(values, self._components(metric, values), lower_is_better(metric), level)
+        if against not in ("rest", "total"):
+            lowest = is_lowest(against, lower_is_better(metric))
+            return with_extreme(values, self._components(metric, values), lowest, level)
         compare = self._with_rest if against == "rest" else self._with_total
         reference, variance = compare(metric, values)
         return Differences.tested(values, reference, variance, level)

@@ -17,6 +17,7 @@ from polars_ec.comparisons.validation import (
     FEWEST_BUCKETS,
     Reference,
     check_comparable,
+    check_direction,
     check_prior,
     parse_reference,
 )
@@ -70,6 +71,7 @@ def compare_cells(
     against = parse_reference(reference, models, keys)
     names = list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]
     check_difference(cells, names, keywords)
+    check_direction(names, against)
     if against.model is not None:
         return _models(SketchTables(cells, names, keywords, own_threshold, request), models, against, min_rows)
     tables_of_models = []

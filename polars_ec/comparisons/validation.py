@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.arguments.classes import CheckedPrior
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_interval
-from polars_ec.formulas.decisions import CELLS, OF_CLASSES
+from polars_ec.formulas.decisions import CELLS, OF_CLASSES, direction
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import FACTORS, MIX
@@ -20,7 +20,7 @@ from polars_ec.reports.models import CONFUSION, Model, is_multiclass, metrics_of
 from polars_ec.scores.read import join_groups
 from polars_ec.typing import IntoExpr
 
-OTHERS = ("rest", "total", "best")
+OTHERS = ("rest", "total", "best", "highest", "lowest")
 """References of groups other than a single group."""
 
 FEWEST_BUCKETS = 100
@@ -42,7 +42,7 @@ COLUMNS: Mapping[str, pl.DataType] = {
 
 _SHOWN = 10
 _MODELS = "at least two models (the first is the reference unless reference= names another)"
-_GROUPS = "reference='rest', 'total', 'best' or the key of a group"
+_GROUPS = "reference='rest', 'total', 'best', 'highest', 'lowest' or the key of a group"
 
 
 @dataclass(frozen=True)
@@ -128,6 +128,15 @@ def check_prior(prior: CheckedPrior, reference: Reference) -> None:
             f"prior= is an expression, but reference={reference.others!r} combines groups that may have different "
             "priors: pass a number, or prior='overall'"
         )
+
+
+def check_direction(names: Sequence[str], reference: Reference) -> None:
+    """ValueError for the best group by a metric for which neither direction is better."""
+    for name in names:
+        if reference.others == "best" and direction(name) is None:
+            raise ValueError(
+                f"reference='best' is not known for {name!r}, for which neither direction is better: pass 'highest' or 'lowest'"
+            )
 
 
 def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:

@@ -91,13 +91,14 @@ class Arguments:
     costs: CostMatrix
     beta: float = 1.0
     p_t: float = 0.0
-    decision: int = 0
+    decision: int = 1
 
 
 Scale: TypeAlias = Literal["identity", "log", "ratio", "logit", "atanh"]
 """On which a metric is nearest to normal: shares on logit, losses on log, correlations on atanh; on log too a ratio of two shares, of which either may be small."""
 
-Direction: TypeAlias = Literal["higher", "lower"]
+Direction: TypeAlias = Literal["higher", "lower"] | None
+"""Which values are better; None for a metric that is neither a loss nor a gain."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +137,9 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "specificity": Formula(lambda sums, _: sums.rate(0, [0]), "higher", "logit"),
         "fpr": Formula(lambda sums, _: sums.rate(0, [1]), "lower", "logit"),
         "fnr": Formula(lambda sums, _: sums.rate(1, [0]), "lower", "logit"),
+        "decision_share": Formula(
+            lambda sums, a: averages.decision_share(sums, a.decision), None, "logit", binary=False
+        ),
         "fbeta": Formula(lambda sums, a: Detector.of_positive(sums).fbeta(a.beta), "higher", "logit"),
         "f1": Formula(lambda sums, _: Detector.of_positive(sums).fbeta(1.0), "higher", "logit"),
         "informedness": Formula(lambda sums, _: rate_difference(sums), "higher", "atanh"),
@@ -173,9 +177,6 @@ OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
         "weighted_precision": _of_detectors(lambda of: of.weighted(of.each.precision)),
         "weighted_recall": DECISIONS["accuracy"],
         "weighted_f1": _of_detectors(lambda of: of.weighted(of.each.fbeta(1.0))),
-        "decision_share": Formula(
-            lambda sums, a: averages.decision_share(sums, a.decision), "higher", "logit", binary=False
-        ),
     }
 )
 """Metrics of any number of classes that sketches do not have: of each class against the rest, as Arrays; averages of them."""
@@ -231,10 +232,26 @@ OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 _OTHER_LOSSES = ("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss")
 
 
+def direction(name: str) -> Direction:
+    """Which values of the metric of this name are better, also at a stated prior."""
+    metric = name.removesuffix(AT_PRIOR)
+    formula = DECISIONS.get(metric) or OF_CLASSES.get(metric)
+    if formula is not None:
+        return formula.better
+    return "lower" if metric in SCORING_RULES or metric in _OTHER_LOSSES else "higher"
+
+
 def lower_is_better(name: str) -> bool:
     """Whether the metric of this name is a loss."""
-    formula = DECISIONS.get(name) or OF_CLASSES.get(name)
-    return formula.better == "lower" if formula is not None else name in SCORING_RULES or name in _OTHER_LOSSES
+    return direction(name) == "lower"
+
+
+def verdict(name: str, difference: float) -> Literal["better", "worse", "higher", "lower"]:
+    """What a value that differs so is called: better or worse, if either direction of the metric is."""
+    better, is_higher = direction(name), difference > 0
+    if better is None:
+        return "higher" if is_higher else "lower"
+    return "better" if is_higher == (better == "higher") else "worse"
 
 
 # Costs below 0 make them metrics of any sign.
@@ -260,6 +277,11 @@ def highest(name: str, n_classes: int, costs: CostMatrix | None = None) -> float
     if costs is not None and name in ("expected_cost", "bayes_risk"):
         return float(max(map(max, costs.values)))
     return 2 / n_classes if name == "brier" else float("inf")
+
+
+def worst(name: str) -> Literal["worst", "lowest"]:
+    """What the values are called that `worst_first` puts first: the lowest if neither direction is better."""
+    return "lowest" if direction(name) is None else "worst"
 
 
 def worst_first(table: pl.DataFrame, column: str, *, lower: bool) -> pl.DataFrame:

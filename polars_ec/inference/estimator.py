@@ -37,7 +37,7 @@ from polars_ec.inference.confidence import (
 from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate, decompose
 from polars_ec.numerics import Bools, Floats, Integers, np
 
-Against: TypeAlias = "Literal['rest', 'total', 'best'] | Integers"
+Against: TypeAlias = "Literal['rest', 'total', 'best', 'highest', 'lowest'] | Integers"
 """The reference of each group, by name or by the number of a group, -1 for none."""
 
 # The rounding error of a zero difference, relative to the values.
@@ -284,8 +284,11 @@ class Estimator(Estimate):
         names = list(enumerate(self.metrics.items()))
         if not isinstance(against, str):
             return {name: with_one(self.values[:, m], self.components(m), against, level) for m, (name, _) in names}
-        if against == "best":
-            return {name: with_best(self.values[:, m], self.components(m), lower, level) for m, (name, lower) in names}
+        if against not in ("rest", "total"):
+            return {
+                name: with_extreme(self.values[:, m], self.components(m), is_lowest(against, lower), level)
+                for m, (name, lower) in names
+            }
         compare = self._with_rest if against == "rest" else self._with_total
         references, variance_of = compare()
         return {
@@ -368,12 +371,17 @@ def with_one(values: Floats, components: VarianceComponents, against: Integers, 
     return replace(Differences.tested(values, reference, variance, level), reference=against)
 
 
-def with_best(values: Floats, components: VarianceComponents, lower_is_better: bool, level: float) -> Differences:
-    """Compare each group with the best one, with bounds and adjusted p-values that hold for all pairs of groups simultaneously.
+def is_lowest(against: str, lower_is_better: bool) -> bool:
+    """Whether the extreme group that others are compared with is the lowest."""
+    return against == "lowest" or (against == "best" and lower_is_better)
 
-    The group with the best value need not be the truly best one. So the interval is for the distance to the truly best group. Each pair's
-    difference gets a Bonferroni share of the level. If all pairwise intervals hold, the distance of a group lies between the worst of its
-    bounds and 0. This includes the group with the best value.
+
+def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, level: float) -> Differences:
+    """Compare each group with the highest or lowest, with bounds and adjusted p-values that hold for all pairs of groups simultaneously.
+
+    The group with the highest value need not be the truly highest one. So the interval is for the distance to the truly highest group. Each
+    pair's difference gets a Bonferroni share of the level. If all pairwise intervals hold, the distance of a group lies between the worst of
+    its bounds and 0. This includes the group with the highest value.
     """
     n_groups = len(values)
     known = np.isfinite(values) & np.isfinite(components.variance)
@@ -382,7 +390,7 @@ def with_best(values: Floats, components: VarianceComponents, lower_is_better: b
     if not known.any():
         return Differences(values, np.full(n_groups, np.nan), low, high, p, reference, p)
     chosen = np.flatnonzero(known)
-    sign = -1.0 if lower_is_better else 1.0
+    sign = -1.0 if lowest else 1.0
     best = int(chosen[np.argmax(sign * values[chosen])])
     n_pairs = max(len(chosen) * (len(chosen) - 1) // 2, 1)
     # From the small tail, which keeps the digits, and by the reciprocal of the degrees of freedom, with which the quantile increases.

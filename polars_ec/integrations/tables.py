@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import polars as pl
 
-from polars_ec.formulas.decisions import CELLS, lower_is_better
+from polars_ec.formulas.decisions import CELLS, verdict
 from polars_ec.output.numbers import MIDNIGHT, NONE, days_as_dates, number_in_table, p_value, signed, with_interval
 from polars_ec.output.words import ALL_GROUPS, MISSING, in_words, short
 
@@ -191,13 +191,11 @@ def _is_better(frame: pl.DataFrame, name: str) -> list[bool]:
     needed = {"metric", "difference_ci_low", "difference_ci_high"}
     if name not in ("value", "value_reference") or not needed <= set(frame.columns):
         return [False] * frame.height
-    is_loss = [lower_is_better(metric.removesuffix("_at_prior")) for metric in frame["metric"]]
-    is_higher = [
-        None if low is None or high is None or not (low > 0 or high < 0) else low > 0
-        for low, high in frame.select("difference_ci_low", "difference_ci_high").rows()
+    wanted = "better" if name == "value" else "worse"
+    return [
+        low is not None and high is not None and (low > 0 or high < 0) and verdict(metric, low) == wanted
+        for metric, low, high in frame.select("metric", "difference_ci_low", "difference_ci_high").rows()
     ]
-    wanted = [loss != (name == "value") for loss in is_loss]
-    return [higher is not None and higher == want for higher, want in zip(is_higher, wanted, strict=True)]
 
 
 def _markdown(columns: Sequence[_TableColumn]) -> str:

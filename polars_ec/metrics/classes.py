@@ -125,16 +125,16 @@ def class_nec(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionOption
 
 @with_options(DecisionOptions, raises="An unknown decision.")
 def decision_share(
-    score: IntoExpr, label: IntoExpr, decision: int | str, **options: Unpack[DecisionOptions]
+    score: IntoExpr, label: IntoExpr, decision: int | str | None = None, **options: Unpack[DecisionOptions]
 ) -> pl.Expr:
-    """Share of rows with this decision, such as the alert rate or the share of abstentions.
+    """Share of rows with this decision: the selection rate, the alert rate or the share of abstentions.
 
-    In [0, 1]. R_*j = sum_i P_i R_ij for decision j.
+    In [0, 1]; neither direction is better. R_*j = sum_i P_i R_ij for decision j.
 
     Parameters
     ----------
     decision
-        Its index, from 0, its name in the costs, or the name of its class.
+        Its index, from 0, its name in the costs, or the name of its class. Default None: 1, the positive one, if there are two decisions.
 
     Returns
     -------
@@ -149,10 +149,11 @@ def decision_share(
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1, 0.2], "y": [1, 1, 0, 0, 0]})
     >>> abstain = ec.CostMatrix.zero_one(2, abstain=0.25)
-    >>> log.select(alerts=ec.decision_share("p", "y", 1), left=ec.decision_share("p", "y", "abstain", costs=abstain)).row(0)
+    >>> log.select(alerts=ec.decision_share("p", "y"), left=ec.decision_share("p", "y", "abstain", costs=abstain)).row(0)
     (0.4, 0.4)
     """
-    if isinstance(decision, bool) or not (isinstance(decision, str) or hasattr(decision, "__index__")):
+    is_index = hasattr(decision, "__index__") and not isinstance(decision, bool)
+    if not (is_index or isinstance(decision, str | None)):
         raise TypeError(f"decision={decision!r} is not the index or the name of a decision")
 
     def build(rows: Rows) -> pl.Expr:
@@ -163,7 +164,11 @@ def decision_share(
     return per_group("decision_share", score, label, parse_options(options, BY_ROW), build)
 
 
-def _place(decision: int | str, costs: CostMatrix, classes: ClassNames) -> int:
+def _place(decision: int | str | None, costs: CostMatrix, classes: ClassNames) -> int:
+    if decision is None:
+        if costs.n_decisions != 2:
+            raise ValueError(f"there are {costs.n_decisions} decisions: pass decision=, the index or the name of one")
+        return 1
     if isinstance(decision, str):
         names = decision_names(classes, costs) or list(costs.decisions)
         if decision not in names:

@@ -54,7 +54,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "weighted_precision": "Weighted precision",
         "weighted_recall": "Weighted recall",
         "weighted_f1": "Weighted F1",
-        "decision_share": "Share of decisions",
+        "decision_share": "Share of positive decisions",
         "cross_entropy": "Cross-entropy, nats",
         "nce": "Normalised cross-entropy (NCE)",
         "brier": "Brier score",

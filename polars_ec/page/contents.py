@@ -11,7 +11,7 @@ from unicodedata import bidirectional
 
 import polars as pl
 
-from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
+from polars_ec.formulas.decisions import AT_PRIOR, direction, lower_is_better, verdict
 from polars_ec.inference.confidence import t_quantile
 from polars_ec.numerics import Bools, Floats, floats, np
 from polars_ec.output.numbers import count, number_in_table, signed, tenths
@@ -388,13 +388,19 @@ def change_sentences(contents: Contents) -> Iterator[Sentence]:
 
 
 def period_sentences(contents: Contents) -> Iterator[Sentence]:
-    """Say which periods are worse than all others. One that is much worse makes the others look better, so these are not named."""
+    """Say which periods are worse than all others. One that is much worse makes the others look better, so these are not named.
+
+    If neither direction of the metric is better, say which periods differ.
+    """
     periods = contents.periods
     if periods is None or contents.period is None:
         return
     real, n_judged = differing_periods(contents, periods)
-    difference = pl.col("difference")
-    worse = real.filter(difference > 0 if lower_is_better(contents.metrics[0]) else difference < 0)
+    main = contents.metrics[0]
+    judges, worse = direction(main) is not None, real
+    if judges:
+        worse = real.filter(pl.Series([verdict(main, by) == "worse" for by in real["difference"]], dtype=pl.Boolean))
+    unlike = "significantly worse than" if judges else "significantly different from"
     of, measure = judged(n_judged, periods.height, "period"), short(contents.judged_metric)
     if worse.height:
         names = [_period_in_sentence(contents, value) for value in worse[contents.period].to_list()]
@@ -402,30 +408,30 @@ def period_sentences(contents: Contents) -> Iterator[Sentence]:
             [f"{name} ({signed(by)})" for name, by in zip(names, worse["difference"].to_list(), strict=True)]
         )
         verb = "is" if worse.height == 1 else "are"
-        said = f"{worse.height:,} of {of} {verb} significantly worse than all others ({measure}): {shown}."
-        yield Sentence(said, "bad", "periods")
+        said = f"{worse.height:,} of {of} {verb} {unlike} all others ({measure}): {shown}."
+        yield Sentence(said, "bad" if judges else "neutral", "periods")
     elif n_judged:
-        yield Sentence(f"None of {of} is significantly worse than all others ({measure}).", "good", "periods")
+        yield Sentence(f"None of {of} is {unlike} all others ({measure}).", "good" if judges else "neutral", "periods")
 
 
 def _difference_sentences(
     contents: Contents, real: pl.DataFrame, names: Sequence[str], n_judged: int, predicates: tuple[str, str]
 ) -> Iterator[Sentence]:
-    """Say which of the groups with enough rows differ significantly, the worse and the better ones; `real` are their rows."""
+    """Say which of the groups with enough rows differ significantly, and in which direction; `real` are their rows."""
     main, measure = contents.metrics[0], short(contents.judged_metric)
     if not n_judged:
         return
     of = judged(n_judged, contents.groups.height, "group")
+    kind: Kind = "neutral" if direction(main) is None else "good"
     if not real.height:
-        yield Sentence(f"None of {of} {predicates[0]} ({measure}).", "good")
+        yield Sentence(f"None of {of} {predicates[0]} ({measure}).", kind)
         return
-    worse, better = list[str](), list[str]()
+    sides = {"worse": list[str](), "better": list[str](), "higher": list[str](), "lower": list[str]()}
     for name, difference in zip(names, real["difference"].to_list(), strict=True):
-        is_worse = (difference > 0) == lower_is_better(main)
-        (worse if is_worse else better).append(f"{name} ({signed(difference)})")
-    groups = "".join(f" {side}: {listed(some)}." for side, some in (("Worse", worse), ("Better", better)) if some)
+        sides[verdict(main, difference)].append(f"{name} ({signed(difference)})")
+    groups = "".join(f" {side.capitalize()}: {listed(some)}." for side, some in sides.items() if some)
     sentence = f"{real.height:,} of {of} {predicates[real.height > 1]} ({measure}).{groups}"
-    yield Sentence(sentence, "bad" if worse else "good", rows=contents.rows_of(real))
+    yield Sentence(sentence, "bad" if sides["worse"] else kind, rows=contents.rows_of(real))
 
 
 def history_sentences(contents: Contents) -> Iterator[Sentence]:
@@ -455,8 +461,8 @@ def _change_sentence(contents: Contents, row: dict[str, Any], kink: str = "") ->
     begin, end = (_period_in_sentence(contents, at) for at in (contents.reference, row[contents.period]))
     low, high = row["difference_ci_low"], row["difference_ci_high"]
     is_real = low is not None and (low > 0 or high < 0)
-    is_worse = (row["difference"] > 0) == lower_is_better(main)
-    kind: Kind = "neutral" if not is_real or kink else "bad" if is_worse else "good"
+    kinds: dict[str, Kind] = {"worse": "bad", "better": "good"}
+    kind = "neutral" if not is_real or kink else kinds.get(verdict(main, row["difference"]), "neutral")
     significance = "significant" if is_real else "its uncertainty is not known" if low is None else "not significant"
     verb = "rose" if row["difference"] > 0 else "fell"
     values = f"from {number_in_table(row['value_reference'])} to {number_in_table(row['value'])}"

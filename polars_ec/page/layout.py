@@ -15,7 +15,7 @@ import polars as pl
 from markupsafe import Markup
 
 from polars_ec import plot
-from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
+from polars_ec.formulas.decisions import direction, lower_is_better, verdict, worst
 from polars_ec.metrics.families import function_of
 from polars_ec.output.numbers import (
     NONE,
@@ -202,7 +202,7 @@ def _cells(
 
 def _trend_cell(trend: Trend | None, trends: Trends) -> Cell:
     if trend is None:
-        return Cell(NONE, None, why="left out: only the largest and the worst groups have a trend")
+        return Cell(NONE, None, why="left out: there are too many groups to show all trends")
     known = [value for value in trend.value if value is not None]
     ends = f"from {number_in_table(known[0])} to {number_in_table(known[-1])}" if known else "no value"
     return Cell(ends, picture=sparkline(trend.value, trends.scale, trends.naive))
@@ -240,8 +240,8 @@ def _difference_cell(comparison: Row | None, group: Row, contents: Contents, *, 
     between = interval_in_table(comparison["difference_ci_low"], comparison["difference_ci_high"], signed)
     if not is_real:
         return Cell(signed(value), value, between)
-    worse = (value > 0) == lower_is_better(contents.metrics[0])
-    return Cell(signed(value), value, between, word="worse" if worse else "better", bad=worse)
+    word = verdict(contents.metrics[0], value)
+    return Cell(signed(value), value, between, word=word, bad=word == "worse")
 
 
 def _rows_by_group(contents: Contents, table: pl.DataFrame | None) -> dict[int, Row]:
@@ -562,7 +562,7 @@ def _card(title: str, row: Row, name: str, contents: Contents, trend: Values, tr
     if value is None or low is None or high is None:
         why = _why_null(row) if value is None else "no confidence interval"
         return Card(title, show(value), why, trend=picture)
-    lower = name == "rcl" or lower_is_better(name.removesuffix(AT_PRIOR))
+    lower = name == "rcl" or lower_is_better(name)
     kind: Kind = "neutral"
     if naive is not None and name != "rcl" and (low > naive or high < naive):
         kind = "bad" if (low > naive) == lower else "good"
@@ -636,7 +636,8 @@ def _marks(contents: Contents) -> list[str]:
             "“above 1”: NEC is significantly above 1, adjusted for the number of groups. The naive system would cost less."
         )
     if contents.rest is not None or contents.changes is not None:
-        legend.append("“worse”, “better”: a significant difference, adjusted for the number of groups.")
+        words = "“higher”, “lower”" if direction(contents.metrics[0]) is None else "“worse”, “better”"
+        legend.append(f"{words}: a significant difference, adjusted for the number of groups.")
     return legend
 
 
@@ -666,8 +667,10 @@ def _definitions(contents: Contents) -> list[tuple[str, str]]:
         function = function_of(metric)
         summary = "" if function is None else (inspect.getdoc(function) or "").split("\n\n")[0]
         meaning = _RCL if metric == "rcl" else summary.replace("\n", " ").replace("`", "")
-        direction = "Lower is better." if lower_is_better(metric) else "Higher is better."
-        definitions.append((in_words(metric), f"{meaning} {direction}".strip()))
+        better = (
+            "" if direction(metric) is None else "Lower is better." if lower_is_better(metric) else "Higher is better."
+        )
+        definitions.append((in_words(metric), f"{meaning} {better}".strip()))
     if contents.judged_metric != contents.metrics[0]:
         meaning = "A base rate that all groups and periods are compared at, so that a different base rate is not taken for a different model."
         definitions.append(("Reference prior", meaning))
@@ -678,7 +681,8 @@ def _left_out(contents: Contents, kept: Sequence[int], trends: Trends | None, n_
     notes = []
     if len(kept) < contents.groups.height:
         notes.append(
-            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those in the findings, and the worst of the others."
+            f"This page shows {len(kept):,} of {contents.groups.height:,} groups: the largest, those in the findings, and the {worst(contents.metrics[0])} "
+            "of the others."
         )
     if trends is not None and trends.n_left_out:
         notes.append(

@@ -28,7 +28,7 @@ from polars_ec.arguments.keywords import (
 from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
 from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, worst_first
+from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, worst, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
@@ -452,8 +452,8 @@ class SketchSource(PageSource):
         number_of_each = max(_MOST_IN_TRENDS // (2 * self.periods.frame[period].n_unique()), 1)
         groups = self.group_tables[0]
         others = groups[number_of_each:].filter(~pl.col("small"))
-        worst = worst_first(others, main, lower=lower_is_better(main)).head(number_of_each)
-        return pl.concat([groups.head(number_of_each), worst]).select(keys)
+        beside = worst_first(others, main, lower=lower_is_better(main)).head(number_of_each)
+        return pl.concat([groups.head(number_of_each), beside]).select(keys)
 
     def calibrated(self, table: pl.DataFrame, cells: Sketch) -> pl.DataFrame:
         """The table with the calibration loss, of many groups with limits for the first of them."""
@@ -552,7 +552,7 @@ class SketchSource(PageSource):
         yield from without_period
         if self.request.period is not None and self.groups_in_trends is not None:
             shown = self.groups_in_trends.height
-            yield f"{shown:,} of {groups:,} groups have a trend: the largest and the worst."
+            yield f"{shown:,} of {groups:,} groups have a trend: the largest and the {worst(self.metrics[0])}."
         yield from ranks
 
     @property

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better, worst_first
+from polars_ec.formulas.decisions import lower_is_better, worst, worst_first
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
 from polars_ec.numerics import Bools, Floats, Integers, LazyModule, np
@@ -242,10 +242,10 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
     what, left_out = "curves" if apart else "groups", 0
     if len(names) > LARGEST + WORST:
         others = right[LARGEST:].filter(~pl.col("small"))["group"].to_list()
-        worst = _worst(named, others, metric, keywords or {})
-        left_out = len(names) - LARGEST - len(worst)
-        notes.append(f"{len(names):,} {what}: {_which(len(worst), metric, left_out, together=not apart)}")
-        names = [*names[:LARGEST], *worst]
+        beside = _worst(named, others, metric, keywords or {})
+        left_out = len(names) - LARGEST - len(beside)
+        notes.append(f"{len(names):,} {what}: {_which(len(beside), metric, left_out, together=not apart)}")
+        names = [*names[:LARGEST], *beside]
     if right.height < groups.height:
         notes.append(f"Left out because of invalid rows: {groups.height - right.height:,} of {groups.height:,} {what}")
     title = plain(", ".join(keys))
@@ -310,9 +310,9 @@ def _rows(groups: pl.DataFrame, apart: list[str]) -> str:
 def _which(n_worst: int, metric: str, left_out: int, *, together: bool) -> str:
     by = short(metric)
     by = by if by != in_words(metric) else by[0].lower() + by[1:]
-    worst = f", worst {n_worst} by {by}" if n_worst else ""
+    those = f", {worst(metric)} {n_worst} by {by}" if n_worst else ""
     rest = f", other {left_out:,} together" if together else ""
-    return f"largest {LARGEST}{worst}{rest}"
+    return f"largest {LARGEST}{those}{rest}"
 
 
 # A margin beyond the axes, as a share of their length, where lines end that are cut off.
@@ -625,11 +625,6 @@ def check_metric(report: pl.DataFrame, metric: str) -> None:
     if not dtype.is_numeric():
         each = ": report(per_class=True) has a row for each class" if dtype.is_nested() else ""
         raise ValueError(f"metric={metric!r} is {dtype}, and a chart needs numbers{each}")
-
-
-def is_lower_better(column: str) -> bool:
-    """Whether a metric, also at the reference prior, is better if lower."""
-    return lower_is_better(column.removesuffix(AT_PRIOR))
 
 
 def numbers(report: pl.DataFrame, column: str, name: str) -> pl.Series:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from polars_ec.formulas.decisions import AT_PRIOR
+from polars_ec.formulas.decisions import AT_PRIOR, direction, lower_is_better, verdict, worst
 from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short, unlike
 from polars_ec.plot.layers import (
     BAND,
@@ -29,7 +29,6 @@ from polars_ec.plot.layers import (
     faint_if_small,
     finite,
     heading,
-    is_lower_better,
     is_marked,
     names,
     numbers,
@@ -50,10 +49,10 @@ MOST_PANELS = 12
 _ROW = 17
 _LABEL = 240
 _SIZES = (25, 220)
-_WORSE, _BETTER, _SAME, _FEW, _UNKNOWN = "worse", "better", "not significant", "few rows", "no interval"
+_SAME, _FEW, _UNKNOWN = "not significant", "few rows", "no interval"
 _VERDICTS = {
-    _WORSE: (OTHER, "square"),
-    _BETTER: (MAIN, "circle"),
+    **dict.fromkeys(("worse", "lower"), (OTHER, "square")),
+    **dict.fromkeys(("better", "higher"), (MAIN, "circle")),
     _SAME: (REST, "diamond"),
     _FEW: (REST, "cross"),
     _UNKNOWN: (REST, "triangle"),
@@ -89,7 +88,7 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     check_metric(report, metric)
     is_total = is_marked(report, "total")
     groups, totals = report.filter(~is_total), report.filter(is_total)
-    lower = is_lower_better(metric)
+    lower = lower_is_better(metric)
     value = pl.col("x").filter(~pl.col("small")).first()
     selection = select_groups(
         _group_rows(groups, names(groups, keys), metric), "group", *ROWS, value if lower else -value
@@ -105,7 +104,7 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     if table["low"].count():
         notes.append("Bars: confidence intervals")
     ends = reach(table, "x", [] if naive is None else [naive])
-    notes += [*_infinite(whole["x"]), *ends.notes, *selection.notes("the worst of the others")]
+    notes += [*_infinite(whole["x"]), *ends.notes, *selection.notes(f"the {worst(metric)} of the others")]
     if table["small"].any():
         notes.append("Faint: few rows")
     paint = alt.condition(alt.datum.total, alt.value(OTHER), alt.value(MAIN))
@@ -153,8 +152,8 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
     """Plot the differences from `ec.compare` with their confidence intervals, one chart per metric.
 
     Each group or model has a row, the worst at the top. Colour and shape mark groups or models that are significantly better or worse than
-    the reference: those with an adjusted p-value below 0.05. Against the best group it is those whose simultaneous interval excludes 0.
-    `small` groups are not marked.
+    the reference: those with an adjusted p-value below 0.05. Against the best, highest or lowest group it is those whose simultaneous
+    interval excludes 0. `small` groups are not marked. A `decision_share` is marked as higher or lower.
 
     Parameters
     ----------
@@ -200,7 +199,7 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
 
 def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tuple[Selection, Reach, list[str]]:
     """The rows of one metric, the worst difference first, with the reach of their axis and notes."""
-    lower, is_best = is_lower_better(metric), _is_against_best(compared)
+    extreme = _extreme_reference(compared, metric)
     differences = compared.select(
         called.alias("group"),
         texts(compared["reference"]),
@@ -210,18 +209,19 @@ def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tupl
         x=pl.col("difference").fill_nan(None),
         low="difference_ci_low",
         high="difference_ci_high",
-        verdict=_verdict(lower=lower, is_best=is_best),
+        verdict=_verdict(metric, is_simultaneous=extreme is not None),
     )
     width = pl.col("high") - pl.col("low")
     clear = pl.when(~pl.col("small") & (width > 0)).then(pl.col("x").abs() / width).first()
     selection = select_groups(differences, "group", *ROWS, clear)
-    in_order = selection.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
+    in_order = selection.table.sort("x", descending=lower_is_better(metric), nulls_last=True, maintain_order=True)
     table = finite(in_order)
     notes = [*filter(None, [common_reference(table["reference"])])]
-    if is_best:
-        notes.append("Bars: simultaneous confidence intervals. A group whose interval reaches 0 may be the best")
+    if extreme is not None:
+        notes.append(f"Bars: simultaneous confidence intervals. A group whose interval reaches 0 may be the {extreme}")
     elif table["low"].count():
-        notes.append(f"Bars: confidence intervals. Better, worse: adjusted p below {_REAL:g}")
+        words = ", ".join(sorted(verdict(metric, sign) for sign in (1.0, -1.0)))
+        notes.append(f"Bars: confidence intervals. {words.capitalize()}: adjusted p below {_REAL:g}")
     ends = reach(table, "x", [0.0])
     notes += [*_infinite(in_order["x"]), *ends.notes, *selection.notes("those of the others that differ most clearly")]
     return replace(selection, table=table), ends, notes
@@ -249,18 +249,21 @@ def _chart(
     return chart.properties(width=SIZE, height=alt.Step(_ROW), title=heading(in_words(metric), notes, selection.table))
 
 
-def _is_against_best(compared: pl.DataFrame) -> bool:
-    """Whether the intervals are for distances to the best group: it is in the table itself, and intervals start or end at 0."""
+def _extreme_reference(compared: pl.DataFrame, metric: str) -> str | None:
+    """The kind of group whose distances have intervals, if any: it is in the table itself, and intervals end or start at 0."""
     itself = compared.filter(difference=0.0, p_value=1.0)
-    return bool(((itself["difference_ci_low"] == 0) != (itself["difference_ci_high"] == 0)).any())
+    starts, ends = (itself[f"difference_ci_{end}"] == 0 for end in ("low", "high"))
+    if not (starts != ends).any():
+        return None
+    end, extreme = ("higher", "highest") if ends.sum() > starts.sum() else ("lower", "lowest")
+    return "best" if end == direction(metric) else extreme
 
 
-def _verdict(*, lower: bool, is_best: bool) -> pl.Expr:
+def _verdict(metric: str, *, is_simultaneous: bool) -> pl.Expr:
     """The verdict on a difference; none with few rows."""
     low, high, difference = (pl.col(name) for name in ("difference_ci_low", "difference_ci_high", "difference"))
     # Simultaneous intervals refer to the truly best group, unlike the p-value of a pair.
-    real = ((low > 0) | (high < 0)) if is_best else (pl.col("p_adjusted") < _REAL).fill_null(value=False)
-    is_worse = (difference > 0) if lower else (difference < 0)
+    real = ((low > 0) | (high < 0)) if is_simultaneous else (pl.col("p_adjusted") < _REAL).fill_null(value=False)
     return (
         pl.when(low.is_null() | high.is_null() | difference.is_null())
         .then(pl.lit(_UNKNOWN))
@@ -268,9 +271,9 @@ def _verdict(*, lower: bool, is_best: bool) -> pl.Expr:
         .then(pl.lit(_FEW))
         .when(~real)
         .then(pl.lit(_SAME))
-        .when(is_worse)
-        .then(pl.lit(_WORSE))
-        .otherwise(pl.lit(_BETTER))
+        .when(difference > 0)
+        .then(pl.lit(verdict(metric, 1.0)))
+        .otherwise(pl.lit(verdict(metric, -1.0)))
     )
 
 
@@ -448,7 +451,7 @@ def _with_rest(
     n = pl.col("n").filter(counts).sum()
     mean = pl.when(n > 0).then((y * pl.col("n")).filter(counts).sum() / n)
     selection = select_groups(
-        table, column, largest, max(0, min(shown[1], most - largest)), mean if is_lower_better(metric) else -mean
+        table, column, largest, max(0, min(shown[1], most - largest)), mean if lower_is_better(metric) else -mean
     )
     if not selection.others:
         return table, selection
@@ -625,10 +628,9 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     selection = select_groups(rows, "panel", largest, max(0, min(PANELS[1], most - largest)), last)
     shown = selection.table.drop("worse")
     what = in_words(metrics[0]) if len(metrics) == 1 else "each metric"
+    which = "changed most for the worse" if any(map(direction, metrics)) else "fell most"
     title = heading(
-        f"Change of {what}",
-        [*_drift_notes(shown), *selection.notes("of the others those that changed most for the worse")],
-        shown,
+        f"Change of {what}", [*_drift_notes(shown), *selection.notes(f"of the others those that {which}")], shown
     )
     chart = _drift_layers(shown, factors, plain(period), what, bool(panels))
     if not panels or not selection.names:
@@ -664,7 +666,7 @@ def _component_rows(table: pl.DataFrame, period: str, panels: list[str], factors
     )
     # Infinite is the worst of all, though no mark can show it.
     signs = table["metric"].map_elements(
-        lambda metric: 1.0 if is_lower_better(metric) else -1.0, return_dtype=pl.Float64
+        lambda metric: 1.0 if lower_is_better(metric) else -1.0, return_dtype=pl.Float64
     )
     shared = shared.with_columns(worse=table["difference"] * signs)
     fixed = ["x", "order", "panel", "reference", "small", "n", "worse"]

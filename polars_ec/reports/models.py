@@ -223,7 +223,6 @@ FORMULAS = {**DECISIONS, **OF_CLASSES}
 _BESIDE = "compute it with group_by(...).agg(ec.{}(...))"
 ELSEWHERE = {
     "fbeta": f"needs beta=: {_BESIDE.format('fbeta')}",
-    "decision_share": f"needs decision=: {_BESIDE.format('decision_share')}",
     "net_benefit": f"needs p_t=: {_BESIDE.format('net_benefit')}",
     "dcf": "equals nec_at_prior for LLRs with prior=: pass 'nec'",
     "cllr": f"uses LLRs at even priors: {_BESIDE.format('cllr')}",
@@ -293,9 +292,8 @@ def metrics_of_one_class(named: Sequence[str] | None, rows: Rows) -> tuple[str, 
 
 def _is_of_one_class(name: str) -> bool:
     formula = FORMULAS[name]
-    return (
-        formula.binary or formula.square or formula.by_naive_cost or name in ("expected_cost", "error_rate", "accuracy")
-    )
+    of_both = ("expected_cost", "error_rate", "accuracy", "decision_share")
+    return formula.binary or formula.square or formula.by_naive_cost or name in of_both
 
 
 def needed(names: Sequence[str], row_parts: Sequence[str]) -> Requirements:
@@ -324,6 +322,8 @@ def _check(name: str, rows: Rows) -> None:
     check_decided_by(name, decided=isinstance(scores, DecidedScores), by_threshold=rows.options.threshold is not None)
     if name == "ece" and n_classes != 2:
         raise ValueError(f"{shown} is for two classes, but there are {n_classes}")
+    if name == "decision_share" and rows.costs.n_decisions != 2:
+        raise ValueError(f"{shown} is for two decisions: {_BESIDE.format(name)}")
     if name in CELLS and not is_binary(rows):
         raise ValueError(f"{shown} is for two classes and two decisions: use confusion")
     if name in RANKING_METRICS:

@@ -19,7 +19,7 @@ from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.keywords import did_you_mean, parse_interval, parse_number
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.decisions import CELLS, DECISIONS, direction, lower_is_better
 from polars_ec.formulas.ranking import checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
 from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
@@ -36,7 +36,7 @@ _ENDS = ("low", "high")
 
 def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
     """The place of the best value of a decision metric, the first of several; null if none is known."""
-    return value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
+    return value.arg_min() if lower_is_better(metric) else value.arg_max()
 
 
 def cost_curve(
@@ -588,7 +588,7 @@ class DecidingCells(Cells):
         Parameters
         ----------
         metric
-            A decision metric.
+            A decision metric for which lower or higher is better.
         costs, cost_fn, cost_fp, prior, beta, p_t
             As for `evaluate`.
 
@@ -607,6 +607,8 @@ class DecidingCells(Cells):
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
         curve = cost_curve(self, [metric], self._at_own_point(keywords))
+        if direction(metric) is None:
+            raise SketchError(f"no threshold is best for {metric}, which is neither better nor worse: see cost_curve()")
         value = pl.col(metric)
         best = place_of_best(metric, value)
         columns = {"threshold": pl.col("threshold").get(best), metric: value.get(best)}

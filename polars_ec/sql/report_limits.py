@@ -515,9 +515,9 @@ def metric_formula(
             "_briers": losses.get("brier", {}),
         }
     )
-    # Without a threshold all decisions are those of Bayes.
-    macro = "expected_cost" if name == "bayes_risk" else name
-    return numbers_of(formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp)}), writer)
+    # Without a threshold all decisions are those of Bayes. The macro of any decision is no formula of cells.
+    macro = {"bayes_risk": "expected_cost", "decision_share": "_value_of_decision_share"}.get(name, name)
+    return numbers_of(formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp), "c": cells}), writer)
 
 
 # The t quantile at a constant level, by degrees of freedom in a column.

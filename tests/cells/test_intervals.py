@@ -17,7 +17,16 @@ from polars_ec.exceptions import SketchError
 RANDOM = np.random.default_rng(11)
 N = 1800
 DECISIONS = (
-    *("nec", "expected_cost", "error_rate", "balanced_error_rate", "precision", "recall", "specificity"),
+    *(
+        "nec",
+        "expected_cost",
+        "error_rate",
+        "balanced_error_rate",
+        "precision",
+        "recall",
+        "specificity",
+        "decision_share",
+    ),
     *("f1", "mcc"),
 )
 LOSSES = ("cross_entropy", "nce", "brier", "nbs")

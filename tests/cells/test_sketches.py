@@ -72,7 +72,7 @@ def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> No
             for name in LOSSES
         ),
     )
-    arguments = {key: value for case in DECISIONS for key, value in case.arguments.items()}
+    arguments = {key: value for case in DECISIONS for key, value in case.arguments.items() if key != "decision"}
     names = [*(case.name for case in DECISIONS if case.name != "net_benefit"), *LOSSES]
     found = sketch.evaluate(*names, **arguments, **keywords).join(
         sketch.evaluate("net_benefit", **arguments, **{**keywords, "threshold": 0.2}).select("g", "net_benefit"),
@@ -97,7 +97,7 @@ def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted,
     """low <= exact <= high for every formula, wherever the threshold falls and whatever its bin holds."""
     weight = "w" if weighted else None
     sketch = log.ec.sketch("p", "y", resolution=resolution, thresholds=[0.2], weight=weight)
-    arguments = {key: value for case in DECISIONS for key, value in case.arguments.items()}
+    arguments = {key: value for case in DECISIONS for key, value in case.arguments.items() if key != "decision"}
     names = [case.name for case in DECISIONS]
     found = sketch.evaluate(*names, *CELLS, **arguments, threshold=threshold, prior=prior).row(0, named=True)
     values = log.select(

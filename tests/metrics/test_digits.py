@@ -149,7 +149,7 @@ def test_a_factor_in_all_weights_changes_no_metric(prior: float | None) -> None:
     ]
     tables = [log.group_by("factor").agg(metrics)]
     own = [case.arguments for case in WEIGHED if case.sketched]
-    arguments = {key: value for given in own for key, value in given.items() if key not in ("a", "b")}
+    arguments = {key: value for given in own for key, value in given.items() if key not in ("a", "b", "decision")}
     arguments |= {"prior": prior, "norm": 1}
     unknown = {case.name for case in WEIGHED if not case.sketched} | {"class_prior", "epsr", "ece_mc"}
     names = [name for name in options if name not in unknown]

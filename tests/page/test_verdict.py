@@ -1,6 +1,7 @@
 """What is said of tables that are made up here, word by word; and that chance is not called a finding."""
 
 import datetime as dt
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -283,6 +284,25 @@ def test_periods_that_are_worse_than_the_others_are_named_and_no_better_ones() -
     assert kind_of(worse, "1 of 3 periods") == "bad"
     alike = replace(made, periods=others.with_columns(p_adjusted=0.2))
     assert said(alike, "None of 3 periods") == ["None of 3 periods is significantly worse than all others (NEC)."]
+
+
+def test_changes_of_a_selection_rate_are_neither_better_nor_worse() -> None:
+    made = of_periods()
+    periods = table(difference("", 0.6, 0.001, month=MARCH), difference("", -0.3, 0.001, month=MAY)).drop("group")
+    shares = replace(
+        made, metrics=["decision_share"], total=TOTAL.with_columns(decision_share=0.3), costly=[], periods=periods
+    )
+    sentences_of_changes = {
+        "From 2024-01": "(significant). The mix",
+        "2 of 3": "Higher: a (+0.400). Lower: b (last in 2024-03) (−0.300).",
+        "2 of 2": "2 of 2 periods are significantly different from all others (Share of positive decisions): 2024-03 (+0.600), ",
+    }
+    for start, words in sentences_of_changes.items():
+        assert words in said(shares, start)[0]
+        assert kind_of(shares, start) == "neutral"
+    none = replace(shares, periods=periods.with_columns(p_adjusted=0.2))
+    assert said(none, "None of 2 periods is significantly different from all others")
+    assert not [text for text in said(shares) if re.search("better|worse|worst|best", text)]
 
 
 def test_periods_that_are_numbers_say_of_what() -> None:

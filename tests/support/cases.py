@@ -87,7 +87,7 @@ CASES = [
     Case("weighted_precision", DECISION, sketched=False),
     Case("weighted_recall", DECISION, sketched=False, expected=lambda g: g.accuracy()),
     Case("weighted_f1", DECISION, sketched=False),
-    Case("decision_share", DECISION, {"decision": 1}, sketched=False),
+    Case("decision_share", DECISION, {"decision": 1}),
     Case("lr_plus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("lr_minus", DECISION, binary=True, infinite=True, moved_by_prior=False),
     Case("net_benefit", THRESHOLD, {"p_t": 0.3}, binary=True),

@@ -62,6 +62,7 @@ def influence(name: str, rows: Rows) -> tuple[float, np.ndarray]:
     of_row = {
         **dict.fromkeys(("error_rate",), wrong),
         "accuracy": 1 - wrong,
+        "decision_share": d,
         **dict.fromkeys(("expected_cost", "nec"), price),
         **dict.fromkeys(("cross_entropy", "nce"), rows.log_loss),
         **dict.fromkeys(("brier", "nbs"), rows.brier),

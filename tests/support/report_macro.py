@@ -24,7 +24,18 @@ OF_DECISIONS = (
         "balanced_error_rate",
         "balanced_accuracy",
     ),
-    *("specificity", "fpr", "fnr", "informedness", "mcc", "lr_plus", "lr_minus", "precision_gain", "recall_gain"),
+    *(
+        "specificity",
+        "fpr",
+        "fnr",
+        "decision_share",
+        "informedness",
+        "mcc",
+        "lr_plus",
+        "lr_minus",
+        "precision_gain",
+        "recall_gain",
+    ),
 )
 METRICS = (*OF_DECISIONS, "bayes_risk", "nce", "nbs", "cross_entropy", "brier")
 

@@ -1,0 +1,203 @@
+"""Subgroups: selection rates, the gap between the extreme groups, and a metric for which neither direction is better."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import direction, lower_is_better, verdict, worst
+from tests.support.doors import QUICK_DOORS, evaluate
+
+GAP = ["difference", "difference_ci_low", "difference_ci_high"]
+RATES = ["decision_share", "recall", "fpr"]
+
+
+def log_of(rng: np.random.Generator, rows: int, groups: int, *, base_rates: np.ndarray | float = 0.3) -> pl.DataFrame:
+    """Groups whose scores are as good; their base rates differ if more than one is given."""
+    group = rng.integers(0, groups, rows)
+    y = rng.random(rows) < np.broadcast_to(base_rates, groups)[group]
+    odds = np.exp(np.where(y, 1.5, -1.5) + 1.5 * rng.standard_normal(rows)) * 3 / 7
+    return pl.DataFrame({"g": group, "y": y, "p": odds / (1 + odds), "w": rng.integers(1, 4, rows).astype(float)})
+
+
+LOG = log_of(np.random.default_rng(5), 3_000, 5, base_rates=np.linspace(0.1, 0.5, 5))
+
+
+def by_group(log: pl.DataFrame) -> dict[str, np.ndarray]:
+    """The frame of rates as fairlearn's formulas have it: means of the decision over all rows, positives and negatives."""
+    y, d, w = log["y"].to_numpy(), log["p"].to_numpy() > 0.5, log["w"].to_numpy()
+    rows = [log["g"].to_numpy() == g for g in log["g"].unique().sort()]
+    return {
+        name: np.array([np.average(d[of & kept], weights=w[of & kept]) for of in rows])
+        for name, kept in (("decision_share", y | ~y), ("recall", y), ("fpr", ~y))
+    }
+
+
+# Selection rates in every interface ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("door", QUICK_DOORS)
+def test_the_positive_decision_is_the_default(door: str) -> None:
+    log = pl.DataFrame({"score": [0.9, 0.4, 0.7, 0.1, 0.2], "label": [1, 1, 0, 0, 0]})
+    assert evaluate(door, "decision_share", log) == pytest.approx(0.4)
+    assert evaluate(door, "decision_share", log, prior=0.5) == pytest.approx((1 / 2 + 1 / 3) / 2)
+    assert evaluate(door, "decision_share", log.with_columns(pl.lit(None, pl.Int64).alias("label"))) is None
+    with pytest.raises(Exception, match=r"there are 3 decisions: pass decision=|must be the index of one"):
+        evaluate(door, "decision_share", log, costs=ec.CostMatrix.zero_one(2, abstain=0.25))
+
+
+def test_rates_of_groups_are_fairlearns() -> None:
+    expected = by_group(LOG)
+    report = LOG.ec.report("p", "y", by="g", metrics=RATES, weight="w", threshold=0.5)
+    cells = LOG.ec.sketch("p", "y", by="g", weight="w", thresholds=[0.5])
+    for table in (report, cells.evaluate(*RATES, threshold=0.5).sort("g")):
+        for name in RATES:
+            assert table[name].to_list() == pytest.approx(expected[name].tolist(), rel=1e-12)
+    compared = LOG.ec.compare("p", "y", by="g", metrics=RATES, weight="w", threshold=0.5, reference="highest")
+    gaps = compared.group_by("metric").agg(pl.col("difference").min())
+    for name, gap in gaps.rows():
+        assert -gap == pytest.approx(np.ptp(expected[name]), rel=1e-12)
+    total = LOG.ec.compare("p", "y", by="g", metrics=["decision_share"], weight="w", threshold=0.5, reference="total")
+    overall = np.average(LOG["p"].to_numpy() > 0.5, weights=LOG["w"].to_numpy())
+    assert total["difference"].to_list() == pytest.approx((expected["decision_share"] - overall).tolist(), abs=1e-12)
+
+
+def test_at_a_common_prior_groups_with_the_same_rates_are_selected_alike() -> None:
+    # Rates of 0.5 and 0.25 in both groups, whose base rates are 2/6 and 4/8.
+    rows = {"a": ((1, 1), (1, 3)), "b": ((2, 2), (1, 3))}
+    log = pl.DataFrame(
+        [
+            (group, positive, decided)
+            for group, (of_positives, of_negatives) in rows.items()
+            for positive, (hits, others) in ((True, of_positives), (False, of_negatives))
+            for decided in [True] * hits + [False] * others
+        ],
+        schema=["g", "y", "d"],
+        orient="row",
+    )
+    report = log.ec.report("d", "y", by="g", score_type="decision", metrics=["decision_share"], prior=0.4)
+    assert report["decision_share"].to_list() == pytest.approx([2 / 6, 3 / 8])
+    assert report["decision_share_at_prior"].to_list() == pytest.approx([0.4 * 0.5 + 0.6 * 0.25] * 2)
+
+
+def test_shares_of_each_class_of_several() -> None:
+    rng = np.random.default_rng(2)
+    log = pl.DataFrame({"d": rng.integers(0, 3, 60), "y": rng.integers(0, 3, 60)})
+    options: dict[str, Any] = {"score_type": "decision", "costs": ec.CostMatrix.zero_one(3)}
+    table = log.ec.report("d", "y", per_class=True, metrics=["decision_share"], **options)
+    assert table["decision_share"].to_list() == pytest.approx([(log["d"] == k).mean() for k in range(3)])
+    with pytest.raises(ValueError, match="'decision_share', which is for two decisions: compute it with"):
+        log.ec.report("d", "y", metrics=["decision_share"], **options)
+
+
+def test_rows_without_a_label_can_be_counted() -> None:
+    log = LOG.with_columns(y=pl.when(pl.int_range(pl.len()) % 3 > 0).then("y"))
+    assert log.select(ec.decision_share("p", pl.lit(value=False))).item() == pytest.approx((LOG["p"] > 0.5).mean())
+
+
+# The gap between the extremes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("cluster", [None, pytest.param("row", marks=pytest.mark.slow)])
+def test_highest_and_lowest_are_the_best_by_either_direction(cluster: str | None) -> None:
+    log = LOG.with_row_index("row")
+    sketch = log.ec.sketch("p", "y", by="g", cluster=cluster) if cluster else log.ec.sketch("p", "y", by="g")
+    call: dict[str, Any] = {"by": "g", "metrics": ["recall", "error_rate", "auc_roc"], "cluster": cluster}
+    for reference, better in (("highest", "higher"), ("lowest", "lower")):
+        found, best = (log.ec.compare("p", "y", **call | {"reference": of}) for of in (reference, "best"))
+        same = [name for name in call["metrics"] if direction(name) == better]
+        assert same
+        assert_frame_equal(*(table.filter(pl.col("metric").is_in(same)) for table in (found, best)))
+        other = found.filter(~pl.col("metric").is_in(same))
+        assert (other["difference"] * (1 if reference == "lowest" else -1) >= 0).all()
+        of_sketch = sketch.compare(*call["metrics"], reference=reference)
+        assert of_sketch["difference"].to_list() == pytest.approx(found["difference"].to_list(), abs=2e-3)
+        assert of_sketch["reference"].to_list() == found["reference"].to_list()
+
+
+def test_bounds_of_selection_rates_are_those_of_means() -> None:
+    """Two groups are one pair, so the interval is the usual one of a difference, with half a row in each cell."""
+    log = LOG.filter(pl.col("g") < 2)
+    found = log.ec.compare("p", "y", by="g", metrics=["decision_share"], reference="lowest").row(1, named=True)
+    d, g = log["p"].to_numpy() > 0.5, log["g"].to_numpy()
+    variance = sum(d[g == i].var(ddof=1) / (g == i).sum() for i in (0, 1))
+    assert found["difference"] == pytest.approx(d[g == 1].mean() - d[g == 0].mean(), rel=1e-12)
+    assert (found["difference_ci_high"] - found["difference"]) / 1.962 == pytest.approx(np.sqrt(variance), rel=0.02)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("groups", "rows"), [(40, 150), (6, 150), (10, 100)])
+def test_the_interval_of_the_gap_of_equal_groups_contains_0(groups: int, rows: int) -> None:
+    rng = np.random.default_rng(groups + rows)
+    n_logs = 100
+    gaps = []
+    for _ in range(n_logs):
+        log = log_of(rng, groups * rows, 1).with_columns(g=pl.int_range(pl.len()) % groups)
+        compared = log.ec.compare("p", "y", by="g", metrics=["decision_share"], reference="highest")
+        gaps.append(compared.select(pl.col(GAP).min()).row(0))
+    plain, low, high = np.array(gaps).T
+    # The plain gap is never 0, and larger the more groups there are.
+    assert plain.mean() < -0.06
+    assert (low < plain).all()
+    assert (high == 0).mean() > 0.95 - 3 * np.sqrt(0.05 * 0.95 / n_logs)
+
+
+@pytest.mark.slow
+def test_simultaneous_bounds_of_a_ratio_contain_the_true_one() -> None:
+    """As the guide has it: of intervals that hold for all groups at once."""
+    rng, truth, inside = np.random.default_rng(8), np.array([0.2, 0.25, 0.25, 0.4]), []
+    for _ in range(150):
+        group = np.arange(1_200) % 4
+        log = pl.DataFrame({"g": group, "y": rng.random(1_200) < 0.5, "d": rng.random(1_200) < truth[group]})
+        options: dict[str, Any] = {"score_type": "decision", "metrics": ["decision_share"]}
+        report = log.ec.report("d", "y", by="g", interval=1 - 0.05 / 4, **options)
+        low, high = report["decision_share_ci_low"], report["decision_share_ci_high"]
+        inside.append(low.min() / high.max() <= 0.5 <= high.min() / low.max())
+    assert np.mean(inside) > 0.95
+
+
+# Neither direction is better -----------------------------------------------------------------------------------------
+
+
+def test_a_selection_rate_is_neither_better_nor_worse() -> None:
+    assert [direction(name) for name in ("decision_share", "decision_share_at_prior", "nec", "recall_at_prior")] == [
+        *(None, None),
+        *("lower", "higher"),
+    ]
+    assert not lower_is_better("decision_share")
+    assert [verdict("decision_share", by) for by in (0.1, -0.1)] == ["higher", "lower"]
+    assert [verdict(name, 0.1) for name in ("recall", "nec", "nce_at_prior")] == ["better", "worse", "worse"]
+    assert [worst(name) for name in ("decision_share_at_prior", "nec")] == ["lowest", "worst"]
+
+
+def test_no_group_and_no_threshold_is_best() -> None:
+    sketch = LOG.ec.sketch("p", "y", by="g")
+    with pytest.raises(ValueError, match="neither direction is better: pass 'highest' or 'lowest'"):
+        LOG.ec.compare("p", "y", by="g", metrics=["recall", "decision_share"], reference="best")
+    with pytest.raises(ValueError, match="neither direction is better"):
+        sketch.compare("decision_share", reference="best")
+    with pytest.raises(SketchError, match="no threshold is best for decision_share"):
+        sketch.best_threshold("decision_share")
+    with pytest.raises(ValueError, match="did you mean decision_share"):
+        LOG.ec.report("p", "y", metrics=["selection_rate"])
+
+
+def test_tables_and_charts_call_no_selection_rate_better() -> None:
+    compared = LOG.ec.compare("p", "y", by="g", metrics=["decision_share"], reference="rest")
+    assert (compared["p_adjusted"] < 0.05).any()
+    assert "**" not in ec.table(compared)
+    assert "**" in ec.table(compared.with_columns(metric=pl.lit("recall")))
+    chart = ec.plot.compare(compared)
+    assert {"higher", "lower"} <= set(chart.data["verdict"]) <= {"higher", "lower", "not significant"}
+    assert "Higher, lower: adjusted p below 0.05" in str(chart.title.to_dict())
+    for reference, word in (("highest", "the highest"), ("lowest", "the lowest")):
+        chart = ec.plot.compare(LOG.ec.compare("p", "y", by="g", metrics=["decision_share"], reference=reference))
+        assert f"reaches 0 may be {word}" in str(chart.title.to_dict())
+    best = LOG.ec.compare("p", "y", by="g", metrics=["error_rate"], reference="lowest")
+    assert "reaches 0 may be the best" in str(ec.plot.compare(best).title.to_dict())
