@@ -2489,14 +2489,14 @@ COMMENT ON MACRO ec.min_cllr IS 'Cllr after the best monotone calibration for th
 
 CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
-COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the probability that q_k is larger in a row of class k than in a row of another class, with ties counting half. The priors weigh the other classes: at "uniform" it equals `pairwise_auc_roc`.';
+COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the classes of the rest: at "uniform" it equals `pairwise_auc_roc`.';
 CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
         list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
-COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the probability that q_k is larger in a row of class k than in a row of another class, with ties counting half. The priors also weigh the other classes.';
+COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the classes of the rest.';
 CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
-COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the probability that q_k is larger in a row of class k than in a row of class i, with ties counting half. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
+COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 
@@ -3931,7 +3931,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '8fb4d0097ca160461fd2d589b09feeee0810d8996be5c4c3296a1a8cc8b8ad0f', count(*),
+    SELECT concat_ws('-', '0e5d26c07718716e4617c3fa9bfbb5b9b3f166d58a2957539e43a05b49e868d0', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -2464,14 +2464,14 @@ COMMENT ON MACRO ec.min_cllr IS 'Cllr after the best monotone calibration for th
 
 CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
-COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the probability that q_k is larger in a row of class k than in a row of another class, with ties counting half. The priors weigh the other classes: at "uniform" it equals `pairwise_auc_roc`.';
+COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the classes of the rest: at "uniform" it equals `pairwise_auc_roc`.';
 CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
         list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
-COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the probability that q_k is larger in a row of class k than in a row of another class, with ties counting half. The priors also weigh the other classes.';
+COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the classes of the rest.';
 CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
-COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the probability that q_k is larger in a row of class k than in a row of class i, with ties counting half. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
+COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 
@@ -3892,7 +3892,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '89a8bb8bb62dad53b28f2f13c350781cc606655cba1422ee4afdc60032903503', count(*),
+    SELECT concat_ws('-', '6a8e912c4cbdce7fd213717001bcf4415628e730bdfd309b6eb7673d108e7b1b', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

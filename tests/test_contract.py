@@ -13,7 +13,16 @@ import pytest
 import polars_ec as ec
 from polars_ec.api.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
 from sql.generate.overloads import FILES, bundles
-from tests.support.cases import CASES, DIVERGENCES, MACROS, METRICS, RANKING, RANKING_OF_CLASSES, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cases import (
+    CASES,
+    DIVERGENCES,
+    MACROS,
+    METRICS,
+    RANKING,
+    RANKING_OF_CLASSES,
+    ROW_FUNCTIONS,
+    WITHOUT_MACRO,
+)
 from tests.support.macro_calls import APPROXIMATE
 
 OTHERS = {

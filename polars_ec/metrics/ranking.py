@@ -106,8 +106,8 @@ def _averaged(name: str, area: str, score: IntoExpr, label: IntoExpr, options: M
 def macro_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Mean over classes of the area under the ROC curve of each class against the rest.
 
-    Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the probability that q_k is larger in a row of class k than
-    in a row of another class, with ties counting half. The priors weigh the other classes: at "uniform" it equals `pairwise_auc_roc`.
+    Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the
+    classes of the rest: at "uniform" it equals `pairwise_auc_roc`.
 
     Returns
     -------
@@ -134,8 +134,8 @@ def macro_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptio
 def weighted_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
     """Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors.
 
-    Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the probability that q_k is larger in a row of class k than
-    in a row of another class, with ties counting half. The priors also weigh the other classes.
+    Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the
+    classes of the rest.
 
     Returns
     -------
@@ -160,9 +160,8 @@ def weighted_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOp
 def pairwise_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
     """Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till.
 
-    Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the probability that q_k is larger in a row
-    of class k than in a row of class i, with ties counting half. It does not depend on priors. Log-likelihoods become posteriors at equal
-    priors.
+    Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the
+    rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.
 
     Returns
     -------

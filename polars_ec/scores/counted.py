@@ -168,15 +168,14 @@ class ClassCounts:
         """The area of each class against the rest, by the class's own score; the priors in use weigh the classes of the rest."""
         assert part.loss is not None
         scores = matrix_of(self._rows[part.loss], self.n_classes)[0]
-        own, rest = (None, None) if self._weight is None else (self._weight, self._weight)
-        if self.is_stated:
-            own, rest = np.ones(len(self._index)) if own is None else own, self._row_weight()
+        amount = np.ones(len(self._index)) if self._weight is None else self._weight
+        mass = self._row_weight() if self.is_stated else amount
         areas = np.full((self.n_groups, self.n_classes), np.nan)
         for k in range(self.n_classes):
             positive = self._index == k
             columns = {GROUP: self._group, "score": scores[:, k], "positive": positive}
-            if own is not None:
-                columns["weight"] = np.where(positive, own, rest)
+            if self.is_stated or self._weight is not None:
+                columns["weight"] = np.where(positive, amount, mass)
             rows = pl.DataFrame(columns).with_columns(usable=True, invalid=False)
             found = exact_values(rows, "auc_roc", RankingArguments(CostMatrix.binary()))
             areas[found[GROUP].to_numpy(), k] = found["value"].to_numpy()

@@ -118,8 +118,8 @@ RANKING = {
     "min_cllr": ROW,
 }
 
-# The same of one score for each class; they sort the rows of a group for each class.
-_VECTORS = ("posteriors", "log_posteriors", "log_likelihoods")
+# The same of one score for each class. Log-likelihoods are tested apart: what is a tie of them depends on the last digit.
+_VECTORS = ("posteriors", "log_posteriors")
 RANKING_OF_CLASSES = [
     Case("macro_auc_roc", PRIOR, score_types=_VECTORS, sketched=False),
     Case("weighted_auc_roc", PRIOR, score_types=_VECTORS, sketched=False),

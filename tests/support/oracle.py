@@ -385,12 +385,7 @@ class Group:
 
     def _areas(self) -> list[float | None]:
         """The area of each class against the rest: pairs in order and half of the ties, by the weights of their rows."""
-        with np.errstate(divide="ignore"):
-            joint = np.array([s for s, *_ in self.rows]) + (
-                0 if self.score_type != "log_likelihoods" else np.log(self.stated)
-            )
-            if self.score_type == "log_likelihoods":
-                joint = joint - np.logaddexp.reduce(joint, axis=1, keepdims=True)
+        scores = np.array([s for s, *_ in self.rows])
         y, w = (np.array([row[i] for row in self.rows]) for i in (1, 2))
         areas: list[float | None] = []
         for k in range(self.k):
@@ -398,7 +393,7 @@ class Group:
             if self.count[k] == 0 or not rest.any():
                 areas.append(None)
                 continue
-            own, other = joint[(y == k), k], joint[rest, k]
+            own, other = scores[y == k, k], scores[rest, k]
             right = (own[:, None] > other) + (own[:, None] == other) / 2
             mass = w[rest] * self.prior[y[rest]] / self.count[y[rest]]
             areas.append(float(w[y == k] @ right @ mass / (w[y == k].sum() * mass.sum())))
