@@ -54,11 +54,14 @@ from polars_ec.metrics.ranking import (
     average_precision,
     eer,
     ks,
+    macro_auc_roc,
     min_cllr,
     min_dcf,
     min_expected_cost,
+    pairwise_auc_roc,
     sensitivity_at_specificity,
     specificity_at_sensitivity,
+    weighted_auc_roc,
 )
 from polars_ec.metrics.rates import fnr, fpr, informedness, lr_minus, lr_plus, recall, specificity
 from polars_ec.metrics.rows import (
@@ -134,6 +137,7 @@ __all__ = [
     "log_odds",
     "lr_minus",
     "lr_plus",
+    "macro_auc_roc",
     "macro_f1",
     "macro_precision",
     "macro_recall",
@@ -152,6 +156,7 @@ __all__ = [
     "nce",
     "nec",
     "net_benefit",
+    "pairwise_auc_roc",
     "posterior",
     "precision",
     "precision_gain",
@@ -175,6 +180,7 @@ __all__ = [
     "stratified_fold",
     "table",
     "validate",
+    "weighted_auc_roc",
     "weighted_f1",
     "weighted_precision",
     "weighted_recall",

@@ -2278,6 +2278,32 @@ CREATE OR REPLACE MACRO ec._binned(score, label, prior, score_type, resolution) 
         lambda _h: ec._binned_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
                                     list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])));
 
+-- K classes: a group as rows {s one score for each class, y class, w weight}, class sums {n} and priors {p}. Posteriors near 0 or 1 are told
+-- apart by their logarithms, if those are given.
+CREATE OR REPLACE MACRO ec._scores_in_order(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_likelihoods'
+         THEN invoke(lambda _u, _s: list_transform(_u, lambda _x: _x - _s), ec._log_joint(score, prior), ec._log_sum(ec._log_joint(score, prior)))
+         ELSE score END;
+CREATE OR REPLACE MACRO ec._ranked_vector(score, label, prior, score_type, weight) AS
+    list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'rows': list({'s': ec._scores_in_order(score, CAST(score_type AS VARCHAR), prior), 'y': ec._y(label), 'w': CAST(ec._weight(weight) AS DOUBLE)})
+                    FILTER (WHERE NOT ec._missing_vector(score, label, weight)),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda _g: {'rows': _g['rows'], 'low': _g['low'], 'high': _g['high'], 'n': CASE WHEN _g['ok'] AND len(_g['tally']) > 0 AND NOT ec._any_wrong(_g['tally'])
+            THEN list_transform(ec._of_kept(_g['rows'], ec._tally_classes(_g['tally']), 'w'), lambda _n: coalesce(_n, 0)) END}),
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
+-- The area of class k against the rest: its own rows by weight, and others by that and the prior of their class.
+CREATE OR REPLACE MACRO ec._row_of_class(r, n, p, k) AS {
+    's': r['s'][k], 'y': CAST(r['y'] = k - 1 AS INTEGER),
+    'w': CASE WHEN r['y'] = k - 1 OR r['w'] = 0 THEN r['w'] ELSE p[r['y'] + 1] * (r['w'] / n[r['y'] + 1]) END};
+CREATE OR REPLACE MACRO ec._area_of_steps(steps) AS CASE WHEN steps['n1'] > 0 AND steps['n0'] > 0 THEN ec._auc_of(steps['c']) END;
+CREATE OR REPLACE MACRO ec._areas(g) AS
+    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: list_transform(
+        [ec._steps_of_weights(list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC'))],
+        lambda _s: ec._area_of_steps(_s))[1]) END;
+
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
 -- Pairs in order, equal ones half.
@@ -2467,6 +2493,17 @@ COMMENT ON MACRO ec.ks IS 'Kolmogorov-Smirnov distance between the scores of the
 CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._cllr_of(ec._hull(_g['c'])))[1];
 COMMENT ON MACRO ec.min_cllr IS 'Cllr after the best monotone calibration for these rows (pool adjacent violators), in bits. Lower is better; in [0, 1]: 1 is uninformative. min over increasing functions f of the `cllr` of f(score): the part of the Cllr that no monotone calibration can remove.';
+
+CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the classes of the rest: at "uniform" it equals `pairwise_auc_roc`.';
+CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
+COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the classes of the rest.';
+CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 
@@ -3908,7 +3945,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'f61df1d3691419ad842f410717a9ccdedd5e21eb962adc15fdbedd4c70fb54e5', count(*),
+    SELECT concat_ws('-', 'e9d40d872c9f367f446fda059b50fb8fa62757ec24cc5464eb495b1a3a992bba', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

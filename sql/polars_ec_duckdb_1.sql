@@ -2253,6 +2253,32 @@ CREATE OR REPLACE MACRO ec._binned(score, label, prior, score_type, resolution) 
         lambda _h: ec._binned_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
                                     list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])));
 
+-- K classes: a group as rows {s one score for each class, y class, w weight}, class sums {n} and priors {p}. Posteriors near 0 or 1 are told
+-- apart by their logarithms, if those are given.
+CREATE OR REPLACE MACRO ec._scores_in_order(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_likelihoods'
+         THEN list_transform([{'_u': ec._log_joint(score, prior), '_s': ec._log_sum(ec._log_joint(score, prior))}], lambda _values_54: list_transform(_values_54['_u'], lambda _x: _x - _values_54['_s']))[1]
+         ELSE score END;
+CREATE OR REPLACE MACRO ec._ranked_vector(score, label, prior, score_type, weight) AS
+    list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'rows': list({'s': ec._scores_in_order(score, CAST(score_type AS VARCHAR), prior), 'y': ec._y(label), 'w': CAST(ec._weight(weight) AS DOUBLE)})
+                    FILTER (WHERE NOT ec._missing_vector(score, label, weight)),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda _g: {'rows': _g['rows'], 'low': _g['low'], 'high': _g['high'], 'n': CASE WHEN _g['ok'] AND len(_g['tally']) > 0 AND NOT ec._any_wrong(_g['tally'])
+            THEN list_transform(ec._of_kept(_g['rows'], ec._tally_classes(_g['tally']), 'w'), lambda _n: coalesce(_n, 0)) END}),
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
+-- The area of class k against the rest: its own rows by weight, and others by that and the prior of their class.
+CREATE OR REPLACE MACRO ec._row_of_class(r, n, p, k) AS {
+    's': r['s'][k], 'y': CAST(r['y'] = k - 1 AS INTEGER),
+    'w': CASE WHEN r['y'] = k - 1 OR r['w'] = 0 THEN r['w'] ELSE p[r['y'] + 1] * (r['w'] / n[r['y'] + 1]) END};
+CREATE OR REPLACE MACRO ec._area_of_steps(steps) AS CASE WHEN steps['n1'] > 0 AND steps['n0'] > 0 THEN ec._auc_of(steps['c']) END;
+CREATE OR REPLACE MACRO ec._areas(g) AS
+    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: list_transform(
+        [ec._steps_of_weights(list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC'))],
+        lambda _s: ec._area_of_steps(_s))[1]) END;
+
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
 -- Pairs in order, equal ones half.
@@ -2443,6 +2469,17 @@ CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type := 'posterio
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._cllr_of(ec._hull(_g['c'])))[1];
 COMMENT ON MACRO ec.min_cllr IS 'Cllr after the best monotone calibration for these rows (pool adjacent violators), in bits. Lower is better; in [0, 1]: 1 is uninformative. min over increasing functions f of the `cllr` of f(score): the part of the Cllr that no monotone calibration can remove.';
 
+CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the classes of the rest: at "uniform" it equals `pairwise_auc_roc`.';
+CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
+COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the classes of the rest.';
+CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type := 'posterior', weight := NULL) AS
+    list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
+
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.approx_auc_roc(score DOUBLE, label, score_type := 'posterior', resolution := 64) AS
@@ -2611,11 +2648,11 @@ CREATE OR REPLACE MACRO ec._scrambled_words(block) AS
 CREATE OR REPLACE MACRO ec._high_word(words) AS CAST(words >> 64 AS UBIGINT);
 CREATE OR REPLACE MACRO ec._low_word(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
 CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
-    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block)}], lambda _values_59: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_values_59['_h'], ec._high_word(_values_59['_a']))), ec._high_word(_values_59['_b']))), ec._low_word(_values_59['_a']))),
-                                           ec._low_word(_values_59['_b']))))[1];
+    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block)}], lambda _values_60: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_values_60['_h'], ec._high_word(_values_60['_a']))), ec._high_word(_values_60['_b']))), ec._low_word(_values_60['_a']))),
+                                           ec._low_word(_values_60['_b']))))[1];
 CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
-    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block), '_1': CAST(n > 3 AS UBIGINT), '_2': CAST(n > 7 AS UBIGINT), '_3': CAST(n > 11 AS UBIGINT)}], lambda _values_60: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_values_60['_h'], ec._high_word(_values_60['_a'])), _values_60['_1']), ec._high_word(_values_60['_b'])), _values_60['_2']),
-                                                               ec._low_word(_values_60['_a'])), _values_60['_3']), ec._low_word(_values_60['_b'])))[1];
+    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block), '_1': CAST(n > 3 AS UBIGINT), '_2': CAST(n > 7 AS UBIGINT), '_3': CAST(n > 11 AS UBIGINT)}], lambda _values_61: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_values_61['_h'], ec._high_word(_values_61['_a'])), _values_61['_1']), ec._high_word(_values_61['_b'])), _values_61['_2']),
+                                                               ec._low_word(_values_61['_a'])), _values_61['_3']), ec._low_word(_values_61['_b'])))[1];
 CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
     CASE WHEN n < 4
          THEN xor(hash, ec._scrambled(list_transform([ec._doubled(CAST(block >> 96 AS UBIGINT))], lambda _x: ec._bytes_reversed(_x, 4278255360, 16711935))[1]))
@@ -2714,8 +2751,8 @@ COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to fold
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    list_transform([{'_x': x, '_alpha': alpha, '_beta': beta}], lambda _values_62: CASE WHEN isfinite(_values_62['_alpha']) AND isfinite(_values_62['_beta']) AND _values_62['_x'] IS NOT NULL
-                                          THEN ec._sigmoid(CASE WHEN _values_62['_alpha'] = 0 THEN _values_62['_beta'] ELSE _values_62['_alpha'] * _values_62['_x'] + _values_62['_beta'] END) END)[1];
+    list_transform([{'_x': x, '_alpha': alpha, '_beta': beta}], lambda _values_63: CASE WHEN isfinite(_values_63['_alpha']) AND isfinite(_values_63['_beta']) AND _values_63['_x'] IS NOT NULL
+                                          THEN ec._sigmoid(CASE WHEN _values_63['_alpha'] = 0 THEN _values_63['_beta'] ELSE _values_63['_alpha'] * _values_63['_x'] + _values_63['_beta'] END) END)[1];
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta must be numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
@@ -3087,7 +3124,7 @@ CREATE OR REPLACE MACRO ec._degrees(df) AS
 
 CREATE OR REPLACE MACRO ec.normal_quantile(p) AS list_transform([CAST(p AS DOUBLE)], lambda _p: ec._normal_quantile(_p))[1];
 CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
-    list_transform([{'_p': CAST(p AS DOUBLE), '_n': ec._degrees(CAST(df AS DOUBLE))}], lambda _values_74: list_transform([{'_normal': ec._normal_quantile(_values_74['_p']), '_k': ec._t_constant(_values_74['_n'])}], lambda _values_73: ec._t_quantile(_values_74['_p'], _values_73['_normal'], _values_74['_n'], _values_73['_k']))[1])[1];
+    list_transform([{'_p': CAST(p AS DOUBLE), '_n': ec._degrees(CAST(df AS DOUBLE))}], lambda _values_75: list_transform([{'_normal': ec._normal_quantile(_values_75['_p']), '_k': ec._t_constant(_values_75['_n'])}], lambda _values_74: ec._t_quantile(_values_75['_p'], _values_74['_normal'], _values_75['_n'], _values_74['_k']))[1])[1];
 COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z with probability p below it. Infinite at 0 and 1, NaN outside.';
 COMMENT ON MACRO ec.t_quantile IS 'Quantile of the t distribution with df degrees of freedom: the t with probability p below it. A df below 1 counts as 1, infinity gives the normal quantile, NaN gives NaN.';
 -- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
@@ -3380,9 +3417,9 @@ CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
 CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
     CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
          WHEN i['w'] > 0
-         THEN list_transform([{'_own': greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), '_both': mean * i['m'] - mean * mean * i['w2'], '_other': mean * mean * i['w2'], '_times': 1 / (1 - i['w2'] / i['w'] / total)}], lambda _values_75: {
-                  'own': _values_75['_own'], 'other': _values_75['_other'],
-                  'added': _values_75['_own'] * _values_75['_times'] * _values_75['_times'] + 2 * _values_75['_both'] * _values_75['_times'] * of_number + _values_75['_other'] * of_number * of_number})[1]
+         THEN list_transform([{'_own': greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), '_both': mean * i['m'] - mean * mean * i['w2'], '_other': mean * mean * i['w2'], '_times': 1 / (1 - i['w2'] / i['w'] / total)}], lambda _values_76: {
+                  'own': _values_76['_own'], 'other': _values_76['_other'],
+                  'added': _values_76['_own'] * _values_76['_times'] * _values_76['_times'] + 2 * _values_76['_both'] * _values_76['_times'] * of_number + _values_76['_other'] * of_number * of_number})[1]
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
 CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
@@ -3869,7 +3906,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '031dc1dc97f5ac01848d5b3c8adf25795ae8ed9cb2931b1fcd29a0b10a52202b', count(*),
+    SELECT concat_ws('-', 'b7d338968159c548921014e91b5b740e6c4855f5e2752093ac241ae9580b4028', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

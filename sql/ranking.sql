@@ -140,6 +140,32 @@ CREATE OR REPLACE MACRO ec._binned(score, label, prior, score_type, resolution) 
         lambda _h: ec._binned_group(_h['c'], list_sum(list_transform(_h['c'], lambda _c: _c['w1'])),
                                     list_sum(list_transform(_h['c'], lambda _c: _c['w0'])), _h['prior'])));
 
+-- K classes: a group as rows {s one score for each class, y class, w weight}, class sums {n} and priors {p}. Posteriors near 0 or 1 are told
+-- apart by their logarithms, if those are given.
+CREATE OR REPLACE MACRO ec._scores_in_order(score, score_type, prior) AS
+    CASE WHEN score_type = 'log_likelihoods'
+         THEN invoke(lambda _u, _s: list_transform(_u, lambda _x: _x - _s), ec._log_joint(score, prior), ec._log_sum(ec._log_joint(score, prior)))
+         ELSE score END;
+CREATE OR REPLACE MACRO ec._ranked_vector(score, label, prior, score_type, weight) AS
+    list_transform(list_transform([{
+            'ok': bool_and(ec._list_losses_ok(prior, CAST(score_type AS VARCHAR))),
+            'tally': ec._count_vector(ec._likely_list(score, score_type, prior), label, CAST(NULL AS DOUBLE[][]), score_type, weight),
+            'rows': list({'s': ec._scores_in_order(score, CAST(score_type AS VARCHAR), prior), 'y': ec._y(label), 'w': CAST(ec._weight(weight) AS DOUBLE)})
+                    FILTER (WHERE NOT ec._missing_vector(score, label, weight)),
+            'low': min(ec._priors(prior)), 'high': max(ec._priors(prior))}],
+        lambda _g: {'rows': _g['rows'], 'low': _g['low'], 'high': _g['high'], 'n': CASE WHEN _g['ok'] AND len(_g['tally']) > 0 AND NOT ec._any_wrong(_g['tally'])
+            THEN list_transform(ec._of_kept(_g['rows'], ec._tally_classes(_g['tally']), 'w'), lambda _n: coalesce(_n, 0)) END}),
+        lambda _g: {'rows': _g['rows'], 'n': _g['n'], 'p': ec._class_priors(_g['n'], _g['low'], _g['high'])});
+-- The area of class k against the rest: its own rows by weight, and others by that and the prior of their class.
+CREATE OR REPLACE MACRO ec._row_of_class(r, n, p, k) AS {
+    's': r['s'][k], 'y': CAST(r['y'] = k - 1 AS INTEGER),
+    'w': CASE WHEN r['y'] = k - 1 OR r['w'] = 0 THEN r['w'] ELSE p[r['y'] + 1] * (r['w'] / n[r['y'] + 1]) END};
+CREATE OR REPLACE MACRO ec._area_of_steps(steps) AS CASE WHEN steps['n1'] > 0 AND steps['n0'] > 0 THEN ec._auc_of(steps['c']) END;
+CREATE OR REPLACE MACRO ec._areas(g) AS
+    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: list_transform(
+        [ec._steps_of_weights(list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC'))],
+        lambda _s: ec._area_of_steps(_s))[1]) END;
+
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
 -- Pairs in order, equal ones half.
@@ -319,6 +345,14 @@ CREATE OR REPLACE MACRO ec.ks(score DOUBLE, label, score_type, weight) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._ks_of(_g['c']))[1];
 CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type, weight) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._cllr_of(ec._hull(_g['c'])))[1];
+
+CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type, prior, weight) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type, prior, weight) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
+CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type, weight) AS
+    list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 

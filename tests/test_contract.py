@@ -13,7 +13,16 @@ import pytest
 import polars_ec as ec
 from polars_ec.api.namespaces import DataFrameNamespace, ExpressionNamespace, LazyFrameNamespace
 from sql.generate.overloads import FILES, bundles
-from tests.support.cases import CASES, DIVERGENCES, MACROS, METRICS, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cases import (
+    CASES,
+    DIVERGENCES,
+    MACROS,
+    METRICS,
+    RANKING,
+    RANKING_OF_CLASSES,
+    ROW_FUNCTIONS,
+    WITHOUT_MACRO,
+)
 from tests.support.macro_calls import APPROXIMATE
 
 OTHERS = {
@@ -93,7 +102,7 @@ def test_frame_signature_is_the_functions(name: str) -> None:
     assert all(method[p].default == function[p].default for p in method if p != "self")
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", [*CASES, *RANKING_OF_CLASSES], ids=lambda case: case.name)
 def test_shared_keywords_are_those_of_the_case(case) -> None:
     parameters = inspect.signature(getattr(ec, case.name)).parameters
     shared = [p for p in parameters if p not in {"score", "label", *case.arguments, *ONLY_IN_PYTHON}]

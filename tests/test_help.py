@@ -16,14 +16,13 @@ import polars_ec as ec
 from polars_ec.api.namespaces import DataFrameNamespace, LazyFrameNamespace
 from polars_ec.arguments import options, signatures
 from polars_ec.arguments.signatures import with_options
-from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cases import DIVERGENCES, ROW_FUNCTIONS
+from tests.support.cases import METRICS as NAMES
 
 FUNCTIONS = sorted(name for name in ec.__all__ if inspect.isfunction(getattr(ec, name)))
 COUNTS = {"confusion", "n_rows", "n_missing", "n_invalid", "class_prior", "decision_share"}
 CONVERSIONS = {"bayes_decision", "posterior", "log_odds", "llr", "shift_prior", "affine"}
-METRICS = sorted(
-    {case.name for case in CASES} | set(RANKING) | set(DIVERGENCES) | set(ROW_FUNCTIONS) | set(WITHOUT_MACRO)
-)
+METRICS = sorted(NAMES)
 LOSSES_AND_GAINS = sorted(set(METRICS) - COUNTS - CONVERSIONS)
 FRAME_METHODS = ("calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate")
 FAMILIES = {name: family for name, family in vars(options).items() if is_typeddict(family)}

@@ -93,6 +93,9 @@ def scoring_rules() -> None:
 
 def ranking() -> None:
     assert_type(ec.auc_roc("p", "y", score_type="log_odds"), pl.Expr)
+    assert_type(ec.macro_auc_roc("q", "y", score_type="log_posteriors", prior="uniform"), pl.Expr)
+    assert_type(ec.weighted_auc_roc("q", "y", prior=[0.2, 0.3, 0.5], weight="w"), pl.Expr)
+    assert_type(ec.pairwise_auc_roc("q", "y", classes=["a", "b", "c"]), pl.Expr)
     assert_type(ec.average_precision("p", "y", prior=0.2), pl.Expr)
     assert_type(ec.auprg("p", "y"), pl.Expr)
     assert_type(ec.eer("p", "y", method="linear"), pl.Expr)
@@ -187,7 +190,7 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     sketch.rolling("day").evaluate("nec", treshold=0.5)  # type: ignore[call-arg]
     sketch.rolling("day").drift("nec", period="month")  # type: ignore[call-arg]
     sketch.rolling("day").group_by("country")  # type: ignore[attr-defined]
-    assert_type(sketch.mean_over_targets("f1", "auc_roc", threshold=0.5), pl.DataFrame)
+    assert_type(sketch.mean_over_targets("f1", "auc_roc", average="weighted", threshold=0.5), pl.DataFrame)
     assert_type(sketch.epsr(lambda t: 6 * t * (1 - t), prior="uniform"), pl.DataFrame)
     assert_type(sketch.epsr({"t": [0.5], "weight": [1.0]}), pl.DataFrame)
     assert_type(sketch.tippett(), pl.DataFrame)

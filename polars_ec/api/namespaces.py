@@ -137,6 +137,9 @@ class ExpressionNamespace:
     sensitivity_at_specificity = _expression_method(ranking.sensitivity_at_specificity)
     ks = _expression_method(ranking.ks)
     min_cllr = _expression_method(ranking.min_cllr)
+    macro_auc_roc = _expression_method(ranking.macro_auc_roc)
+    weighted_auc_roc = _expression_method(ranking.weighted_auc_roc)
+    pairwise_auc_roc = _expression_method(ranking.pairwise_auc_roc)
 
     bayes_decision = _expression_method(rows.bayes_decision)
     row_cost = _expression_method(rows.row_cost)

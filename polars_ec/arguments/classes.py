@@ -204,8 +204,10 @@ class CheckedPrior:
             if isinstance(dtype, pl.Struct):
                 names = classes.fields_of(dtype, "prior=, a struct,")
                 return pl.struct(self.expression.struct.field(name).cast(pl.Float64) for name in names)
-            vector = pl.Array(pl.Float64, n) if isinstance(dtype, pl.Array) else pl.List(pl.Float64)
-            return self.expression.cast(vector) if isinstance(dtype, pl.Array | pl.List) else self.expression
+            if not isinstance(dtype, pl.Array | pl.List):
+                positive = self.expression.cast(pl.Float64)
+                return pl.concat_arr(1 - positive, positive)
+            return self.expression.cast(pl.Array(pl.Float64, n) if isinstance(dtype, pl.Array) else pl.List(pl.Float64))
         if self.shares is not None:
             return literal_prior(self.shares, n)
         if self.by_class is not None:

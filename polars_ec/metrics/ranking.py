@@ -12,16 +12,26 @@ from typing import Any, Unpack
 import polars as pl
 
 from polars_ec.arguments.keywords import parse_options
-from polars_ec.arguments.options import RankingDetectionOptions, RankingOptions, RankingPriorOptions, RankingRiskOptions
+from polars_ec.arguments.options import (
+    PriorOptions,
+    RankingDetectionOptions,
+    RankingOptions,
+    RankingPriorOptions,
+    RankingRiskOptions,
+    RowOptions,
+)
 from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, exact_values
+from polars_ec.formulas.table_sums import Part
 from polars_ec.scores.counted import of_all_groups
 from polars_ec.scores.read import Rows, per_group
-from polars_ec.scores.scores import BinaryScores
+from polars_ec.scores.scores import LOG_POSTERIORS, POSTERIORS, BinaryScores, ManyScores
 from polars_ec.typing import EerMethod, IntoExpr
 
 _NUMBER = "Column name or expression: one number per row, higher for the positive class; `score_type` says what it is."
 _NOT_NUMBERS = "Scores that are not one number per row."
+_VECTOR = "Column name or expression: one number per class and row; `score_type` says what they are."
+_NOT_VECTORS = "Scores that are not one number per class."
 
 
 def _ranked(
@@ -35,7 +45,8 @@ def _ranked(
 ) -> pl.Expr:
     def build(rows: Rows) -> pl.Expr:
         if not isinstance(rows.scores, BinaryScores):
-            raise TypeError(f"{name} is for one number per row: use the posterior of one class against the rest")
+            other = ", or macro_auc_roc for all classes" if name == "auc_roc" else ""
+            raise TypeError(f"{name} is for one number per row: use the posterior of one class against the rest{other}")
         if name.startswith("min_"):
             rows.costs.margins()
         columns = {
@@ -77,6 +88,99 @@ def auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingOptions])
     0.75
     """
     return _ranked("auc_roc", score, label, options)
+
+
+def _averaged(name: str, area: str, score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:
+    def build(rows: Rows) -> pl.Expr:
+        if not isinstance(rows.scores, ManyScores):
+            raise TypeError(f"{name} is for one number per class: use auc_roc for one number per row")
+        sums = rows.collected()
+        # Posteriors that are as good as 0 or 1 are told apart by their logarithms.
+        order = POSTERIORS if rows.scores.scale.is_share else LOG_POSTERIORS
+        return sums.guarded(sums.part(Part(area, loss=order, one=True)))
+
+    return per_group(name, score, label, parse_options(options), build, kernel_above=1)
+
+
+@with_options(PriorOptions, score=_VECTOR, raises=_NOT_VECTORS)
+def macro_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Mean over classes of the area under the ROC curve of each class against the rest.
+
+    Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the
+    classes of the rest: at "uniform" it equals `pairwise_auc_roc`.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows, or prior 1.
+
+    References
+    ----------
+    Fawcett, "An introduction to ROC analysis", 2006, section 10.2, with equal weights; `roc_auc_score(multi_class="ovr")` in scikit-learn.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.6, 0.3, 0.1], [0.3, 0.5, 0.2], [0.4, 0.2, 0.4], [0.5, 0.4, 0.1]]
+    >>> log = pl.DataFrame({"q": q, "y": [0, 1, 2, 1]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.select(ec.macro_auc_roc("q", "y").round(4)).item()
+    1.0
+    >>> log.select(ec.macro_auc_roc("q", pl.col("y").reverse()).round(4)).item()
+    0.3889
+    """
+    return _averaged("macro_auc_roc", "macro_area", score, label, options)
+
+
+@with_options(PriorOptions, score=_VECTOR, raises=_NOT_VECTORS)
+def weighted_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptions]) -> pl.Expr:
+    """Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors.
+
+    Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the
+    classes of the rest.
+
+    Returns
+    -------
+    Float64, one per group; null if a class with prior above 0 has no rows, or a class has prior 1.
+
+    References
+    ----------
+    Provost and Domingos, "Well-trained PETs", 2000, section 6.2; Fawcett, "An introduction to ROC analysis", 2006, section 10.2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.6, 0.3, 0.1], [0.3, 0.5, 0.2], [0.4, 0.2, 0.4], [0.5, 0.4, 0.1]]
+    >>> log = pl.DataFrame({"q": q, "y": [1, 2, 1, 0]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.select(ec.weighted_auc_roc("q", "y").round(4)).item()
+    0.3542
+    """
+    return _averaged("weighted_auc_roc", "weighted_area", score, label, options)
+
+
+@with_options(RowOptions, score=_VECTOR, raises=_NOT_VECTORS)
+def pairwise_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[RowOptions]) -> pl.Expr:
+    """Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till.
+
+    Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the
+    rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows.
+
+    References
+    ----------
+    Hand and Till, "A simple generalisation of the area under the ROC curve for multiple class classification problems", 2001, Eq. 7.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> q = [[0.6, 0.3, 0.1], [0.3, 0.5, 0.2], [0.4, 0.2, 0.4], [0.5, 0.4, 0.1]]
+    >>> log = pl.DataFrame({"q": q, "y": [1, 2, 1, 0]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log.select(ec.pairwise_auc_roc("q", "y").round(4)).item()
+    0.5
+    """
+    # At equal priors every pair weighs the same in the mean of each class against the rest.
+    return _averaged("pairwise_auc_roc", "macro_area", score, label, {**options, "prior": "uniform"})
 
 
 @with_options(RankingPriorOptions, score=_NUMBER, raises=_NOT_NUMBERS)

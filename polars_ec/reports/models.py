@@ -227,7 +227,10 @@ ELSEWHERE = {
     "dcf": "equals nec_at_prior for LLRs with prior=: pass 'nec'",
     "cllr": f"uses LLRs at even priors: {_BESIDE.format('cllr')}",
     "epsr": f"needs a= and b=: {_BESIDE.format('epsr')}",
-    "ece_mc": f"is not available in a report: {_BESIDE.format('ece_mc')}",
+    **{
+        name: f"is not available in a report: {_BESIDE.format(name)}"
+        for name in ("ece_mc", "macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc")
+    },
 }
 METRICS = tuple(
     name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in ELSEWHERE

@@ -9,10 +9,12 @@ from itertools import pairwise
 
 import polars as pl
 
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.formulas.ranking import RankingArguments, exact_values
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
-from polars_ec.scores.scores import CELL, CLASS, DECISION, TOP, WEIGHT, shares_of
+from polars_ec.scores.scores import CELL, CLASS, DECISION, TOP, WEIGHT, matrix_of, shares_of
 
 _DENSE = 2**22
 """Cells that are counted in a table of all of them, also where few are found."""
@@ -159,6 +161,31 @@ class ClassCounts:
             return np.ones_like(self.cells.amount)
         prior = self.prior[self.cells.group, self.cells.index]
         return np.where(prior == 0, 0.0, prior / self.count[self.cells.group, self.cells.index])
+
+    # Areas under ROC curves.
+
+    def _areas(self, part: Part) -> Numbers:
+        """The area of each class against the rest, by the class's own score; the priors in use weigh the classes of the rest."""
+        assert part.loss is not None
+        scores = matrix_of(self._rows[part.loss], self.n_classes)[0]
+        amount = np.ones(len(self._index)) if self._weight is None else self._weight
+        mass = self._row_weight() if self.is_stated else amount
+        areas = np.full((self.n_groups, self.n_classes), np.nan)
+        for k in range(self.n_classes):
+            positive = self._index == k
+            columns = {GROUP: self._group, "score": scores[:, k], "positive": positive}
+            if self.is_stated or self._weight is not None:
+                columns["weight"] = np.where(positive, amount, mass)
+            rows = pl.DataFrame(columns).with_columns(usable=True, invalid=False)
+            found = exact_values(rows, "auc_roc", RankingArguments(CostMatrix.binary()))
+            areas[found[GROUP].to_numpy(), k] = found["value"].to_numpy()
+        return areas
+
+    def macro_area(self, part: Part) -> Numbers:
+        return np.asarray(self._areas(part).mean(axis=1))
+
+    def weighted_area(self, part: Part) -> Numbers:
+        return np.asarray(np.where(self.prior == 0, 0.0, self.prior * self._areas(part)).sum(axis=1))
 
     # Bins of the posterior of the decision.
 

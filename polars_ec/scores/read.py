@@ -549,6 +549,10 @@ class Rows:
         """The sums of a group: by a mask for each class, or, of many classes or decisions, of rows that are collected."""
         if max(self.costs.n_classes, self.costs.n_decisions) <= MANY or self.row_costs is not None:
             return RowSums(self)
+        return self.collected()
+
+    def collected(self) -> CollectedSums:
+        """The sums of a group from rows that are collected."""
         prior = self.prior_vector
         of_group = GroupPrior.from_rows(prior) if isinstance(prior, pl.Expr) else prior
         n_classes, n_decisions = self.costs.n_classes, self.costs.n_decisions
@@ -669,15 +673,20 @@ def resolve(inputs: Sequence[Typed], options: Options, kernel_above: int = MANY)
 
 
 def per_group(
-    name: str, score: IntoExpr, label: IntoExpr, options: Options, build: Callable[[Rows], pl.Expr]
+    name: str,
+    score: IntoExpr,
+    label: IntoExpr,
+    options: Options,
+    build: Callable[[Rows], pl.Expr],
+    kernel_above: int = MANY,
 ) -> pl.Expr:
-    """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved."""
+    """An aggregate of the log, called `<score>_<name>`; `build` runs when the plan is resolved, `kernel_above` as for `resolve`."""
     if options.prior.stated:
         options.prior.check_of_group()
     columns = [as_expr(score, "score"), as_expr(label, "label"), *options.columns.values()]
 
     def resolved(inputs: list[Typed]) -> pl.Expr:
-        return build(resolve(inputs, options)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
+        return build(resolve(inputs, options, kernel_above)).alias(f"{inputs[0][0].meta.output_name()}_{name}")
 
     if (explanations := EXPLANATIONS.get()) is not None:
         read = partial(resolve_columns, score=score, label=label, options=options)

@@ -30,6 +30,12 @@ _RANKING_CHECKS: Mapping[str, Callable[[Any], Any]] = {
     "specificity": partial(checked_share, name="specificity"),
     "method": checked_method,
 }
+_OF_CLASSES = {
+    "macro_auc_roc": "is a mean over classes: call mean_over_targets('auc_roc')",
+    "weighted_auc_roc": "is a mean over classes: call mean_over_targets('auc_roc', average='weighted')",
+    "pairwise_auc_roc": "compares pairs of classes, and a sketch has each class against the rest: compute it from the rows with "
+    "group_by(...).agg(ec.pairwise_auc_roc(...))",
+}
 METRICS = (*DECISIONS, "confusion", *SCORING_RULES, "ece", "cllr", *RANKING_METRICS)
 
 
@@ -190,6 +196,8 @@ def check_metrics(names: Sequence[str], grid: Grid, llr_prior: Any) -> None:
     for name in names:
         if name == "epsr":
             raise SketchError("epsr needs a weight: call sketch.epsr(weight)")
+        if name in _OF_CLASSES:
+            raise SketchError(f"{name} {_OF_CLASSES[name]}")
         if name not in METRICS:
             hint = did_you_mean(str(name), METRICS)
             raise SketchError(f"{name!r} is not a metric of a sketch: {hint}The metrics are {', '.join(METRICS)}")

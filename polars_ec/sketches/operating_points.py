@@ -7,10 +7,10 @@ the counts are exact. So every point lies on the exact curve.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, Unpack
 
 import polars as pl
 
@@ -320,8 +320,17 @@ def cost_of_threshold(grid: Grid) -> pl.Expr:
 _ROWS = ("n", "n_missing", "n_invalid")
 
 
-def _check_targets(cells: Cells, metrics: Sequence[str], keywords: Collection[str]) -> None:
+def _mean_of_targets(value: pl.Expr, average: str) -> pl.Expr:
+    """The mean; null where a target has no value, but one that weighs nothing needs none."""
+    share = pl.col("class_prior")
+    term = value if average == "macro" else pl.when(share == 0).then(0.0).otherwise(share * value)
+    return pl.when(term.null_count() == 0).then(term.mean() if average == "macro" else term.sum())
+
+
+def _check_targets(cells: Cells, metrics: Sequence[str], average: str, keywords: Mapping[str, Any]) -> None:
     """SketchError for a sketch that is not of one class against the rest, and for what has no mean."""
+    if average not in ("macro", "weighted"):
+        raise ValueError(f"average={average!r} is not 'macro' or 'weighted'")
     if TARGET not in cells.keys:
         raise SketchError(
             f"mean_over_targets() needs a sketch of each class against the rest, with a group column {TARGET!r}: "
@@ -334,6 +343,8 @@ def _check_targets(cells: Cells, metrics: Sequence[str], keywords: Collection[st
             "mean_over_targets() has no intervals, because the targets share their rows: use evaluate(interval=) for "
             "the interval of each target"
         )
+    if average == "weighted" and keywords.get("prior") is not None:
+        raise SketchError("average='weighted' uses the shares of the classes in the log: leave prior= out")
     for name in metrics:
         if name in (*CELLS, "confusion"):
             raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has the count of each")
@@ -480,7 +491,9 @@ class DecidingCells(Cells):
         keywords, own_threshold = self.operating_point.stands_in(stated, self.grid.classes)
         return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
 
-    def mean_over_targets(self, *metrics: str, **keywords: Unpack[EvaluationKeywords]) -> pl.DataFrame:
+    def mean_over_targets(
+        self, *metrics: str, average: Literal["macro", "weighted"] = "macro", **keywords: Unpack[EvaluationKeywords]
+    ) -> pl.DataFrame:
         """Average metrics over the targets of a one-vs-rest sketch: one row per group.
 
         This averages K detectors, each of which decides whether a row belongs to its class, at its own threshold. A row may be assigned to
@@ -491,6 +504,9 @@ class DecidingCells(Cells):
         ----------
         *metrics
             Names, as for `evaluate`; counts have no mean.
+        average
+            "macro": every target weighs the same. "weighted": a target weighs as much as its class has rows. The mean of "auc_roc" is then
+            that of `macro_auc_roc` or of `weighted_auc_roc`.
         **keywords
             As for `evaluate`, the same for every target.
 
@@ -498,13 +514,15 @@ class DecidingCells(Cells):
         -------
         The group columns without `target`, `n`, `n_missing`, `n_invalid`, and the mean of each column that `evaluate` returns for the
         metrics. The means of `NAME_low`, `NAME_high` and `NAME_error` bound the mean; thresholds are left out. A mean is null if the value of
-        any target is.
+        any target is, apart from classes without rows if weighted.
 
         Raises
         ------
         SketchError
             A sketch without targets; counts, or no metric; `interval`, because every row counts in each target, so that the targets'
-            intervals do not determine that of the mean.
+            intervals do not determine that of the mean; `prior` with "weighted", because it would give every class the same share.
+        ValueError
+            An unknown `average`.
 
         References
         ----------
@@ -523,11 +541,11 @@ class DecidingCells(Cells):
         >>> sketch.mean_over_targets("recall", "auc_roc").select("recall", "auc_roc").rows()
         [(0.6666666666666666, 1.0)]
         """
-        _check_targets(self, metrics, keywords)
+        _check_targets(self, metrics, average, keywords)
         table = self.evaluate(*metrics, **keywords)
         skipped = (*self.keys, *_ROWS, "class_prior")
         columns = [name for name in table.columns if name not in skipped and not name.endswith("_threshold")]
-        means = [pl.when(pl.col(name).null_count() == 0).then(pl.col(name).mean()).alias(name) for name in columns]
+        means = [_mean_of_targets(pl.col(name), average).alias(name) for name in columns]
         # Every row of the log is one of each target.
         averages = [*(pl.col(name).first() for name in _ROWS), *means]
         by = [name for name in self.keys if name != TARGET]

@@ -40,6 +40,41 @@ def test_means_are_those_of_the_detectors(exact: bool) -> None:
         assert row["cross_entropy"] == pytest.approx(loss.mean(), rel=1e-12)
 
 
+@pytest.mark.parametrize("exact", [True, False])
+def test_means_weighted_by_class_are_those_of_scikit_learn(exact: bool) -> None:
+    found = LOG.ec.sketch("p", "y", exact=exact, resolution=4).mean_over_targets("f1", "auc_roc", average="weighted")
+    assert found.columns == ["n", "n_missing", "n_invalid", "f1", "auc_roc", "auc_roc_error"]
+    detected = [f1_score(k == LABELS, POSTERIORS[:, k] > 0.5) for k in range(K)]
+    assert found["f1"].item() == pytest.approx(np.bincount(LABELS) @ detected / N, rel=1e-12)
+    auc = roc_auc_score(LABELS, POSTERIORS, multi_class="ovr", average="weighted")
+    assert abs(found["auc_roc"].item() - auc) <= found["auc_roc_error"].item() + 1e-12
+    assert (found["auc_roc_error"].item() == 0) == exact
+
+
+def test_a_class_without_rows_weighs_nothing() -> None:
+    sketch = LOG.filter(pl.col("y") != 1).ec.sketch("p", "y", exact=True)
+    assert sketch.mean_over_targets("auc_roc")["auc_roc"].item() is None
+    weighted = sketch.mean_over_targets("auc_roc", average="weighted")["auc_roc"].item()
+    assert weighted == pytest.approx(
+        LOG.filter(pl.col("y") != 1).select(ec.weighted_auc_roc("p", "y")).item(), rel=1e-12
+    )
+
+
+def test_areas_of_classes_are_means_over_targets() -> None:
+    sketch = LOG.ec.sketch("p", "y")
+    for name, instead in (
+        ("macro_auc_roc", r"mean_over_targets\('auc_roc'\)"),
+        ("weighted_auc_roc", r"mean_over_targets\('auc_roc', average='weighted'\)"),
+        ("pairwise_auc_roc", r"each class against the rest: compute it from the rows"),
+    ):
+        with pytest.raises(SketchError, match=instead):
+            sketch.evaluate(name)
+    with pytest.raises(ValueError, match="average='micro' is not 'macro' or 'weighted'"):
+        sketch.mean_over_targets("auc_roc", average="micro")  # type: ignore[arg-type]
+    with pytest.raises(SketchError, match="leave prior= out"):
+        sketch.mean_over_targets("f1", average="weighted", prior=0.2)
+
+
 def test_bounds_bound_the_mean() -> None:
     found = LOG.ec.sketch("p", "y", resolution=4).mean_over_targets("f1", threshold=0.3)
     y = np.eye(K)[LABELS]

@@ -56,6 +56,9 @@ METRICS: dict[str, Callable[..., pl.Expr]] = {
         "n_missing",
         "n_invalid",
         "ece_mc",
+        "macro_auc_roc",
+        "weighted_auc_roc",
+        "pairwise_auc_roc",
     ]
 }
 

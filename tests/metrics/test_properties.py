@@ -13,7 +13,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import polars_ec as ec
-from tests.support.cases import CASES, Case, mostly_slow
+from tests.support.cases import CASES, RANKING_OF_CLASSES, Case, mostly_slow
 from tests.support.doors import evaluate
 from tests.support.oracle import Group
 from tests.support.profile import EXAMPLES, PROFILE
@@ -328,7 +328,8 @@ def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: 
         rows = [(g, s and [x and math.log(x) for x in s], y, w) for g, s, y, w in rows]
     costs = [[0, 1, 2, 0.25], [3, 0, 1, 0.25], [1, 4, 0, 0.25]]
     options = {"prior": [0.5, 0.25, 0.25], "weight": "w", "score_type": score_type, "costs": costs}
-    cases = [case for case in CASES if not case.binary and not case.square and score_type in case.score_types]
+    cases = [*CASES, *RANKING_OF_CLASSES]
+    cases = [case for case in cases if not case.binary and not case.square and score_type in case.score_types]
     cases = [case for case in cases if is_whole or case.name in OF_VECTORS]
     if isinstance(dtype, pl.List):  # K must show in the arguments
         cases = [case for case in cases if "prior" in case.options]
@@ -357,7 +358,8 @@ def test_vectors(data: st.DataObject, connection: duckdb.DuckDBPyConnection) -> 
     assume(all(s is None or len(s) == k or g in of_length_k for g, s, *_ in rows))
     dtype = pl.List(pl.Float64) if lists else pl.Array(pl.Float64, k)
     square = options["costs"] is None or len(options["costs"][0]) == k
-    usable = [case for case in CASES if not case.binary and options["score_type"] in case.score_types]
+    usable = [*CASES, *RANKING_OF_CLASSES]
+    usable = [case for case in usable if not case.binary and options["score_type"] in case.score_types]
     usable = [case for case in usable if square or not case.square]
     cases = data.draw(st.lists(st.sampled_from(usable), min_size=5, max_size=5, unique_by=lambda case: case.name))
     if lists:  # K must show somewhere

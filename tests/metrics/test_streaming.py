@@ -9,14 +9,14 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.support.cases import CASES, ROW_FUNCTIONS
+from tests.support.cases import CASES, RANKING_OF_CLASSES, ROW_FUNCTIONS
 from tests.support.plans import assert_holds_cells_only, assert_streams, physical_plan
 
 SCALAR = [case for case in CASES if "posterior" in case.score_types]
 CALIBRATION = [case for case in SCALAR if case.name in ("ece", "ece_mc")]
 OTHERS = [case for case in SCALAR if case not in CALIBRATION]
 LLR = [case for case in CASES if "llr" in case.score_types]
-VECTOR = [case for case in CASES if not case.binary]
+VECTOR = [case for case in (*CASES, *RANKING_OF_CLASSES) if not case.binary]
 
 
 @pytest.fixture(scope="module")

@@ -118,6 +118,14 @@ RANKING = {
     "min_cllr": ROW,
 }
 
+# The same of one score for each class. Log-likelihoods are tested apart: what is a tie of them depends on the last digit.
+_VECTORS = ("posteriors", "log_posteriors")
+RANKING_OF_CLASSES = [
+    Case("macro_auc_roc", PRIOR, score_types=_VECTORS, sketched=False),
+    Case("weighted_auc_roc", PRIOR, score_types=_VECTORS, sketched=False),
+    Case("pairwise_auc_roc", ROW, score_types=_VECTORS, sketched=False),
+]
+
 # Metrics of posteriors against reference posteriors, which no label enters; their keywords.
 DIVERGENCES = {
     "expected_score_divergence": ("rule", "score_type", "weight"),
@@ -140,7 +148,7 @@ ROW_FUNCTIONS = {
     "affine": (("score_type",), False),
 }
 
-STREAMING = {case.name for case in CASES} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
+STREAMING = {case.name for case in (*CASES, *RANKING_OF_CLASSES)} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
 MACROS = STREAMING | set(RANKING)
 METRICS = MACROS | set(WITHOUT_MACRO)
 

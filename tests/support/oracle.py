@@ -383,6 +383,33 @@ class Group:
         values = self.class_f1()
         return None if values is None else self.weigh(values)
 
+    def _areas(self) -> list[float | None]:
+        """The area of each class against the rest: pairs in order and half of the ties, by the weights of their rows."""
+        scores = np.array([s for s, *_ in self.rows])
+        y, w = (np.array([row[i] for row in self.rows]) for i in (1, 2))
+        areas: list[float | None] = []
+        for k in range(self.k):
+            rest = (y != k) & (w > 0) & (self.prior[y] > 0)
+            if self.count[k] == 0 or not rest.any():
+                areas.append(None)
+                continue
+            own, other = scores[y == k, k], scores[rest, k]
+            right = (own[:, None] > other) + (own[:, None] == other) / 2
+            mass = w[rest] * self.prior[y[rest]] / self.count[y[rest]]
+            areas.append(float(w[y == k] @ right @ mass / (w[y == k].sum() * mass.sum())))
+        return areas
+
+    def macro_auc_roc(self) -> float | None:
+        return None if self.prior is None or 0 in self.count else mean(self._areas())
+
+    def weighted_auc_roc(self) -> float | None:
+        lacks = self.prior is None or any(p > 0 and n == 0 for p, n in zip(self.prior, self.count, strict=True))
+        return None if lacks else self.weigh(self._areas())
+
+    def pairwise_auc_roc(self) -> float | None:
+        self.stated = np.full(self.k, 1 / self.k)
+        return self.macro_auc_roc()
+
     def decision_share(self, decision: int) -> float | None:
         return None if self.undefined else self.weigh([row[decision] for row in self.rates()])
 
