@@ -14,6 +14,7 @@ from polars_ec.api.drifts import drift
 from polars_ec.api.planning import rows_needed
 from polars_ec.api.reports import report
 from polars_ec.api.sketches import Sketch, Windows, equivalent_cost, merge, sketch
+from polars_ec.api.thresholds import best_thresholds
 from polars_ec.api.validation import validate
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibration
@@ -52,6 +53,7 @@ from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
     average_precision,
+    best_threshold,
     eer,
     ks,
     min_cllr,
@@ -96,6 +98,8 @@ __all__ = [
     "balanced_error_rate",
     "bayes_decision",
     "bayes_risk",
+    "best_threshold",
+    "best_thresholds",
     "brier",
     "bucket",
     "c_primary",

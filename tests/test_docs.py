@@ -17,7 +17,7 @@ import polars as pl
 import pytest
 
 from tests.benchmarks.cases import CASES as BENCHMARKS
-from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cases import METRICS, RANKING
 from tests.support.cli import invoke
 from tests.support.database import database
 
@@ -38,7 +38,6 @@ ELSEWHERE = (
 )
 RUN = [page for page in PAGES if page not in ELSEWHERE and "/guides/" not in page]
 README = PAGES["README.md"]
-METRICS = {case.name for case in CASES} | set(RANKING) | set(ROW_FUNCTIONS) | set(DIVERGENCES) | set(WITHOUT_MACRO)
 
 
 def blocks(page: str, language: str) -> list[str]:

@@ -20,7 +20,7 @@ from polars_ec.arguments.keywords import did_you_mean, parse_interval, parse_num
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
-from polars_ec.formulas.ranking import checked_share, enough, hulls
+from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
 from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
 from polars_ec.sketches.cells import TARGET, Cells, check_keys
@@ -35,8 +35,10 @@ _ENDS = ("low", "high")
 
 
 def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
-    """The place of the best value of a decision metric, the first of several; null if none is known."""
-    return value.arg_min() if DECISIONS[metric].better == "lower" else value.arg_max()
+    """The place of the best value of a decision metric, the first of several, apart from rounding; null if none is known."""
+    best = value.min() if DECISIONS[metric].better == "lower" else value.max()
+    is_best = (value == best) | ((value - best).abs() <= best.abs() * ROUNDING)
+    return pl.when(is_best).then(pl.int_range(pl.len())).min()
 
 
 def cost_curve(
