@@ -136,6 +136,10 @@ def test_priors_and_models() -> None:
         assert_frame_equal(LOG.ec.best_threshold("p", "y", prior=prior, **call), by_number, rel_tol=1e-9)
     llr = {"score_type": "llr", "prior": "overall"}
     assert LOG.ec.best_threshold("x", "y", **call, **llr)["threshold"].null_count() == 0
+    # Evaluated on the whole log, not in each period.
+    of_log = (pl.col("p") * (pl.col("month").max() - pl.col("month").mean()) / 2).alias("s")
+    ready = LOG.with_columns(of_log).ec.best_threshold("s", "y", **call)
+    assert_frame_equal(LOG.ec.best_threshold(of_log, "y", **call), ready)
     several = LOG.ec.best_threshold(["p", pl.col("p").pow(2).alias("q")], "y", **call)
     assert several["model"].to_list() == ["p", "q"] * 2
     assert_frame_equal(several.filter(model="p"), LOG.ec.best_threshold("p", "y", **call))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -27,6 +27,7 @@ from polars_ec.scores.read import class_prior_of_log, expand, join_groups
 from polars_ec.typing import FrameLike, IntoExpr
 
 _THRESHOLD, _PRIOR, _BAYES = "__ec_threshold", "__ec_stated", "__ec_bayes"
+_READ, _FROM, _LEARNED = "__ec_read_", "__ec_from", "__ec_learned"
 
 _COLUMNS: Mapping[str, pl.DataType] = {
     "model": pl.String(),
@@ -73,7 +74,7 @@ def best_thresholds(
     ----------
     frame
         The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame. The log is read
-        twice, and thresholds are learned in memory. For data larger than that, use `Sketch.best_threshold`.
+        three times, and the rows of the reference are sorted in memory. If they do not fit, use `Sketch.best_threshold`.
     score
         Column name or expression, or several (models); one number per row.
     period
@@ -158,33 +159,17 @@ def _best_thresholds(
         return validation.of_each_model(each, names)
     if options.prior.overall:
         overall = execute(frame.select(class_prior_of_log(scores[0], label, keywords).alias(_PRIOR)))
-        frame = frame.join(overall, how="cross")
-    elif options.prior.expression is not None:
-        # Evaluated on the whole log, as in a report.
-        frame = frame.with_columns(options.prior.expression.alias(_PRIOR))
-    if options.prior.overall or options.prior.expression is not None:
-        keywords = {**keywords, "prior": pl.col(_PRIOR)}
+        frame, keywords = frame.join(overall, how="cross"), {**keywords, "prior": pl.col(_PRIOR)}
         options = parse_options(keywords)
-    # A group column may have the name of another column of the log.
-    private = {f"__ec_key_{i}": key for i, key in enumerate([*groups, of_period])}
-    frame = frame.with_columns(**private)
-    keys = [pl.col(column).alias(name) for column, name in zip(private, names, strict=True)]
-    at_prior: Any = keywords
-    read: Any = {name: value for name, value in keywords.items() if name in CountOptions.__annotations__}
-    learned = frame.group_by(keys).agg(
-        threshold=best_threshold(scores[0], label, **at_prior), n_reference=n_rows(scores[0], label, **read)
-    )
-    dtypes = {name: learned.collect_schema()[name] for name in names}
-    learned = execute(
-        learned.map_batches(
-            partial(_of_references, reference=reference, by=names[:-1], period=names[-1]),
-            schema={**dtypes, "reference": pl.String(), "threshold": pl.Float64(), "n_reference": pl.Int64()},
-        )
-    )
-    of_key = (pl.col(name).alias(column) for name, column in zip(names, private, strict=True))
-    thresholds = learned.select(*of_key, pl.col("threshold").alias(_THRESHOLD))
-    frame = join_groups(frame, thresholds, list(private))
-    frame, (bayes,) = read_models(frame, scores, label, keywords, options, None, execute)
+    # Evaluated on the whole log, as in a report. A group column may have the name of another column.
+    read = {"score": scores[0], "label": as_expr(label, "label"), **options.columns}
+    keys = {f"{_READ}key_{i}": key for i, key in enumerate([*groups, of_period])}
+    frame = frame.with_columns(**{f"{_READ}{name}": column for name, column in read.items()}, **keys)
+    call: Any = {name: pl.col(f"{_READ}{name}").alias(column.meta.output_name()) for name, column in read.items()}
+    call = {**keywords, **call}
+    frame, learned = _with_thresholds(frame, list(keys), names, reference, call, execute)
+    model, labels = call.pop("score"), call.pop("label")
+    frame, (bayes,) = read_models(frame, [model], labels, call, parse_options(call), None, execute)
     at_threshold = replace(bayes, prefix="__ec_1_", rows=replace(bayes.rows, threshold=pl.col(_THRESHOLD)))
     comparison = Comparison(
         keys=tuple(names),
@@ -195,19 +180,50 @@ def _best_thresholds(
         level=level,
         buckets=None if clusters is None else clusters.buckets,
     )
-    requirements, labels = needed(comparison.names, ()), [as_expr(label, "label")]
-    cells = execute(sum_jointly(frame, keys, comparison.pairs, comparison.models, requirements, clusters, labels))
+    requirements, by_name = needed(comparison.names, ()), _named(keys, names)
+    cells = execute(sum_jointly(frame, by_name, comparison.pairs, comparison.models, requirements, clusters, [labels]))
+    dtypes = learned.select(names).collect_schema()
     judged = cells.map_batches(partial(compared, comparison=comparison), schema={**dtypes, **validation.COLUMNS})
     at = f"nec{AT_PRIOR}" if options.prior.stated else "nec"
     judged = judged.filter(pl.col("metric") == at).drop("reference").rename(_RENAMED)
     return join_groups(judged, learned, names).filter(pl.col("n_reference").is_not_null()).select(*names, *_COLUMNS)
 
 
-def _of_references(learned: pl.DataFrame, reference: Any, by: Sequence[str], period: str) -> pl.DataFrame:
-    """The threshold of each period's reference, its name and its number of rows, without the references themselves."""
-    groups = learned.sort(*by, period).with_row_index(GROUP)
-    against = pl.Series(validation.references(reference, groups, by, period))
-    columns = groups.select(shown(groups[period]).alias("reference"), "threshold", "n_reference")
+def _named(columns: Iterable[str], names: Sequence[str]) -> list[pl.Expr]:
+    return [pl.col(column).alias(name) for column, name in zip(columns, names, strict=True)]
+
+
+def _with_thresholds(
+    frame: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], reference: Any, call: Any, execute: Pass
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """The log with the threshold of each row, and the groups with their references and thresholds."""
+    counted = {
+        name: value for name, value in call.items() if name in {"score", "label", *CountOptions.__annotations__}
+    }
+    groups = frame.group_by(_named(keys, names)).agg(n_reference=n_rows(**counted))
+    dtypes, *by = groups.collect_schema(), *names[:-1], _FROM
+    groups = execute(
+        groups.map_batches(
+            partial(_with_references, reference=reference, names=names),
+            schema={**dtypes, "reference": pl.String(), _FROM: dtypes[names[-1]]},
+        )
+    ).cache()
+    sources = groups.filter(pl.col(_FROM).is_not_null()).select(_named(by, keys)).unique()
+    # Only these rows are sorted.
+    rows = join_groups(frame, sources.with_columns(pl.lit(value=True).alias(_LEARNED)), keys).filter(_LEARNED)
+    learned = rows.group_by(_named(keys, by)).agg(threshold=best_threshold(**call))
+    learned.collect_schema()
+    learned = execute(join_groups(groups, learned, by)).cache()
+    return join_groups(
+        frame, learned.select(*_named(names, keys), pl.col("threshold").alias(_THRESHOLD)), keys
+    ), learned
+
+
+def _with_references(groups: pl.DataFrame, reference: Any, names: Sequence[str]) -> pl.DataFrame:
+    """The groups with the name, the period and the number of rows of their references, without the references themselves."""
+    groups = groups.sort(names).with_row_index(GROUP)
+    against = pl.Series(validation.references(reference, groups, names[:-1], names[-1]))
+    columns = groups.select("n_reference", shown(groups[names[-1]]).alias("reference"), pl.col(names[-1]).alias(_FROM))
     taken = columns[against.clip(0)].select(pl.when(against >= 0).then(pl.all())) if groups.height else columns
-    rows = groups.select(*by, period).hstack(taken.with_columns(pl.col("n_reference").fill_null(0)))
-    return rows.filter(against != groups[GROUP].cast(pl.Int64))
+    found = groups.select(names).hstack(taken.with_columns(pl.col("n_reference").fill_null(0)))
+    return found.filter(against != groups[GROUP].cast(pl.Int64))
