@@ -9,6 +9,7 @@ import typing as _typing
 from polars_ec import plot as plot
 from polars_ec import spark as spark
 from polars_ec.api import namespaces as namespaces
+from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
 from polars_ec.api.planning import rows_needed
@@ -105,6 +106,7 @@ __all__ = [
     "c_primary",
     "calibrate",
     "calibration_loss",
+    "capacity",
     "class_f1",
     "class_nec",
     "class_precision",

@@ -24,7 +24,17 @@ METRICS = sorted(EVERY_METRIC)
 COUNTS = {"confusion", "n_rows", "n_missing", "n_invalid", "class_prior", "decision_share"}
 CONVERSIONS = {"bayes_decision", "posterior", "log_odds", "llr", "shift_prior", "affine"}
 LOSSES_AND_GAINS = sorted(set(METRICS) - COUNTS - CONVERSIONS - set(LEARNED))
-FRAME_METHODS = ("best_threshold", "calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate")
+FRAME_METHODS = (
+    "best_threshold",
+    "calibrate",
+    "calibration_loss",
+    "capacity",
+    "compare",
+    "drift",
+    "report",
+    "sketch",
+    "validate",
+)
 FAMILIES = {name: family for name, family in vars(options).items() if is_typeddict(family)}
 
 PUBLIC = {name: getattr(ec, name) for name in FUNCTIONS}

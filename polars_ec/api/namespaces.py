@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from polars_ec.api import comparisons, drifts, reports, sketches, thresholds
+from polars_ec.api import capacities, comparisons, drifts, reports, sketches, thresholds
 from polars_ec.api.validation import validate
 from polars_ec.arguments.signatures import without_parameter
 from polars_ec.calibration import rows as calibration
@@ -161,6 +161,7 @@ class _FrameNamespace:
     drift = _frame_method(drifts.drift)
     # `ec.best_threshold` is the expression.
     best_threshold = _frame_method(thresholds.best_thresholds)
+    capacity = _frame_method(capacities.capacity)
     validate = _frame_method(validate)
     sketch = _frame_method(sketches.sketch)
     calibrate = _frame_method(calibration.calibrate)

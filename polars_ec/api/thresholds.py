@@ -197,9 +197,7 @@ def _with_thresholds(
     frame: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], reference: Any, call: Any, execute: Pass
 ) -> tuple[pl.LazyFrame, pl.LazyFrame]:
     """The log with the threshold of each row, and the groups with their references and thresholds."""
-    counted = {
-        name: value for name, value in call.items() if name in {"score", "label", *CountOptions.__annotations__}
-    }
+    counted = {name: value for name, value in call.items() if name in {"score", "label", *CountOptions.__annotations__}}
     groups = frame.group_by(_named(keys, names)).agg(n_reference=n_rows(**counted))
     dtypes, *by = groups.collect_schema(), *names[:-1], _FROM
     groups = execute(
