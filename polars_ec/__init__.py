@@ -9,11 +9,13 @@ import typing as _typing
 from polars_ec import plot as plot
 from polars_ec import spark as spark
 from polars_ec.api import namespaces as namespaces
+from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
 from polars_ec.api.planning import rows_needed
 from polars_ec.api.reports import report
 from polars_ec.api.sketches import Sketch, Windows, equivalent_cost, merge, sketch
+from polars_ec.api.thresholds import best_thresholds
 from polars_ec.api.validation import validate
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibration
@@ -52,6 +54,7 @@ from polars_ec.metrics.ranking import (
     auc_roc,
     auprg,
     average_precision,
+    best_threshold,
     eer,
     ks,
     macro_auc_roc,
@@ -99,11 +102,14 @@ __all__ = [
     "balanced_error_rate",
     "bayes_decision",
     "bayes_risk",
+    "best_threshold",
+    "best_thresholds",
     "brier",
     "bucket",
     "c_primary",
     "calibrate",
     "calibration_loss",
+    "capacity",
     "class_f1",
     "class_nec",
     "class_precision",

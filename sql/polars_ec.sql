@@ -2235,6 +2235,25 @@ CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, weight "NULL
                         ec._stated_prior(prior)),
         lambda _h: list_transform([{'s': ec._steps_of_weights(_h['r']), 'prior': _h['prior']}], lambda _s: ec._grouped(_s['s'], _s['prior']))[1]));
 
+-- With the scores of the steps, without rows of weight 0: no threshold is one of theirs.
+CREATE OR REPLACE MACRO ec._scores_of(rows) AS list_transform(ec._ends(rows), lambda _e: rows[_e]['s']);
+CREATE OR REPLACE MACRO ec._scored(score, label, prior, score_type, weight "NULL") AS
+    list_filter(list_transform(
+        ec._ranked_rows(ec._count(ec._ranked_class(score, label, ec._binned_type(score_type), weight) < 0),
+                        ec._sorted(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight),
+                        ec._stated_prior(prior)),
+        lambda _h: list_transform([{'s': ec._steps_of_rows(_h['r']), 'prior': _h['prior'], 'scores': ec._scores_of(_h['r'])}],
+            lambda _s: {'g': ec._grouped(_s['s'], _s['prior']), 'scores': _s['scores']})[1]),
+        lambda _g: len(ec._of_both_classes([_g['g']])) > 0),
+(score, label, prior, score_type, weight) AS
+    list_filter(list_transform(
+        ec._ranked_rows(ec._count(ec._ranked_class(score, label, ec._binned_type(score_type), weight) < 0),
+                        list_filter(ec._sorted(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight), lambda _r: _r['w'] > 0),
+                        ec._stated_prior(prior)),
+        lambda _h: list_transform([{'s': ec._steps_of_weights(_h['r']), 'prior': _h['prior'], 'scores': ec._scores_of(_h['r'])}],
+            lambda _s: {'g': ec._grouped(_s['s'], _s['prior']), 'scores': _s['scores']})[1]),
+        lambda _g: len(ec._of_both_classes([_g['g']])) > 0);
+
 -- In bins: twice the bins from the top, plus the class; -1 for a wrong row. Sorted by it, a histogram runs down from the top.
 CREATE OR REPLACE MACRO ec._rank_key(class, score, score_type, resolution) AS
     CASE WHEN class < 0 THEN CAST(-1 AS BIGINT)
@@ -2345,6 +2364,13 @@ CREATE OR REPLACE MACRO ec._cost_at(m, p1, p0, tpr, fnr, fpr, tnr) AS
 CREATE OR REPLACE MACRO ec._least_cost(steps, m, p1, p0) AS
     least(ec._cost_at(m, p1, p0, 0, 1, 0, 1),
           list_min(list_transform(steps, lambda _c: ec._cost_at(m, p1, p0, _c['tpr'], _c['fnr'], _c['fpr'], _c['tnr']))));
+-- The highest threshold at which it is the least, apart from rounding. No threshold is below a score of -inf.
+CREATE OR REPLACE MACRO ec._threshold_of(steps, scores, m, p1, p0) AS
+    list_transform([list_prepend(ec._cost_at(m, p1, p0, 0, 1, 0, 1), list_transform(steps, lambda _c, _i:
+            CASE WHEN scores[_i] > CAST('-inf' AS DOUBLE) THEN ec._cost_at(m, p1, p0, _c['tpr'], _c['fnr'], _c['fpr'], _c['tnr']) END))],
+        lambda _costs: list_transform([list_min(_costs)], lambda _least: list_max(list_transform(_costs, lambda _x, _i:
+            CASE WHEN _x <= _least + abs(_least) * 1e-12
+                 THEN CASE WHEN _i = 1 THEN CAST('inf' AS DOUBLE) ELSE coalesce(scores[_i], CAST('-inf' AS DOUBLE)) END END)))[1])[1];
 -- Over the cost of the better naive system.
 CREATE OR REPLACE MACRO ec._least_dcf(steps, m, p1, p0) AS
     ec._ratio(ec._least_cost(steps, m, p1, p0), least(ec._cost_at(m, p1, p0, 0, 1, 0, 1), ec._cost_at(m, p1, p0, 1, 0, 1, 0)));
@@ -2471,6 +2497,12 @@ CREATE OR REPLACE MACRO ec.min_expected_cost(score DOUBLE, label, costs := NULL,
                                       ec._costs(costs, cost_fn, cost_fp)),
                        lambda _s: ec._least_cost(_s['g']['c'], _s['m'], _s['g']['p1'], _s['g']['p0']))[1] END;
 COMMENT ON MACRO ec.min_expected_cost IS 'Expected cost at the best threshold for these rows, in units of the costs. Lower is better; in [least cost, largest cost]. min over t of the EC of (score > t). It is optimistic, because the threshold is chosen with the labels.';
+CREATE OR REPLACE MACRO ec.best_threshold(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, score_type := 'posterior', weight := NULL) AS
+    CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN
+        list_transform(ec._with_costs(ec._scored(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
+                                      ec._costs(costs, cost_fn, cost_fp)),
+                       lambda _s: ec._threshold_of(_s['g']['g']['c'], _s['g']['scores'], _s['m'], _s['g']['g']['p1'], _s['g']['g']['p0']))[1] END;
+COMMENT ON MACRO ec.best_threshold IS 'Threshold with the least expected cost for these rows, on the scale of the score. argmin over t of the EC of (score > t); on ties the highest t. It is a score of these rows, or inf if no row is decided positive at it, or -inf if every row is. Apply it to other rows with `threshold=`: on these rows its cost is `min_expected_cost`, which is optimistic.';
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, score_type := 'posterior', cost_fn := 1, cost_fp := 1, prior := NULL, weight := NULL) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN
         list_transform(ec._with_costs(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
@@ -3945,7 +3977,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'e9d40d872c9f367f446fda059b50fb8fa62757ec24cc5464eb495b1a3a992bba', count(*),
+    SELECT concat_ws('-', '2e4b943cdadf15490ad2b058f6aeace7123d44d507216b836c140882d1f348e2', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -97,6 +97,25 @@ CREATE OR REPLACE MACRO ec._ranked(score, label, prior, score_type, weight "NULL
                         ec._stated_prior(prior)),
         lambda _h: list_transform([{'s': ec._steps_of_weights(_h['r']), 'prior': _h['prior']}], lambda _s: ec._grouped(_s['s'], _s['prior']))[1]));
 
+-- With the scores of the steps, without rows of weight 0: no threshold is one of theirs.
+CREATE OR REPLACE MACRO ec._scores_of(rows) AS list_transform(ec._ends(rows), lambda _e: rows[_e]['s']);
+CREATE OR REPLACE MACRO ec._scored(score, label, prior, score_type, weight "NULL") AS
+    list_filter(list_transform(
+        ec._ranked_rows(ec._count(ec._ranked_class(score, label, ec._binned_type(score_type), weight) < 0),
+                        ec._sorted(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight),
+                        ec._stated_prior(prior)),
+        lambda _h: list_transform([{'s': ec._steps_of_rows(_h['r']), 'prior': _h['prior'], 'scores': ec._scores_of(_h['r'])}],
+            lambda _s: {'g': ec._grouped(_s['s'], _s['prior']), 'scores': _s['scores']})[1]),
+        lambda _g: len(ec._of_both_classes([_g['g']])) > 0),
+(score, label, prior, score_type, weight) AS
+    list_filter(list_transform(
+        ec._ranked_rows(ec._count(ec._ranked_class(score, label, ec._binned_type(score_type), weight) < 0),
+                        list_filter(ec._sorted(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight), lambda _r: _r['w'] > 0),
+                        ec._stated_prior(prior)),
+        lambda _h: list_transform([{'s': ec._steps_of_weights(_h['r']), 'prior': _h['prior'], 'scores': ec._scores_of(_h['r'])}],
+            lambda _s: {'g': ec._grouped(_s['s'], _s['prior']), 'scores': _s['scores']})[1]),
+        lambda _g: len(ec._of_both_classes([_g['g']])) > 0);
+
 -- In bins: twice the bins from the top, plus the class; -1 for a wrong row. Sorted by it, a histogram runs down from the top.
 CREATE OR REPLACE MACRO ec._rank_key(class, score, score_type, resolution) AS
     CASE WHEN class < 0 THEN CAST(-1 AS BIGINT)
@@ -207,6 +226,13 @@ CREATE OR REPLACE MACRO ec._cost_at(m, p1, p0, tpr, fnr, fpr, tnr) AS
 CREATE OR REPLACE MACRO ec._least_cost(steps, m, p1, p0) AS
     least(ec._cost_at(m, p1, p0, 0, 1, 0, 1),
           list_min(list_transform(steps, lambda _c: ec._cost_at(m, p1, p0, _c['tpr'], _c['fnr'], _c['fpr'], _c['tnr']))));
+-- The highest threshold at which it is the least, apart from rounding. No threshold is below a score of -inf.
+CREATE OR REPLACE MACRO ec._threshold_of(steps, scores, m, p1, p0) AS
+    list_transform([list_prepend(ec._cost_at(m, p1, p0, 0, 1, 0, 1), list_transform(steps, lambda _c, _i:
+            CASE WHEN scores[_i] > CAST('-inf' AS DOUBLE) THEN ec._cost_at(m, p1, p0, _c['tpr'], _c['fnr'], _c['fpr'], _c['tnr']) END))],
+        lambda _costs: list_transform([list_min(_costs)], lambda _least: list_max(list_transform(_costs, lambda _x, _i:
+            CASE WHEN _x <= _least + abs(_least) * 1e-12
+                 THEN CASE WHEN _i = 1 THEN CAST('inf' AS DOUBLE) ELSE coalesce(scores[_i], CAST('-inf' AS DOUBLE)) END END)))[1])[1];
 -- Over the cost of the better naive system.
 CREATE OR REPLACE MACRO ec._least_dcf(steps, m, p1, p0) AS
     ec._ratio(ec._least_cost(steps, m, p1, p0), least(ec._cost_at(m, p1, p0, 0, 1, 0, 1), ec._cost_at(m, p1, p0, 1, 0, 1, 0)));
@@ -328,6 +354,11 @@ CREATE OR REPLACE MACRO ec.min_expected_cost(score DOUBLE, label, costs, cost_fn
         list_transform(ec._with_costs(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
                                       ec._costs(costs, cost_fn, cost_fp)),
                        lambda _s: ec._least_cost(_s['g']['c'], _s['m'], _s['g']['p1'], _s['g']['p0']))[1] END;
+CREATE OR REPLACE MACRO ec.best_threshold(score DOUBLE, label, costs, cost_fn, cost_fp, prior, score_type, weight) AS
+    CASE WHEN ec._risk_costs_ok(costs, cost_fn, cost_fp) THEN
+        list_transform(ec._with_costs(ec._scored(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
+                                      ec._costs(costs, cost_fn, cost_fp)),
+                       lambda _s: ec._threshold_of(_s['g']['g']['c'], _s['g']['scores'], _s['m'], _s['g']['g']['p1'], _s['g']['g']['p0']))[1] END;
 CREATE OR REPLACE MACRO ec.min_dcf(score DOUBLE, label, score_type, cost_fn, cost_fp, prior, weight) AS
     CASE WHEN ec._binary_costs_ok(cost_fn, cost_fp) THEN
         list_transform(ec._with_costs(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),

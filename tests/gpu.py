@@ -17,7 +17,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from tests.support.cases import CASES, DIVERGENCES, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cases import CASES, DIVERGENCES, LEARNED, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
 
 TOLERANCE = 1e-9
 EQUAL, DIFFERS, FELL_BACK, FAILED = "ran, equal", "ran, differs", "fell back", "failed"
@@ -64,7 +64,7 @@ def queries(frame: pl.DataFrame) -> dict[str, pl.LazyFrame]:
     lazy = frame.lazy()
     made = {text: lazy.ec.report("score", "late", by="segment", **keywords) for text, keywords in REPORTS.items()}
     metrics = [(case.name, case.options, case.arguments) for case in CASES]
-    metrics += [(name, options, {}) for name, options in (RANKING | DIVERGENCES | WITHOUT_MACRO).items()]
+    metrics += [(name, options, {}) for name, options in (RANKING | LEARNED | DIVERGENCES | WITHOUT_MACRO).items()]
     for name, options, own in metrics:
         arguments = own | _ARGUMENTS.get(name, {})
         score, label = arguments.get("score_type", "score"), "reference" if name in DIVERGENCES else "late"

@@ -16,6 +16,7 @@ from sql.generate.overloads import FILES, bundles
 from tests.support.cases import (
     CASES,
     DIVERGENCES,
+    LEARNED,
     MACROS,
     METRICS,
     RANKING,
@@ -32,9 +33,11 @@ OTHERS = {
     "Sketch",
     "SketchError",
     "Windows",
+    "best_thresholds",
     "bucket",
     "calibrate",
     "calibration_loss",
+    "capacity",
     "compare",
     "drift",
     "effective_prior",
@@ -52,7 +55,17 @@ OTHERS = {
     "table",
     "validate",
 }
-FRAME_FUNCTIONS = {"calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate"}
+FRAME_FUNCTIONS = {
+    "best_threshold",
+    "calibrate",
+    "calibration_loss",
+    "capacity",
+    "compare",
+    "drift",
+    "report",
+    "sketch",
+    "validate",
+}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
 ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}
@@ -96,7 +109,8 @@ def test_namespace_signature_is_the_functions(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(FRAME_FUNCTIONS))
 def test_frame_signature_is_the_functions(name: str) -> None:
-    function = inspect.signature(getattr(ec, name)).parameters
+    # `ec.best_threshold` is the expression.
+    function = inspect.signature(ec.best_thresholds if name in LEARNED else getattr(ec, name)).parameters
     method = inspect.signature(getattr(LazyFrameNamespace, name)).parameters
     assert [p for p in method if p != "self"] == [p for p in function if p != "frame"]
     assert all(method[p].default == function[p].default for p in method if p != "self")
@@ -121,11 +135,11 @@ def test_keywords_of_metrics_without_a_macro(name: str) -> None:
     assert tuple(p for p in parameters if p not in {"score", "label", *ONLY_IN_PYTHON}) == WITHOUT_MACRO[name]
 
 
-@pytest.mark.parametrize("name", RANKING)
+@pytest.mark.parametrize("name", RANKING | LEARNED)
 def test_keywords_of_ranking_metrics(name: str) -> None:
     parameters = inspect.signature(getattr(ec, name)).parameters
     own = {"score", "label", "method", "sensitivity", "specificity", *ONLY_IN_PYTHON}
-    assert tuple(p for p in parameters if p not in own) == RANKING[name]
+    assert tuple(p for p in parameters if p not in own) == (RANKING | LEARNED)[name]
 
 
 @pytest.mark.parametrize("name", RANKING)
@@ -228,7 +242,7 @@ def test_every_macro_has_a_comment(macros) -> None:
         else:
             docstring = " ".join((inspect.getdoc(getattr(ec, name)) or "").split())
             assert docstring.startswith(f"{comment} ")
-            assert name in ROW_FUNCTIONS or re.search("(Higher|Lower|higher|lower) is better", comment)
+            assert name in (*ROW_FUNCTIONS, *LEARNED) or re.search("(Higher|Lower|higher|lower) is better", comment)
             assert comment.endswith(".")
             assert comment.count(". ") >= 1
 

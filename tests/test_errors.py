@@ -31,7 +31,7 @@ AT_THE_CALL = [
     ({"cost_fp": float("nan")}, "cost_fp=nan"),
     ({"threshold": float("nan")}, "threshold=nan"),
     ({"threshold": "0.5"}, "threshold='0.5'"),
-    ({"threshold": "best"}, "min_expected_cost"),
+    ({"threshold": "best"}, "see best_threshold"),
     ({"prior": 1.5}, "1.5"),
     ({"prior": -0.1}, "-0.1"),
     ({"prior": True}, "True"),

@@ -16,15 +16,25 @@ import polars_ec as ec
 from polars_ec.api.namespaces import DataFrameNamespace, LazyFrameNamespace
 from polars_ec.arguments import options, signatures
 from polars_ec.arguments.signatures import with_options
-from tests.support.cases import DIVERGENCES, ROW_FUNCTIONS
-from tests.support.cases import METRICS as NAMES
+from tests.support.cases import DIVERGENCES, LEARNED, ROW_FUNCTIONS
+from tests.support.cases import METRICS as EVERY_METRIC
 
 FUNCTIONS = sorted(name for name in ec.__all__ if inspect.isfunction(getattr(ec, name)))
+METRICS = sorted(EVERY_METRIC)
 COUNTS = {"confusion", "n_rows", "n_missing", "n_invalid", "class_prior", "decision_share"}
 CONVERSIONS = {"bayes_decision", "posterior", "log_odds", "llr", "shift_prior", "affine"}
-METRICS = sorted(NAMES)
-LOSSES_AND_GAINS = sorted(set(METRICS) - COUNTS - CONVERSIONS)
-FRAME_METHODS = ("calibrate", "calibration_loss", "compare", "drift", "report", "sketch", "validate")
+LOSSES_AND_GAINS = sorted(set(METRICS) - COUNTS - CONVERSIONS - set(LEARNED))
+FRAME_METHODS = (
+    "best_threshold",
+    "calibrate",
+    "calibration_loss",
+    "capacity",
+    "compare",
+    "drift",
+    "report",
+    "sketch",
+    "validate",
+)
 FAMILIES = {name: family for name, family in vars(options).items() if is_typeddict(family)}
 
 PUBLIC = {name: getattr(ec, name) for name in FUNCTIONS}
@@ -121,7 +131,7 @@ def test_a_metric_says_direction_range_formula_nulls_source_and_has_an_example(n
     assert re.search(rf">>> .*ec\.{name}\(.*\n[^>]", found["Examples"])
 
 
-@pytest.mark.parametrize("name", sorted(COUNTS | CONVERSIONS))
+@pytest.mark.parametrize("name", sorted(COUNTS | CONVERSIONS | set(LEARNED)))
 def test_counts_and_conversions_say_what_comes_back_and_have_an_example(name: str) -> None:
     found = sections(PUBLIC[name])
     assert re.search(

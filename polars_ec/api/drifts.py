@@ -158,7 +158,8 @@ def _drift(
     of_period = validation.check_period(frame, expand(frame, period, "period"))
     names, key_names, mix_names = ([e.meta.output_name() for e in of] for of in (scores, keys, strata))
     period_name = of_period.meta.output_name()
-    validation.check_names_of_drift(key_names, period_name, mix_names)
+    taken = validation.drift_columns(validation.factors_of(strata))
+    validation.check_names_of_periods(key_names, period_name, taken, mix_names)
     validation.check_reference(reference)
     named, least = validation.movable(metrics), parse_min_rows(min_rows)
     if intervals["cluster"] is not None:

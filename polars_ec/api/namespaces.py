@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from polars_ec.api import comparisons, drifts, reports, sketches
+from polars_ec.api import capacities, comparisons, drifts, reports, sketches, thresholds
 from polars_ec.api.validation import validate
 from polars_ec.arguments.signatures import without_parameter
 from polars_ec.calibration import rows as calibration
@@ -132,6 +132,7 @@ class ExpressionNamespace:
     auprg = _expression_method(ranking.auprg)
     eer = _expression_method(ranking.eer)
     min_expected_cost = _expression_method(ranking.min_expected_cost)
+    best_threshold = _expression_method(ranking.best_threshold)
     min_dcf = _expression_method(ranking.min_dcf)
     specificity_at_sensitivity = _expression_method(ranking.specificity_at_sensitivity)
     sensitivity_at_specificity = _expression_method(ranking.sensitivity_at_specificity)
@@ -161,6 +162,9 @@ class _FrameNamespace:
     report = _frame_method(reports.report)
     compare = _frame_method(comparisons.compare)
     drift = _frame_method(drifts.drift)
+    # `ec.best_threshold` is the expression.
+    best_threshold = _frame_method(thresholds.best_thresholds)
+    capacity = _frame_method(capacities.capacity)
     validate = _frame_method(validate)
     sketch = _frame_method(sketches.sketch)
     calibrate = _frame_method(calibration.calibrate)

@@ -94,6 +94,7 @@ class Sketch(DecidingCells):
     det = operating_points.det
     pr = operating_points.pr
     prg = operating_points.prg
+    gains = operating_points.gains
     tippett = operating_points.tippett
     bayes_error = operating_points.bayes_error
     bayes_risk = operating_points.bayes_risk

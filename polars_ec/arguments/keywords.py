@@ -224,8 +224,8 @@ def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
         )
     if isinstance(value, str) and (what, value) == ("threshold", "best"):
         raise ValueError(
-            "threshold='best' is not a number: leave threshold= out for the Bayes decisions, or see min_expected_cost "
-            "for the best threshold in hindsight. For a column of this name pass pl.col('best')"
+            "threshold='best' is not a number: leave threshold= out for the Bayes decisions, or see best_threshold "
+            "for the best one in hindsight. For a column of this name pass pl.col('best')"
         )
     return as_expr(value, what)
 

@@ -171,10 +171,13 @@ def _columns(
 
 
 def _unlike(frame: pl.LazyFrame, pairs: Sequence[Pair]) -> dict[str, pl.Expr]:
-    """Whether the scores of two models are not the same in a row; scores of other types never are."""
+    """Whether the scores of two models, or the decisions of one score, are not the same in a row; scores of other types never are."""
     columns = {}
     for model, reference in pairs:
         if reference is None:
+            continue
+        if model.rows.scores is reference.rows.scores:
+            columns[f"{model.prefix}{UNLIKE}"] = model.rows.decisions.index != reference.rows.decisions.index
             continue
         scores = [_numbers(of.rows) for of in (model, reference)]
         types = [[frame.select(number).collect_schema().dtypes() for number in of] for of in scores]

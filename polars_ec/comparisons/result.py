@@ -103,8 +103,8 @@ def result_table(
 ) -> pl.DataFrame:
     """The rows of each group, one below the other; `groups` has the keys and GROUP, from 0 on. A reference group goes by the keys `named_by`."""
     schema = {**groups.select(keys).schema, **columns}
-    shown = [_shown(groups[key]) for key in (keys if named_by is None else named_by)] or [pl.Series([""])]
-    labels = groups.select(label=pl.concat_str(shown, separator=", ")).to_series()
+    values = [shown(groups[key]) for key in (keys if named_by is None else named_by)] or [pl.Series([""])]
+    labels = groups.select(label=pl.concat_str(values, separator=", ")).to_series()
     tables = [
         _table(row, groups.select(*keys, GROUP), labels, reference, min_rows).with_columns(__ec_order=pl.lit(number))
         for number, row in enumerate(rows)
@@ -114,7 +114,7 @@ def result_table(
     return pl.concat(tables).sort(GROUP, "__ec_order").select(*schema)
 
 
-def _shown(column: pl.Series) -> pl.Series:
+def shown(column: pl.Series) -> pl.Series:
     """The values of a group column as text, times without fractions that are 0."""
     if column.dtype.is_nested() or column.dtype == pl.Binary:
         return pl.Series(column.name, ["null" if value is None else str(value) for value in column.to_list()])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -311,9 +311,8 @@ def check_period(frame: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.Expr:
     return columns[0]
 
 
-def check_names_of_drift(by: Sequence[str], period: str, mix: Sequence[str]) -> None:
-    """Raise ValueError for a column with two roles, or with a name that the result or the pass over the log uses."""
-    taken = drift_columns(factors_of(mix))
+def check_names_of_periods(by: Sequence[str], period: str, taken: Collection[str], mix: Sequence[str] = ()) -> None:
+    """Raise ValueError for a column with two roles, or with a name that the result, as `taken`, or the pass over the log uses."""
     for what, names in (("by", by), ("period", [period]), ("mix", mix)):
         for name in names:
             if name.startswith(_OWN) or (what != "mix" and name in taken):

@@ -26,10 +26,12 @@ _fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
 _tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
 _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
-_ROUNDING = 1e-12
 _TIES = "__ec_ties"
 _INNER = "__ec_inner"
 _ONE = pl.col("n1").first()
+
+ROUNDING = 1e-12
+"""Values whose ratio differs from 1 by no more are equal, apart from rounding."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +171,7 @@ def enough(share: float | pl.Expr, whole: pl.Expr) -> pl.Expr:
 
     Sums of weights are rounded: what they make of the very share may come out below it.
     """
-    return pl.when(whole).then(share).otherwise(share * (1 - _ROUNDING))
+    return pl.when(whole).then(share).otherwise(share * (1 - ROUNDING))
 
 
 def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
@@ -215,6 +217,18 @@ def _min_expected_cost(arguments: RankingArguments) -> Bounded:
     attained = pl.min_horizontal(lowest, nothing)
     threshold = pl.when(nothing <= lowest).then(math.inf).otherwise(pl.col("threshold").get(cost.arg_min()))
     return Bounded(attained, attained - below, threshold)
+
+
+def _best_threshold(arguments: RankingArguments) -> Bounded:
+    """The highest threshold at which the cost is the least, apart from rounding; of cells of one score each."""
+    zero, one, score = pl.lit(0.0), pl.lit(1.0), pl.col("threshold")
+    # No threshold is below a score of -inf.
+    cost = pl.when(score > -math.inf).then(threshold_cost(arguments.costs, _tpr, _fnr, _fpr, _tnr))
+    nothing = threshold_cost(arguments.costs, zero, one, zero, one).first()
+    least = pl.min_horizontal(cost.min(), nothing)
+    almost = least + least.abs() * ROUNDING
+    threshold = pl.when(cost <= almost).then(score.shift(-1, fill_value=-math.inf)).max()
+    return Bounded(pl.when(nothing <= almost).then(math.inf).otherwise(threshold), pl.lit(0.0))
 
 
 def _min_dcf(arguments: RankingArguments) -> Bounded:
@@ -300,6 +314,7 @@ _PLAIN: dict[str, Callable[[RankingArguments], Bounded]] = {
     "min_expected_cost": _min_expected_cost,
     "min_dcf": _min_dcf,
 }
+_OF_ROWS = {"best_threshold": _best_threshold}
 _OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
 RANKING_METRICS = (*_PLAIN, *_OF_HULL)
 
@@ -316,7 +331,7 @@ def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingAr
     for name in names:
         if name in of_hull:
             continue
-        bounded = (_eer_linear if name == "eer" else _PLAIN[name])(arguments)
+        bounded = (_eer_linear if name == "eer" else (_PLAIN | _OF_ROWS)[name])(arguments)
         columns = {"value": bounded.value, "error": bounded.error}
         if bounded.threshold is not None:
             columns["threshold"] = bounded.threshold
@@ -341,10 +356,8 @@ def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> 
     is_tie = (score == score.shift()) & (pl.col(GROUP) == pl.col(GROUP).shift())
     cells = (
         ordered.group_by((~is_tie).fill_null(value=True).cum_sum().alias(_TIES), maintain_order=True)
-        .agg(pl.col(GROUP).first(), pl.col("w1", "w0").sum())
-        .with_columns(
-            point=pl.lit(value=True), whole=pl.lit(value=not weighted), threshold=pl.lit(None, dtype=pl.Float64)
-        )
+        .agg(pl.col(GROUP).first(), pl.col("w1", "w0").sum(), threshold=score.first())
+        .with_columns(point=pl.lit(value=True), whole=pl.lit(value=not weighted))
     )
     prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
     return evaluate(prepare(cells, prior), name, arguments).select(GROUP, "value")

@@ -47,7 +47,7 @@ def _ranked(
         if not isinstance(rows.scores, BinaryScores):
             other = ", or macro_auc_roc for all classes" if name == "auc_roc" else ""
             raise TypeError(f"{name} is for one number per row: use the posterior of one class against the rest{other}")
-        if name.startswith("min_"):
+        if name.startswith(("min_", "best_")):
             rows.costs.margins()
         columns = {
             "usable": rows.usable,
@@ -63,6 +63,13 @@ def _ranked(
         return of_all_groups(columns, lambda of_groups: exact_values(of_groups, name, arguments))
 
     return per_group(name, score, label, parse_options(options, ranking=True), build)
+
+
+def _check_costs(options: Mapping[str, Any]) -> None:
+    """ValueError at the call, unless the costs have to be put in the order of the classes first."""
+    costs = parse_options(options, ranking=True).costs(2)
+    if not costs.names_classes:
+        costs.margins()
 
 
 @with_options(RankingOptions, score=_NUMBER, raises=_NOT_NUMBERS)
@@ -289,10 +296,38 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[Rankin
     >>> log.select(ec.min_expected_cost("p", "y").round(4)).item()
     0.25
     """
-    costs = parse_options(options, ranking=True).costs(2)
-    if not costs.names_classes:
-        costs.margins()
+    _check_costs(options)
     return _ranked("min_expected_cost", score, label, options)
+
+
+@with_options(
+    RankingRiskOptions,
+    score=_NUMBER,
+    raises=f"Costs that are not 2 x 2, or in which an error costs less than a right decision. {_NOT_NUMBERS}",
+)
+def best_threshold(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingRiskOptions]) -> pl.Expr:
+    """Threshold with the least expected cost for these rows, on the scale of the score.
+
+    argmin over t of the EC of (score > t); on ties the highest t. It is a score of these rows, or inf if no row is decided positive at it,
+    or -inf if every row is. Apply it to other rows with `threshold=`: on these rows its cost is `min_expected_cost`, which is optimistic.
+
+    Returns
+    -------
+    Float64, one per group; null if a class has no rows.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.select(ec.best_threshold("p", "y", cost_fn=3)).item()
+    0.1
+    """
+    _check_costs(options)
+    return _ranked("best_threshold", score, label, options)
 
 
 @with_options(RankingDetectionOptions, score=_NUMBER, raises=_NOT_NUMBERS)

@@ -184,6 +184,41 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     return titled([*naive, *layers], "Precision-recall curve", notes)
 
 
+def gains(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
+    """Plot the gains curve (cumulative accuracy profile): the recall over the share of the highest scores. Higher is better.
+
+    Parameters
+    ----------
+    sketch
+        A `Sketch` of any scores. Among many groups, the worst are those with the lowest AUC.
+    prior
+        As for `pr`: the class priors of the share. With a common prior, groups with different base rates are comparable.
+    interval
+        The level of the band, which shows the confidence interval of the recall at each threshold alone; None: no band.
+
+    Returns
+    -------
+    alt.LayerChart of `sketch.gains(prior=, interval=)`, with the lift in the tooltips. The dashed diagonal is for a random choice. Costs are
+    not in this chart: see `cost_curve`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> ec.plot.gains(log.ec.sketch("p", "y")).title.text
+    'Gains curve'
+    """
+    shown = shown_groups(sketch, "auc_roc")
+    curve = shown.only(limits_as_band(operating_points.gains(shown.cells, prior=prior, interval=interval), "recall"))
+    if interval is not None:
+        curve = _rising(curve)
+    x, y = Axis(f"Share of the highest scores{_at(prior)}"), Axis("Share of the positives (recall)")
+    numbers = {"Threshold": "threshold", x.title: "x", y.title: "y", "Lift": "lift"}
+    kept = thin(_plain(curve.rename({"share": "x"}), "lift"))
+    notes = [*shown.notes, "Dashed: a random choice", *band_note(interval, kept), *shown.without(kept)]
+    return titled([line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], "Gains curve", notes)
+
+
 def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     """Plot the precision-recall-gain curve, from a recall gain of 0. Higher is better.
 
@@ -637,6 +672,7 @@ class SketchPlots:
     det = _as_method(det)
     pr = _as_method(pr)
     prg = _as_method(prg)
+    gains = _as_method(gains)
     tippett = _as_method(tippett)
     bayes_error = _as_method(bayes_error)
     cost_curve = _as_method(cost_curve)

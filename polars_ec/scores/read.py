@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import or_
-from typing import Any
+from typing import Any, TypeVar
 
 import polars as pl
 
@@ -54,6 +54,7 @@ _NO_CLASS = "label is not a class"
 _COUNTED_CLASSES = 100
 
 Typed = tuple[pl.Expr, pl.DataType]
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
 
 
 def are_names(dtype: pl.DataType, classes: ClassNames, costs: CostMatrix) -> bool:
@@ -770,10 +771,10 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
     return expanded
 
 
-def join_groups(rows: pl.DataFrame, others: pl.DataFrame, by: Sequence[str]) -> pl.DataFrame:
+def join_groups(rows: FrameT, others: FrameT, by: Sequence[str]) -> FrameT:
     """Each row with what its group has in another table; null and NaN are groups as well."""
     keys = list(by)
-    if len(by) == 1 and rows.schema[by[0]].is_float():
+    if len(by) == 1 and rows.collect_schema()[by[0]].is_float():
         # By one key that is sorted Polars does not find NaN.
         one, keys = pl.lit(0).alias(_ONE), [*by, _ONE]
         rows, others = rows.with_columns(one), others.with_columns(one)

@@ -20,7 +20,7 @@ from polars_ec.arguments.keywords import did_you_mean, parse_interval, parse_num
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS, direction, lower_is_better
-from polars_ec.formulas.ranking import checked_share, enough, hulls
+from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
 from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
 from polars_ec.sketches.cells import TARGET, Cells, check_keys
@@ -35,8 +35,10 @@ _ENDS = ("low", "high")
 
 
 def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
-    """The place of the best value of a decision metric, the first of several; null if none is known."""
-    return value.arg_min() if lower_is_better(metric) else value.arg_max()
+    """The place of the best value of a decision metric, the first of several, apart from rounding; null if none is known."""
+    best = value.min() if lower_is_better(metric) else value.max()
+    is_best = (value == best) | ((value - best).abs() <= best.abs() * ROUNDING)
+    return pl.when(is_best).then(pl.int_range(pl.len())).min()
 
 
 def cost_curve(
@@ -151,6 +153,32 @@ def pr(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> p
     [(inf, 0.0, None), (0.7, 0.5, 1.0), (0.4, 0.5, 0.2), (0.1, 1.0, 0.333), (-inf, 1.0, 0.2)]
     """
     return cost_curve(cells, ["recall", "precision"], {"prior": prior}, interval)
+
+
+def gains(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
+    """Compute the gains curve, or cumulative accuracy profile: `threshold`, `share` of the rows above it, `recall`, and `lift`.
+
+    Lift is recall / share: 1 for a random choice, at most 1 / P_1, and null if no row is above the threshold. With `prior`, the share is that
+    at these class priors. With `interval`, such as 0.95, `share` and `recall` have bounds, `NAME_ci_low` and `NAME_ci_high`, for each
+    threshold alone. None of these columns knows costs: see `cost_curve`.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> log.ec.sketch("p", "y", exact=True).gains().select("threshold", "share", "recall", pl.col("lift").round(2)).rows()
+    [(inf, 0.0, 0.0, None), (0.7, 0.25, 0.5, 2.0), (0.4, 0.5, 0.5, 1.0), (0.1, 0.75, 1.0, 1.33), (-inf, 1.0, 1.0, 1.0)]
+    """
+    check_keys(cells.keys, ["share", "lift"])
+    # If each positive decision costs 1, the expected cost is their share.
+    alert = {"costs": CostMatrix([[0, 1], [0, 1]]), "prior": prior}
+    shares = cost_curve(cells, ["expected_cost"], alert, interval).drop(*cells.keys, "threshold")
+    curve = cost_curve(cells, ["recall"], interval=interval).hstack(
+        shares.rename(lambda name: name.replace("expected_cost", "share"))
+    )
+    bounds = [f"{name}_ci_{end}" for name in ("share", "recall") for end in _ENDS if interval is not None]
+    lift = pl.when(pl.col("share") > 0).then(pl.col("recall") / pl.col("share"))
+    return curve.with_columns(lift=lift).select(*cells.keys, "threshold", "share", "recall", "lift", *bounds)
 
 
 def prg(cells: Cells, *, prior: Prior = None) -> pl.DataFrame:

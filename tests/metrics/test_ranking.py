@@ -81,6 +81,12 @@ def check_all(rows, prior, weighted, score_type, resolution) -> None:
         assert of_cells[f"{name}_error"].item() == pytest.approx(0, abs=1e-12), name
         bounded = binned.evaluate(name, **keywords)
         assert abs(bounded[name].item() - expected) <= bounded[f"{name}_error"].item() + 1e-9, name
+    costs = {"cost_fn": COST_FN, "prior": prior}
+    threshold = oracle.best_threshold(scores, labels, used, own if prior is None else prior, COST_FN, 1.0)
+    best = ec.best_threshold("s", "y", score_type=score_type, weight=weight, **costs)
+    assert log.select(best).item() == threshold
+    assert log.lazy().select(best).collect(engine="streaming").item() == threshold
+    assert exact.best_threshold("expected_cost", **costs)["threshold"].item() == threshold
     linear = oracle.eer_linear(oracle.roc_points(scores, labels, used))
     assert log.select(ec.eer("s", "y", method="linear", score_type=score_type, weight=weight)).item() == pytest.approx(
         linear, abs=1e-9
@@ -140,6 +146,29 @@ def test_prior_that_is_not_one_number_in_the_group() -> None:
     assert log.select(ec.average_precision("s", "y", prior=pl.col("p").min())).item() == 1
 
 
+def test_best_threshold_of_groups() -> None:
+    """It is undefined as the least cost is; ties that rounding hides are ties; rows of weight 0 and scores of -inf are no cut."""
+    rows = [("one class", 0.1, True, 1.0), ("wrong", math.nan, True, 1.0), ("wrong", 0.2, False, 1.0)]
+    rows += [("late", 0.2, False, 1.0), ("late", 0.8, True, 1.0), ("late", 0.5, None, 1.0)]
+    rows += [("tied", s / 13, y in (6, 7, 8, 9, 10, 12), 1.0) for s, y in enumerate(range(13))]
+    rows += [("light", 0.2, False, 1.0), ("light", 0.5, False, 0.0), ("light", 0.8, True, 1.0)]
+    rows += [("low", -math.inf, True, 9.0), ("low", 1.0, False, 1.0)]
+    log = pl.DataFrame(rows, schema=["g", "s", "y", "w"], orient="row")
+    found = log.group_by("g").agg(t=ec.best_threshold("s", "y", score_type="log_odds", weight="w"))
+    assert dict(found.rows()) == {
+        "one class": None,
+        "wrong": None,
+        "late": 0.2,
+        "tied": 5 / 13,
+        "light": 0.2,
+        "low": math.inf,
+    }
+    tie = pl.DataFrame({"s": [0.9, 0.8, 0.7, 0.6], "y": [True, False, True, False]})
+    assert tie.select(ec.best_threshold("s", "y", prior=0.5)).item() == 0.8
+    assert tie.select(ec.best_threshold("s", "y", costs=[[0, 0], [0, 0]])).item() == math.inf
+    assert tie.select(ec.best_threshold("s", "y", prior=pl.lit(None, dtype=pl.Float64))).item() is None
+
+
 def test_errors() -> None:
     log = pl.DataFrame({"s": [0.1, 0.9], "y": [False, True]})
     with pytest.raises(ValueError, match="method='diagonal'"):
@@ -154,6 +183,10 @@ def test_errors() -> None:
         log.select(ec.auc_roc(pl.concat_arr("s", "s"), "y", score_type="raw"))
     with pytest.raises(ValueError, match=r"an error must not cost less"):
         ec.min_expected_cost("s", "y", costs=[[1, 0], [1, 0]])
+    with pytest.raises(ValueError, match=r"an error must not cost less"):
+        ec.best_threshold("s", "y", costs=[[1, 0], [1, 0]])
+    with pytest.raises(TypeError, match="best_threshold is for one number per row"):
+        log.select(ec.best_threshold(pl.concat_arr("s", "s"), "y"))
     with pytest.raises(TypeError, match="one number per row"):
         log.select(ec.auc_roc("s", "y", score_type="decision"))
 

@@ -23,9 +23,9 @@ from polars_ec.plot.layers import alt, thin
 from tests.support.cases import mostly_slow
 from tests.support.curves import EXACT, GROUPS, LLRS, LOG, PRIORS, layers, plot, rows_of
 
-CURVES = ["roc", "det", "pr", "prg", "tippett", "bayes_error", "cost_curve", "bayes_risk", "reliability"]
+CURVES = ["roc", "det", "pr", "prg", "gains", "tippett", "bayes_error", "cost_curve", "bayes_risk", "reliability"]
 PIXEL = 1 / 400
-FIELDS = {"group", "threshold", "x", "y", "low", "high", "fpr", "fnr", "n", "calibrated", "right", "text"}
+FIELDS = {"group", "threshold", "x", "y", "low", "high", "lift", "fpr", "fnr", "n", "calibrated", "right", "text"}
 
 
 def distance(points: np.ndarray, line: np.ndarray) -> float:
@@ -78,6 +78,12 @@ def expected_lines() -> dict[str, tuple[Any, list[tuple[Any, ...]], tuple[float,
             False,
         ),
         "prg": (plot("prg"), gains[max(first, 0) :], (1, 1), False),
+        "gains": (
+            plot("gains", prior=0.1),
+            EXACT.gains(prior=0.1, interval=0.95).select("share", pl.selectors.starts_with("recall")).rows(),
+            (1, 1),
+            False,
+        ),
         "positives": (plot("tippett"), over_scores(odds, ["positives_above"], *to_tippett), (width, 1), False),
         "negatives": (plot("tippett"), over_scores(odds, ["negatives_above"], *to_tippett), (width, 1), True),
         "cost_curve": (
@@ -96,7 +102,7 @@ def expected_lines() -> dict[str, tuple[Any, list[tuple[Any, ...]], tuple[float,
     }
 
 
-LINES = ["roc", "det", "pr", "prg", "positives", "negatives", "cost_curve", "actual", "minimum"]
+LINES = ["roc", "det", "pr", "prg", "gains", "positives", "negatives", "cost_curve", "actual", "minimum"]
 
 
 @pytest.fixture(scope="module")
@@ -114,7 +120,7 @@ def test_points_are_those_of_the_table_and_the_line_is_within_a_pixel(name: str,
     whole = whole[~np.isnan(whole[:, 1])]
     if name == "det":  # limits of 0 and 1 are as far off as the axis goes
         whole[:, 2:] = np.clip(whole[:, 2:], found[:, 2].min(), found[:, 3].max())
-    if name == "roc":  # limits rise as the rate does
+    if name in ("roc", "gains"):  # limits rise as the rate does
         whole[:, 2] = np.maximum.accumulate(whole[:, 2])
         whole[:, 3] = np.minimum.accumulate(whole[::-1, 3])[::-1]
     # Each of them is one of the points, in their order; the ends are there.

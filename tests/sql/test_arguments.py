@@ -9,7 +9,7 @@ import duckdb
 import polars as pl
 import pytest
 
-from tests.support.cases import CASES, OF_EACH_FAMILY, RANKING, ROW_FUNCTIONS, mostly_slow, one_of_each_family
+from tests.support.cases import CASES, LEARNED, OF_EACH_FAMILY, RANKING, ROW_FUNCTIONS, mostly_slow, one_of_each_family
 from tests.support.doors import evaluate, sql_literal
 from tests.support.macro_calls import AGGREGATES, APPROXIMATE, LOG, ROWS, with_argument
 
@@ -39,7 +39,7 @@ REQUIRED = {
 }
 TAKE_NUMBERS = {
     **{case.name: {*case.options, *case.arguments} & set(NUMBERS) for case in CASES},
-    **{name: ({*options} & set(NUMBERS)) for name, options in RANKING.items()},
+    **{name: ({*options} & set(NUMBERS)) for name, options in (RANKING | LEARNED).items()},
     **{name: ({*options} & set(NUMBERS)) for name, (options, _) in ROW_FUNCTIONS.items()},
 }
 TAKE_NUMBERS["specificity_at_sensitivity"] |= {"sensitivity"}
@@ -175,7 +175,7 @@ def test_a_number_without_its_name(name: str, connection) -> None:
 DECIDED = sorted(case.name for case in CASES if "threshold" in case.options)
 AT_A_PRIOR = sorted(
     {case.name for case in CASES if "prior" in case.options}
-    | {name for name, options in RANKING.items() if "prior" in options}
+    | {name for name, options in (RANKING | LEARNED).items() if "prior" in options}
 )
 THRESHOLDS = "(VALUES ('a', 0.3e0), ('c', 0.5)) AS thresholds(g, threshold)"
 
@@ -259,7 +259,7 @@ def test_where_a_prior_may_come_from(name: str, forms: str, connection) -> None:
     places = ["0.3", "[1 - q, q]"]
     if forms == "all":
         places += ["s.q", "q", "s['q']", "l", "array_value(1 - q, q)", "q + 0", "CASE WHEN q > 0 THEN q END"]
-    if name not in ("ece", "ece_mc", "epsr", "dcf", *RANKING):
+    if name not in ("ece", "ece_mc", "epsr", "dcf", *RANKING, *LEARNED):
         places += ["any_value(q)", "any_value(l)"]
     of_030 = [first_call(name, prior=prior) for prior in places]
     of_050 = [first_call(name, prior=prior) for prior in ("0.5", "u")]

@@ -298,6 +298,36 @@ def test_costs_of_any_kind_of_errors(connection) -> None:
         assert within(row["of_bins"], row["error"], truth)
 
 
+@pytest.mark.parametrize("weight", ["NULL", "w"])
+@pytest.mark.parametrize(
+    ("score_type", "prior", "costs"),
+    [("posterior", None, [[0, 1], [3, 0]]), ("llr", 0.2, [[0.5, 2], [4, 1]]), ("raw", None, [[0, 0], [0, 0]])],
+)
+def test_best_threshold(connection, score_type: str, prior: float | None, costs: list, weight: str) -> None:
+    """With ties, scores of -inf and rows of weight 0."""
+    log, groups = random_log("posterior" if score_type == "posterior" else "raw")
+    if score_type == "llr":  # certain LLRs contradict a prior of 0 or 1
+        log = log.filter(~pl.col("score").is_infinite().any().over("g"))
+    log = log.with_columns(w=pl.int_range(pl.len()) % 3 * 0.75)
+    connection.register("log", log)
+    given = f"{arguments('min_dcf', prior, score_type)}, costs := {costs}, weight := {weight}"
+    found = query(connection, f"SELECT g, ec.best_threshold({given}) AS threshold FROM log GROUP BY g")
+    thresholds = dict(found.rows())
+    assert len(thresholds) == log["g"].n_unique()
+    (c00, c01), (c10, c11) = costs
+    for (g,), rows in log.group_by("g"):
+        used = rows.with_columns(w=pl.lit(1.0) if weight == "NULL" else "w").drop_nulls()
+        used = used.filter(pl.col("w") > 0)
+        s, y, w = (used[name].to_numpy() for name in ("score", "label", "w"))
+        if g not in groups or len(set(y)) < 2:
+            assert thresholds[g] is None
+            continue
+        p1 = w[y == 1].sum() / w.sum() if prior is None else prior
+        # What all decisions cost alike moves no threshold.
+        truth = oracle.best_threshold(s.tolist(), y.tolist(), w.tolist(), p1, c10 - c11, c01 - c00)
+        assert thresholds[g] == truth
+
+
 def test_linear_eer(connection) -> None:
     log, groups = random_log("log_odds")
     connection.register("log", log)
@@ -446,6 +476,7 @@ def test_score_and_label_swapped(connection, name: str, label: str) -> None:
         ("ec.min_dcf(s, y, 0.1)", "must be named"),
         ("ec.min_dcf(s, y, prior := 1.5)", "1.5"),
         ("ec.min_expected_cost(s, y, costs := [[1, 0], [1, 0]])", "an error must not cost less"),
+        ("ec.best_threshold(s, y, costs := [[1, 0], [1, 0]])", "an error must not cost less"),
     ],
 )
 def test_bad_calls_are_errors(connection, bad: str, message: str) -> None:

@@ -126,6 +126,9 @@ RANKING_OF_CLASSES = [
     Case("pairwise_auc_roc", ROW, score_types=_VECTORS, sketched=False),
 ]
 
+# The threshold that the order of the rows gives: an expression and a macro, exact in memory; its keywords.
+LEARNED = {"best_threshold": RISK}
+
 # Metrics of posteriors against reference posteriors, which no label enters; their keywords.
 DIVERGENCES = {
     "expected_score_divergence": ("rule", "score_type", "weight"),
@@ -149,7 +152,7 @@ ROW_FUNCTIONS = {
 }
 
 STREAMING = {case.name for case in (*CASES, *RANKING_OF_CLASSES)} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
-MACROS = STREAMING | set(RANKING)
+MACROS = STREAMING | set(RANKING) | set(LEARNED)
 METRICS = MACROS | set(WITHOUT_MACRO)
 
 # One metric of each family, where each metric is planned anew, which takes the time.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tests.support.cases import CASES, DIVERGENCES, RANKING, RANKING_OF_CLASSES, ROW_FUNCTIONS, Case
+from tests.support.cases import CASES, DIVERGENCES, LEARNED, RANKING, RANKING_OF_CLASSES, ROW_FUNCTIONS, Case
 
 # Binary fractions, so that 1 - p is exact. Class, posterior, weight before a factor for the class.
 EIGHTHS = [
@@ -58,7 +58,7 @@ def _variants(case: Case) -> list[str]:
 
 
 def _ranking(name: str) -> list[str]:
-    prior = {"prior": "0.3"} if "prior" in RANKING[name] else {}
+    prior = {"prior": "0.3"} if "prior" in (RANKING | LEARNED)[name] else {}
     return [_call(name, "posterior", given) for given in ({}, {"weight": "w"}, prior | {"weight": "w"})]
 
 
@@ -70,7 +70,7 @@ APPROXIMATE = {name: (f"approx_{name}", f"approx_{name}_error") for name in RANK
 AGGREGATES: dict[str, list[str]] = {
     **{case.name: _variants(case) for case in (*CASES, *RANKING_OF_CLASSES)},
     **{name: [_call(name, "posterior", {}), _call(name, "posterior", {"weight": "w"})] for name in DIVERGENCES},
-    **{name: _ranking(name) for name in RANKING},
+    **{name: _ranking(name) for name in RANKING | LEARNED},
     **{macro: [_call(macro, "posterior", {})] for macros in APPROXIMATE.values() for macro in macros},
 }
 

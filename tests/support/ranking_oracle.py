@@ -75,6 +75,17 @@ def min_expected_cost(points: Sequence[Point], p1: float, cost_fn: float, cost_f
     return min(p1 * cost_fn * (1 - t) + (1 - p1) * cost_fp * f for f, t in points)
 
 
+def best_threshold(scores, labels, weights, p1: float, cost_fn: float, cost_fp: float) -> float:
+    """Every threshold from the highest down; a later one must cost less by more than rounding."""
+    n1, n0 = (math.fsum(w for y, w in zip(labels, weights, strict=True) if y == c) for c in (True, False))
+    costs = {}
+    for threshold in [math.inf, *sorted(set(scores), reverse=True), -math.inf]:
+        missed = math.fsum(w for s, y, w in zip(scores, labels, weights, strict=True) if y and not s > threshold)
+        alarms = math.fsum(w for s, y, w in zip(scores, labels, weights, strict=True) if not y and s > threshold)
+        costs[threshold] = p1 * cost_fn * missed / n1 + (1 - p1) * cost_fp * alarms / n0
+    return next(t for t, cost in costs.items() if cost <= min(costs.values()) * (1 + 1e-12))
+
+
 def specificity_at_sensitivity(points: Sequence[Point], sensitivity: float) -> float:
     return next(1 - f for f, t in points[1:] if t >= sensitivity)
 

@@ -1,0 +1,214 @@
+"""Capacity: the decisions of a team that can look at a limited number of cases in each period."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Unpack
+
+import polars as pl
+
+from polars_ec.arguments.classes import CheckedPrior, constant
+from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.keywords import as_expr, parse_options, parse_whole
+from polars_ec.arguments.options import RankingRiskOptions
+from polars_ec.arguments.scales import DECISION
+from polars_ec.arguments.signatures import with_options
+from polars_ec.formulas.ranking import ROUNDING, checked_share
+from polars_ec.formulas.sums import ratio
+from polars_ec.metrics.binary import precision
+from polars_ec.metrics.classes import decision_share
+from polars_ec.metrics.counts import class_prior
+from polars_ec.metrics.decisions import expected_cost, nec
+from polars_ec.metrics.rates import recall
+from polars_ec.reports.models import Pass, pass_over
+from polars_ec.scores.read import (
+    PRIOR,
+    Rows,
+    check_names,
+    class_index,
+    class_prior_of_log,
+    count_rows,
+    expand,
+    resolve_columns,
+    with_prior_column,
+)
+from polars_ec.scores.scores import BinaryScores
+from polars_ec.typing import FrameLike, IntoExpr
+
+_PERIOD, _SCORE, _CLASS, _WEIGHT = "__ec_period", "__ec_score", "__ec_class", "__ec_weight"
+_LABELS, _DECISIONS, _COUNTS = "__ec_label", "__ec_decision", ("__ec_tn", "__ec_fp", "__ec_fn", "__ec_tp")
+_COLUMNS = ("n", "n_missing", "n_invalid", "class_prior", "selected", "tied", "threshold")
+_METRICS = ("precision", "recall", "lift", "expected_cost", "nec")
+
+
+@lazy_if_lazy
+@with_options(RankingRiskOptions, raises="Neither or both of `k` and `share`; reserved column names.")
+def capacity(
+    frame: FrameLike,
+    score: IntoExpr,
+    label: IntoExpr,
+    *,
+    k: int | None = None,
+    share: float | None = None,
+    period: IntoExpr | None = None,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    **options: Unpack[RankingRiskOptions],
+) -> pl.LazyFrame | pl.DataFrame:
+    """Judge the decision to look at the highest scores only, such as the 50 alerts that a team can handle per day.
+
+    The k highest scores of each period are decided positive, and all others negative. If rows with equal scores compete for the last places,
+    each gets an equal chance, and counts and metrics are expected values over the random choice.
+
+    Parameters
+    ----------
+    frame
+        The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame. Memory grows with
+        the number of distinct scores.
+    score
+        Column name or expression: one number per row, higher for the positive class; `score_type` says what it is.
+    k
+        The number of rows to select in each period of each group. All rows are selected if there are fewer. With `weight`, the sum of the
+        weights.
+    share
+        The share of rows to select instead, above 0 and at most 1. It need not be a whole number of rows: the last row is then selected with
+        a probability.
+    period
+        Column name or expression of the period for which the capacity holds, such as `pl.col("ts").dt.date()`. The result has sums over the
+        periods of a group. Default None: each group is one period.
+    by
+        Names or expressions of the group columns. Default: one group.
+
+    Returns
+    -------
+    One row per group, sorted. The columns:
+
+    - The group columns, `n`, `n_missing`, `n_invalid` and `class_prior`, as in `report`. Rows with a missing label are no candidates.
+    - `selected`, the number of selected rows, and `tied`, the number of rows with equal scores of which only some were selected.
+    - `threshold`, the lowest selected score of any period.
+    - `precision`, `recall`, `expected_cost` and `nec` of these decisions; `lift`, the share of the positives that were selected over the
+      share of all rows that were: 1 for a random choice.
+
+    Values are null if the group has an invalid row, or as those of the function of the same name are.
+
+    References
+    ----------
+    Ferrer, "Analysis and comparison of classification metrics", section 2, for the costs.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {"day": [1, 1, 1, 1, 2, 2, 2], "p": [0.9, 0.5, 0.5, 0.1, 0.8, 0.7, 0.2], "y": [1, 1, 0, 0, 0, 1, 0]}
+    ... )
+    >>> looked_at = log.ec.capacity("p", "y", k=2, period="day")
+    >>> looked_at.select("selected", "tied", "threshold", "precision", pl.col("lift").round(3)).rows()
+    [(4.0, 2, 0.5, 0.625, 1.458)]
+    """
+    execute = pass_over(frame)
+    lazy = _capacity(as_lazy(frame), score, label, k, share, period, by, options, execute)
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _capacity(
+    frame: pl.LazyFrame,
+    score: IntoExpr,
+    label: IntoExpr,
+    k: int | None,
+    share: float | None,
+    period: IntoExpr | None,
+    by: IntoExpr | Sequence[IntoExpr],
+    keywords: Mapping[str, Any],
+    execute: Pass,
+) -> pl.LazyFrame:
+    if (k is None) == (share is None):
+        raise ValueError("pass either k=, the number of rows per period, or share=, the share of rows")
+    limit = parse_whole(k, "k", 1) if share is None else checked_share(share, "share") * pl.col(_WEIGHT).sum()
+    options = parse_options(keywords, ranking=True)
+    keys = expand(frame, by, "by")
+    check_names(keys, {*_COLUMNS, *_METRICS}, "the result")
+    names = [key.meta.output_name() for key in keys]
+    of_period = pl.lit(0) if period is None else as_expr(period, "period")
+    if options.prior.overall:
+        overall = execute(frame.select(class_prior_of_log(score, label, keywords).alias(PRIOR)))
+        frame = frame.join(overall, how="cross")
+        options = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(PRIOR)))
+    frame, options = with_prior_column(frame, options)
+    rows = resolve_columns(frame, score, label, options)
+    if not isinstance(rows.scores, BinaryScores):
+        raise TypeError("capacity is for one number per row: use the posterior of one class against the rest")
+    if (rows.costs.n_classes, rows.costs.n_decisions) != (2, 2):
+        raise ValueError(f"capacity makes 2 decisions, but costs= has {rows.costs.n_decisions}")
+    scored = frame.select(*keys, of_period.alias(_PERIOD), rows.scores.score.alias(_SCORE), **_columns(rows))
+    of_class = [pl.when(pl.col(_CLASS) == i).then(_WEIGHT).otherwise(0.0).sum().alias(f"{_WEIGHT}{i}") for i in (0, 1)]
+    cells = execute(
+        scored.group_by(*names, _PERIOD, _SCORE).agg(
+            *of_class,
+            constant(pl.col(PRIOR)),
+            n=count_rows(pl.col(_CLASS) >= 0),
+            n_missing=pl.col(_CLASS).null_count().cast(pl.Int64),
+            n_invalid=count_rows(pl.col(_CLASS) == -1),
+        )
+    )
+    return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows)
+
+
+def _columns(rows: Rows) -> dict[str, pl.Expr]:
+    """The class of a row, -1 for an invalid and null for a missing one, its weight and the stated prior."""
+    return {
+        _CLASS: rows.class_or_invalid(class_index(rows.labels)),
+        _WEIGHT: pl.lit(1.0) if rows.weight is None else rows.weight,
+        PRIOR: pl.lit(None, dtype=pl.Float64) if rows.row_prior is None else rows.row_prior[1],
+    }
+
+
+def _selected(cells: pl.LazyFrame, keys: Sequence[str], limit: float | pl.Expr) -> pl.LazyFrame:
+    """The cells with the share of each that is selected, from the highest score of each period down."""
+    weight, above = pl.col(_WEIGHT), pl.col("__ec_above")
+    before = weight.cum_sum().shift(1, fill_value=0.0)
+    cells = cells.with_columns((pl.col(f"{_WEIGHT}0") + pl.col(f"{_WEIGHT}1")).alias(_WEIGHT)).with_columns(
+        before.over(keys, order_by=_SCORE, descending=True).alias("__ec_above"),
+        (limit.over(keys) if isinstance(limit, pl.Expr) else pl.lit(float(limit))).alias("__ec_limit"),
+    )
+    left, rounding = pl.col("__ec_limit") - above, pl.col("__ec_limit") * ROUNDING
+    some = pl.when(left + rounding >= weight).then(1.0).otherwise(left / weight)
+    return cells.with_columns(pl.when((weight == 0) | (left <= rounding)).then(0.0).otherwise(some).alias("__ec_share"))
+
+
+def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows) -> pl.LazyFrame:
+    """The result: each group's expected counts, as four rows with weights that the metrics read."""
+    share = pl.col("__ec_share")
+    counts = [(of * pl.col(f"{_WEIGHT}{i}")).sum() for i in (0, 1) for of in (1 - share, share)]
+    groups = cells.group_by(names or pl.lit(0).alias(_PERIOD)).agg(
+        pl.col("n", "n_missing", "n_invalid").sum(),
+        constant(pl.col(PRIOR)),
+        selected=(share * pl.col(_WEIGHT)).sum(),
+        tied=pl.when((share > 0) & (share < 1)).then("n").otherwise(0).sum(),
+        threshold=pl.when(share > 0).then(_SCORE).min(),
+        **dict(zip(_COUNTS, counts, strict=True)),
+    )
+    four = groups.with_columns(
+        pl.lit([0, 0, 1, 1]).alias(_LABELS),
+        pl.lit([0, 1, 0, 1]).alias(_DECISIONS),
+        pl.concat_list(_COUNTS).alias(_WEIGHT),
+    ).explode(_LABELS, _DECISIONS, _WEIGHT)
+    read: Any = {"score": _DECISIONS, "label": _LABELS, "score_type": DECISION.name, "weight": _WEIGHT}
+    moved = read | {"costs": CostMatrix(rows.costs.values), "prior": None if rows.row_prior is None else pl.col(PRIOR)}
+    metrics = {
+        "precision": precision(**moved),
+        "recall": recall(**read),
+        "lift": ratio(recall(**read), decision_share(**moved, decision=1)),
+        "expected_cost": expected_cost(**moved),
+        "nec": nec(**moved),
+    }
+    is_valid = pl.col("n_invalid").first() == 0
+    of_decisions = {"class_prior": class_prior(**read), **metrics}
+    of_group = {name: pl.col(name).first() for name in _COLUMNS if name != "class_prior"} | of_decisions
+    kept = ("n", "n_missing", "n_invalid")
+    shown = {
+        name: of_group[name] if name in kept else pl.when(is_valid).then(of_group[name])
+        for name in (*_COLUMNS, *_METRICS)
+    }
+    table = four.group_by(names or _PERIOD).agg(**shown)
+    return table.sort(names) if names else table.drop(_PERIOD)

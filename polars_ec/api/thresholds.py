@@ -1,0 +1,227 @@
+"""Thresholds learned in one period and judged in others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, Unpack
+
+import polars as pl
+
+from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.keywords import as_expr, parse_options
+from polars_ec.arguments.options import CountOptions, RiskOptions
+from polars_ec.arguments.signatures import with_options
+from polars_ec.comparisons import validation
+from polars_ec.comparisons.comparison import compared
+from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
+from polars_ec.comparisons.result import shown
+from polars_ec.formulas.decisions import AT_PRIOR
+from polars_ec.formulas.sums import GROUP
+from polars_ec.metrics.counts import n_rows
+from polars_ec.metrics.ranking import best_threshold
+from polars_ec.reports.models import Pass, needed, pass_over, read_models
+from polars_ec.reports.result import ReportLayout
+from polars_ec.scores.read import class_prior_of_log, expand, join_groups
+from polars_ec.typing import FrameLike, IntoExpr
+
+_THRESHOLD, _PRIOR, _BAYES = "__ec_threshold", "__ec_stated", "__ec_bayes"
+_READ, _FROM, _LEARNED = "__ec_read_", "__ec_from", "__ec_learned"
+
+_COLUMNS: Mapping[str, pl.DataType] = {
+    "model": pl.String(),
+    "reference": pl.String(),
+    **dict.fromkeys(
+        ("threshold", "nec", "nec_bayes", "regret", "regret_ci_low", "regret_ci_high", "p_value", "p_adjusted"),
+        pl.Float64(),
+    ),
+    "small": pl.Boolean(),
+    "n": pl.Int64(),
+    "n_reference": pl.Int64(),
+    "n_missing": pl.Int64(),
+}
+_RENAMED = {
+    "value": "nec",
+    "value_reference": "nec_bayes",
+    "difference": "regret",
+    "difference_ci_low": "regret_ci_low",
+    "difference_ci_high": "regret_ci_high",
+}
+
+
+@lazy_if_lazy
+@with_options(RiskOptions)
+def best_thresholds(
+    frame: FrameLike,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    *,
+    period: IntoExpr,
+    reference: Any = None,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    interval: float = 0.95,
+    cluster: IntoExpr | None = None,
+    buckets: int = 100,
+    **options: Unpack[RiskOptions],
+) -> pl.LazyFrame | pl.DataFrame:
+    """Learn the best threshold of each group in one period, and judge it in the others against the Bayes threshold.
+
+    The regret is the NEC at the learned threshold minus the NEC of the Bayes decisions, on the same rows of a later period. Below 0 the
+    learned threshold costs less, so the posteriors are miscalibrated there. Above 0, leave `threshold=` out.
+
+    Parameters
+    ----------
+    frame
+        The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame. The log is read
+        three times, and the rows of the reference are sorted in memory. If they do not fit, use `Sketch.best_threshold`.
+    score
+        Column name or expression, or several (models); one number per row.
+    period
+        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
+    reference
+        The period to learn in: its value, or "previous" for the preceding period of the group. Default: the earliest period of the log.
+    cluster
+        The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. Default
+        None: independent rows.
+    prior
+        The reference prior, as for `report`, at which thresholds are learned and judged. Default None: that of each group and period.
+
+    Returns
+    -------
+    One row per group, period and model, sorted in this order, without the rows of the reference itself. The columns:
+
+    - The columns of `by` and of the period, `model`, and `reference`, the period in which the threshold was learned.
+    - `threshold`, as in `ec.best_threshold`; null if that is, or if the group has no rows in the reference.
+    - `nec` at this threshold, `nec_bayes` of the Bayes decisions, and `regret`, their difference with its bounds. The threshold counts as
+      given: the bounds are for the rows of the period alone.
+    - `p_value` and `p_adjusted`, for the hypothesis that both cost the same, as in `compare`.
+    - `small`, true if a class has fewer than 10 rows in the period; `n` and `n_reference`, the rows used; `n_missing`.
+
+    All three values are null without a threshold. Bounds are null if both thresholds give every row the same decision, unless they do so in the
+    whole log, which gives bounds of 0. They are also null if a class has no rows, or if there are fewer than five clusters.
+
+    Raises
+    ------
+    ValueError
+        Several columns in `period`; reserved column names; costs that are not 2 x 2, or in which an error costs less than a right decision;
+        raw scores, which have no Bayes threshold; fewer than 100 buckets. While the log is read: an unknown reference period; "previous" if
+        a period has that name.
+    TypeError
+        Scores that are not one number per row; periods whose values have no order.
+
+    References
+    ----------
+    Ferrer, "The expected cost", section 2.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> month = {"p": [0.9, 0.6, 0.3, 0.2, 0.1] * 20, "y": [1, 1, 1, 0, 0] * 20}
+    >>> log = pl.concat([pl.DataFrame({"month": [m] * 100, **month}) for m in (1, 2)])
+    >>> judged = log.ec.best_threshold("p", "y", period="month")
+    >>> judged.select("month", "reference", pl.col("threshold", "nec", "nec_bayes", "regret").round(2)).rows()
+    [(2, '1', 0.2, 0.0, 0.5, -0.5)]
+    """
+    execute = pass_over(frame)
+    intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
+    lazy = _best_thresholds(as_lazy(frame), score, label, period, reference, by, intervals, options, execute)
+    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+
+
+def _best_thresholds(
+    frame: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    period: IntoExpr,
+    reference: Any,
+    by: IntoExpr | Sequence[IntoExpr],
+    intervals: Mapping[str, Any],
+    keywords: Mapping[str, Any],
+    execute: Pass,
+) -> pl.LazyFrame:
+    options = parse_options(keywords)
+    scores, groups = expand(frame, score, "score"), expand(frame, by, "by")
+    if not scores:
+        raise ValueError("score= names no column: pass at least one")
+    of_period = validation.check_period(frame, expand(frame, period, "period"))
+    names = [key.meta.output_name() for key in (*groups, of_period)]
+    validation.check_names_of_periods(names[:-1], names[-1], _COLUMNS)
+    validation.check_reference(reference)
+    if intervals["cluster"] is not None:
+        as_expr(intervals["cluster"], "cluster")
+    level, clusters = validation.level_and_clusters(intervals, [model.meta.output_name() for model in scores])
+    if len(scores) > 1:
+        each = [
+            _best_thresholds(frame, [model], label, period, reference, by, intervals, keywords, execute)
+            for model in scores
+        ]
+        return validation.of_each_model(each, names)
+    if options.prior.overall:
+        overall = execute(frame.select(class_prior_of_log(scores[0], label, keywords).alias(_PRIOR)))
+        frame, keywords = frame.join(overall, how="cross"), {**keywords, "prior": pl.col(_PRIOR)}
+        options = parse_options(keywords)
+    # Evaluated on the whole log, as in a report. A group column may have the name of another column.
+    read = {"score": scores[0], "label": as_expr(label, "label"), **options.columns}
+    keys = {f"{_READ}key_{i}": key for i, key in enumerate([*groups, of_period])}
+    frame = frame.with_columns(**{f"{_READ}{name}": column for name, column in read.items()}, **keys)
+    call: Any = {name: pl.col(f"{_READ}{name}").alias(column.meta.output_name()) for name, column in read.items()}
+    call = {**keywords, **call}
+    frame, learned = _with_thresholds(frame, list(keys), names, reference, call, execute)
+    model, labels = call.pop("score"), call.pop("label")
+    frame, (bayes,) = read_models(frame, [model], labels, call, parse_options(call), None, execute)
+    at_threshold = replace(bayes, prefix="__ec_1_", rows=replace(bayes.rows, threshold=pl.col(_THRESHOLD)))
+    comparison = Comparison(
+        keys=tuple(names),
+        models=(at_threshold, replace(bayes, name=_BAYES)),
+        names=("nec",),
+        reference=validation.Reference(model=_BAYES),
+        layout=ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False),
+        level=level,
+        buckets=None if clusters is None else clusters.buckets,
+    )
+    requirements, by_name = needed(comparison.names, ()), _named(keys, names)
+    cells = execute(sum_jointly(frame, by_name, comparison.pairs, comparison.models, requirements, clusters, [labels]))
+    dtypes = learned.select(names).collect_schema()
+    judged = cells.map_batches(partial(compared, comparison=comparison), schema={**dtypes, **validation.COLUMNS})
+    at = f"nec{AT_PRIOR}" if options.prior.stated else "nec"
+    judged = judged.filter(pl.col("metric") == at).drop("reference").rename(_RENAMED)
+    return join_groups(judged, learned, names).filter(pl.col("n_reference").is_not_null()).select(*names, *_COLUMNS)
+
+
+def _named(columns: Iterable[str], names: Sequence[str]) -> list[pl.Expr]:
+    return [pl.col(column).alias(name) for column, name in zip(columns, names, strict=True)]
+
+
+def _with_thresholds(
+    frame: pl.LazyFrame, keys: Sequence[str], names: Sequence[str], reference: Any, call: Any, execute: Pass
+) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+    """The log with the threshold of each row, and the groups with their references and thresholds."""
+    counted = {name: value for name, value in call.items() if name in {"score", "label", *CountOptions.__annotations__}}
+    groups = frame.group_by(_named(keys, names)).agg(n_reference=n_rows(**counted))
+    dtypes, *by = groups.collect_schema(), *names[:-1], _FROM
+    groups = execute(
+        groups.map_batches(
+            partial(_with_references, reference=reference, names=names),
+            schema={**dtypes, "reference": pl.String(), _FROM: dtypes[names[-1]]},
+        )
+    ).cache()
+    sources = groups.filter(pl.col(_FROM).is_not_null()).select(_named(by, keys)).unique()
+    # Only these rows are sorted.
+    rows = join_groups(frame, sources.with_columns(pl.lit(value=True).alias(_LEARNED)), keys).filter(_LEARNED)
+    learned = rows.group_by(_named(keys, by)).agg(threshold=best_threshold(**call))
+    learned.collect_schema()
+    learned = execute(join_groups(groups, learned, by)).cache()
+    return join_groups(
+        frame, learned.select(*_named(names, keys), pl.col("threshold").alias(_THRESHOLD)), keys
+    ), learned
+
+
+def _with_references(groups: pl.DataFrame, reference: Any, names: Sequence[str]) -> pl.DataFrame:
+    """The groups with the name, the period and the number of rows of their references, without the references themselves."""
+    groups = groups.sort(names).with_row_index(GROUP)
+    against = pl.Series(validation.references(reference, groups, names[:-1], names[-1]))
+    columns = groups.select("n_reference", shown(groups[names[-1]]).alias("reference"), pl.col(names[-1]).alias(_FROM))
+    taken = columns[against.clip(0)].select(pl.when(against >= 0).then(pl.all())) if groups.height else columns
+    found = groups.select(names).hstack(taken.with_columns(pl.col("n_reference").fill_null(0)))
+    return found.filter(against != groups[GROUP].cast(pl.Int64))

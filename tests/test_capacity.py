@@ -1,0 +1,183 @@
+"""The highest scores of each period, against every choice among ties written out in plain NumPy."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec
+
+RNG = np.random.default_rng(5)
+N = 60
+LOG = pl.DataFrame(
+    {
+        "g": RNG.choice(["a", "b"], N),
+        "day": RNG.integers(0, 4, N),
+        "p": RNG.integers(0, 6, N) / 5,
+        "y": RNG.random(N) < 0.4,
+        "w": RNG.choice([0, 1, 2, 3], N),
+    }
+)
+COSTS = np.array([[0.5, 2.0], [5.0, 1.0]])
+
+
+def hits_of(scores: np.ndarray, labels: np.ndarray, k: int) -> float:
+    """The mean number of positives among the k highest scores, over every choice among equal ones."""
+    if k >= len(scores):
+        return float(labels.sum())
+    cut = np.sort(scores)[::-1][k - 1] if k else math.inf
+    sure, tied = labels[scores > cut].sum(), labels[scores == cut]
+    choices = list(itertools.combinations(tied, k - int((scores > cut).sum()))) if k else [()]
+    return float(sure + np.mean([sum(chosen) for chosen in choices]))
+
+
+def expected_hits(scores: np.ndarray, labels: np.ndarray, size: float) -> tuple[float, float]:
+    """Positives and rows among the highest scores; a fraction of a row is the chance that it is taken."""
+    size = min(size, len(scores))
+    whole, rest = int(size + 1e-9), size - int(size + 1e-9)
+    hits = hits_of(scores, labels, whole)
+    if rest > 1e-9:
+        hits += rest * (hits_of(scores, labels, whole + 1) - hits)
+    return hits, size
+
+
+def expected(periods: list[pl.DataFrame], k: int | None, share: float | None, prior: float | None) -> dict[str, float]:
+    sums = np.zeros(4)
+    for rows in periods:
+        s, y = rows["p"].to_numpy(), rows["y"].to_numpy()
+        sums += (
+            *expected_hits(s, y, len(s) * share if k is None and share is not None else float(k or 0)),
+            len(y),
+            y.sum(),
+        )
+    hits, selected, n, positives = sums
+    tpr, fpr = hits / positives, (selected - hits) / (n - positives)
+    p1 = positives / n if prior is None else prior
+    (c00, c01), (c10, c11) = COSTS
+    cost = p1 * (c11 * tpr + c10 * (1 - tpr)) + (1 - p1) * (c01 * fpr + c00 * (1 - fpr))
+    naive = min(p1 * c10 + (1 - p1) * c00, p1 * c11 + (1 - p1) * c01)
+    alarms = p1 * tpr + (1 - p1) * fpr
+    values = {"precision": p1 * tpr / alarms, "recall": tpr, "lift": tpr / alarms, "expected_cost": cost}
+    return {"n": n, "class_prior": positives / n, "selected": selected, **values, "nec": cost / naive}
+
+
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("period", [None, "day"])
+@pytest.mark.parametrize(
+    ("k", "share", "prior"), [(1, None, None), (4, None, 0.2), (99, None, None), (None, 0.25, None), (None, 1, 0.7)]
+)
+def test_every_choice_among_ties(
+    k: int | None, share: float | None, prior: float | None, period: str | None, weight: str | None
+) -> None:
+    """A row of weight w counts as w rows."""
+    call: dict[str, Any] = {
+        "k": k,
+        "share": share,
+        "period": period,
+        "by": "g",
+        "costs": COSTS.tolist(),
+        "prior": prior,
+    }
+    found = LOG.ec.capacity("p", "y", weight=weight, **call)
+    lazy = ec.capacity(LOG.lazy(), "p", "y", weight=weight, **call)
+    for engine in ("streaming", "in-memory"):
+        assert_frame_equal(lazy.collect(engine=engine), found, rel_tol=1e-12, abs_tol=1e-14)
+    as_rows = LOG if weight is None else LOG.select(pl.all().repeat_by("w").explode()).drop_nulls()
+    for row in found.to_dicts():
+        group = as_rows.filter(g=row["g"])
+        truth = expected(group.partition_by(period) if period else [group], k, share, prior)
+        assert row["n"] == LOG.filter(g=row["g"]).height
+        for name in [*truth][1:]:
+            assert row[name] == pytest.approx(truth[name], rel=1e-11, abs=1e-13), name
+
+
+def test_ties_and_the_cut_are_told() -> None:
+    log = pl.DataFrame({"p": [0.9, 0.7, 0.7, 0.7, 0.1], "y": [1, 1, 0, 0, 1], "w": [1.0, 0.0, 1.0, 1.0, 1.0]})
+    told = ("selected", "tied", "threshold")
+    shown = {k: log.ec.capacity("p", "y", k=k).select(told).row(0) for k in (1, 2, 4, 9)}
+    assert shown == {1: (1, 0, 0.9), 2: (2, 3, 0.7), 4: (4, 0, 0.7), 9: (5, 0, 0.1)}
+    assert log.ec.capacity("p", "y", share=0.4).select(told).row(0) == (2, 3, 0.7)
+    assert log.ec.capacity("p", "y", share=0.1).select(told).row(0) == (0.5, 1, 0.9)
+    assert log.ec.capacity("p", "y", k=2, weight="w").select(told).row(0) == (2, 3, 0.7)
+    # 0.1 of 30 rows is 3.0000000000000004 rows, which is no chance for a fourth one.
+    thirty = pl.DataFrame({"p": np.arange(30) / 30, "y": np.arange(30) % 2})
+    assert thirty.ec.capacity("p", "y", share=0.1).select(told).row(0) == (pytest.approx(3), 0, 0.9)
+
+
+def test_rows_that_say_nothing() -> None:
+    """Late rows are no candidates; an invalid row makes a group null; a class without rows leaves what needs it null."""
+    rows = [(g, p, y) for g in ("right", "late", "wrong") for p, y in ((0.9, 1), (0.6, 0), (0.3, 1), (0.1, 0))]
+    rows += [("late", 0.95, None), ("late", None, 1), ("wrong", math.nan, 0), ("one", 0.9, 0), (None, 0.9, 1)]
+    log = pl.DataFrame(rows, schema=["g", "p", "y"], orient="row")
+    found = log.ec.capacity("p", "y", k=2, by="g")
+    assert found["g"].to_list() == [None, "late", "one", "right", "wrong"]
+    of = {row.pop("g"): row for row in found.to_dicts()}
+    assert {name: of["late"][name] for name in ("n_missing", "n", "precision", "threshold")} == {
+        "n_missing": 2,
+        "n": 4,
+        "precision": 0.5,
+        "threshold": 0.6,
+    }
+    assert {**of["late"], "n_missing": 0} == of["right"]
+    wrong = {name: value for name, value in of["wrong"].items() if value is not None}
+    assert wrong == {"n": 4, "n_missing": 0, "n_invalid": 1}
+    assert (of["one"]["precision"], of["one"]["recall"], of["one"]["lift"], of["one"]["nec"]) == (0, None, None, None)
+    assert (of[None]["precision"], of[None]["recall"]) == (1, 1)
+    empty = log.head(0).ec.capacity("p", "y", k=2, by="g")
+    assert empty.schema == found.schema
+    # No positive is selected, and no negative counts.
+    assert log.filter(g="right").ec.capacity(-pl.col("p"), "y", k=1, prior=1.0, score_type="raw")["lift"].item() is None
+
+
+def test_scores_labels_and_priors_of_every_kind() -> None:
+    expected = LOG.ec.capacity("p", "y", k=3, by="g", prior=0.2, cost_fn=4).drop("threshold")
+    log = LOG.with_columns(
+        text=pl.when("y").then(pl.lit("bad")).otherwise(pl.lit("ok")), x=(pl.col("p") - 0.4) * 9, s=pl.lit(0.2)
+    )
+    costs = ec.CostMatrix([[0, 4], [1, 0]], classes=["bad", "ok"], decisions=["bad", "ok"])
+    for call in (
+        {"score": 100 * pl.col("p"), "score_type": "percent", "cost_fn": 4},
+        {"score": "x", "score_type": "raw", "cost_fn": 4},
+        {"score": "x", "score_type": "llr", "cost_fn": 4},
+        {"score": "p", "label": "text", "pos_label": "bad", "cost_fn": 4},
+        {"score": "p", "label": "text", "classes": ["ok", "bad"], "costs": costs, "prior": {"bad": 0.2, "ok": 0.8}},
+        {"score": "p", "prior": pl.col("s"), "cost_fn": 4},
+    ):
+        found = log.ec.capacity(**{"label": "y", "k": 3, "by": "g", "prior": 0.2, **call}).drop("threshold")
+        assert_frame_equal(found, expected, rel_tol=1e-12)
+    overall = LOG.ec.capacity("p", "y", share=0.2, by="g", prior="overall")
+    assert_frame_equal(overall, LOG.ec.capacity("p", "y", share=0.2, by="g", prior=LOG["y"].mean()), rel_tol=1e-9)
+    assert LOG.ec.capacity("p", "y", k=2, prior=pl.col("w") / 9)["precision"].item() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        ({}, ValueError, "pass either k="),
+        ({"k": 3, "share": 0.1}, ValueError, "pass either k="),
+        ({"k": 0}, ValueError, "k=0 is not a whole number from 1"),
+        ({"k": 2.5}, ValueError, r"k=2\.5 is not a whole number"),
+        ({"share": 0}, ValueError, "share=0 is not above 0 and at most 1"),
+        ({"share": 5}, ValueError, "share=5 is not above 0 and at most 1"),
+        (
+            {"k": 3, "by": pl.col("g").alias("lift")},
+            ValueError,
+            "by= has a column 'lift', which is also a column of the result",
+        ),
+        ({"k": 3, "period": ["day", "g"]}, TypeError, "period="),
+        ({"k": 3, "score": pl.concat_arr("p", "p")}, TypeError, "capacity is for one number per row"),
+        ({"k": 3, "score": "y", "score_type": "decision"}, TypeError, "capacity is for one number per row"),
+        ({"k": 3, "costs": [[0, 1, 0.5], [1, 0, 0.5]]}, ValueError, "capacity makes 2 decisions, but costs= has 3"),
+        ({"k": 3, "threshold": 0.5}, TypeError, "no keyword threshold="),
+        ({"k": 3, "label": "g"}, TypeError, "label 'g' is String"),
+    ],
+)
+def test_misuse_says_what_to_do(options: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        LOG.lazy().ec.capacity(**{"score": "p", "label": "y", **options})
