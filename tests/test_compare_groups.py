@@ -275,16 +275,16 @@ def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> No
         assert inside / 100 > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 100)
 
 
-@pytest.mark.parametrize("lower_is_better", [True, False])
+@pytest.mark.parametrize("lowest", [True, False])
 @pytest.mark.parametrize("clustered", [True, False])
-def test_distances_to_the_best_group_are_the_worst_of_all_pairs(clustered: bool, lower_is_better: bool) -> None:
+def test_distances_to_the_best_group_are_the_worst_of_all_pairs(clustered: bool, lowest: bool) -> None:
     rng = np.random.default_rng(18)
     values, independent, df = rng.normal(size=60), rng.exponential(size=60) ** 2, 1 + 20 * rng.exponential(size=60)
     values[:3], independent[3], df[4:6] = (np.nan, values[4], values[4]), np.nan, 1e12
     shared = rng.normal(size=(60, 8)) / 3 if clustered else np.zeros((60, 8))
     components = VarianceComponents(shared if clustered else None, independent, df)
     with np.errstate(all="ignore"):
-        found = with_extreme(values, components, lower_is_better, level=0.9)
+        found = with_extreme(values, components, lowest, level=0.9)
     known = np.flatnonzero(np.isfinite(values) & np.isfinite(independent))
     variance, n_pairs = (shared**2).sum(axis=1) + independent, len(known) * (len(known) - 1) / 2
     for i in known:
@@ -293,10 +293,10 @@ def test_distances_to_the_best_group_are_the_worst_of_all_pairs(clustered: bool,
             freedom = (variance[i] + variance[j]) ** 2 / (variance[i] ** 2 / df[i] + variance[j] ** 2 / df[j])
             error = np.sqrt(independent[i] + independent[j] + ((shared[i] - shared[j]) ** 2).sum()) if i != j else 0.0
             half = stats.t.isf(0.05 / n_pairs, freedom) * error
-            gap = values[j] - values[i] if lower_is_better else values[i] - values[j]
+            gap = values[j] - values[i] if lowest else values[i] - values[j]
             lows.append(gap - half)
             highs.append(gap + half)
-        ends = (-min(*highs, 0), -min(lows)) if lower_is_better else (min(lows), min(*highs, 0))
+        ends = (-min(*highs, 0), -min(lows)) if lowest else (min(lows), min(*highs, 0))
         assert (found.low[i], found.high[i]) == pytest.approx(ends, rel=1e-9)
     assert np.isnan(found.low[np.setdiff1d(np.arange(60), known)]).all()
 
