@@ -356,7 +356,13 @@ def report(
         raise UsageError(f"--title {title} is for a page: pass --html FILE too")
     several = len(log.score or ()) > 1
     question = questions.ReportQuestion(
-        layout=layout, several=several, window=window, page=page, by=log.by or (), every=log.every
+        layout=layout,
+        several=several,
+        window=window,
+        page=page,
+        by=log.by or (),
+        every=log.every,
+        prior=log.options.get("prior"),
     )
     run(log, output, question, "a report")
 

@@ -508,10 +508,12 @@ def _in_order(table: pl.DataFrame, sketched: SketchInput) -> pl.DataFrame:
 class ReportQuestion(Question):
     """The question of `polars-ec report`: the default metrics of each group.
 
-    `several`: there are several models; `by` are the columns of segments, and `every` is the period, if there are some.
+    `several`: there are several models; `by` are the columns of segments, and `every` is the period, if there are some. `prior` is the
+    reference prior, for the title of a chart.
     """
 
     several: bool = False
+    prior: Any = None
     by: Sequence[str] = ()
     every: str | None = None
 
@@ -606,7 +608,7 @@ class ReportQuestion(Question):
             return plot.forest(table, metric)
         metrics = [name for name in (metric, f"{metric}{AT_PRIOR}") if name in table.columns]
         facets = [name for name in self.names(table).keys if name in self.by and name != period]
-        return plot.trend(table, metrics, x=period, facet=facets or None)
+        return plot.trend(table, metrics, x=period, facet=facets or None, prior=self.prior if metrics[1:] else None)
 
     def _period(self, table: pl.DataFrame) -> str | None:
         """The column of periods, which `--by` may have named."""
