@@ -54,7 +54,7 @@ def of_any_source(function: Callable[Concatenate[DecidingCells, P], R_co]) -> Cu
     """
     declared = signature(function)
     first, *others = declared.parameters.values()
-    columns = [first.replace(annotation="Sketch | FrameLike | Values")] + [
+    rows = [first.replace(annotation="Sketch | FrameLike | Values")] + [
         Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
         for name, kind in _COLUMNS.items()
     ]
@@ -68,7 +68,9 @@ def of_any_source(function: Callable[Concatenate[DecidingCells, P], R_co]) -> Cu
         if isinstance(sketch, DecidingCells):
             named = args[:1] if Parameter.VAR_POSITIONAL not in positional else ()
             stated = [repr(value) for value in named if isinstance(value, str | pl.Expr)]
-            for argument in [*stated, *(f"{option}={value!r}" for option, value in {**columns, **options}.items())]:
+            row_options = {**columns, **options}
+            stated += [f"{option}={value!r}" for option, value in row_options.items() if value is not None]
+            for argument in stated:
                 raise TypeError(
                     f"{name}(): {argument} describes rows, and the first argument is a sketch, which was made from them: leave it out"
                 )
@@ -89,7 +91,7 @@ def of_any_source(function: Callable[Concatenate[DecidingCells, P], R_co]) -> Cu
             )
         return function(cells, *rest, **keywords)
 
-    chart.__signature__ = declared.replace(parameters=[*columns, *others])  # type: ignore[attr-defined]
+    chart.__signature__ = declared.replace(parameters=[*rows, *others])  # type: ignore[attr-defined]
     return cast("CurveChart[P, R_co]", chart)
 
 
@@ -125,17 +127,17 @@ def _of_log(name: str, log: Any, score: Any, label: Any, *, options: Mapping[str
         )
     lazy = as_lazy(log)
     columns = {"score": score, "label": label}
-    for option, value in columns.items():
-        if value is None:
-            raise TypeError(
-                f"{name}(): the first argument is a log ({type(log).__name__}), and {option}= is missing: pass "
-                f"{name}(log, 'score', 'label'), or a sketch"
-            )
     for option, value in {**columns, **{option: options.get(option) for option in _OF_ROWS}}.items():
         if not isinstance(value, list | tuple) and holds_values(value):
             raise TypeError(
                 f"{name}(): the first argument is a log ({type(log).__name__}), but {option}= holds values ({type(value).__name__}): pass "
                 f"the name of its column, or {name}(scores, labels) and all else as values"
+            )
+    for option, value in columns.items():
+        if value is None:
+            raise TypeError(
+                f"{name}(): the first argument is a log ({type(log).__name__}), and {option}= is missing: pass "
+                f"{name}(log, 'score', 'label'), or a sketch"
             )
     cells = _sketch(lazy, score, {**options, "label": label})
     if SCORE in cells.keys:

@@ -125,6 +125,12 @@ def test_names_of_models_are_short_and_plain() -> None:
     )
 
 
+def test_none_is_as_if_left_out() -> None:
+    expected = plot("prg", SKETCH).to_json()
+    assert plot("prg", SKETCH, score=None, label=None, weight=None, cluster=None).to_json() == expected
+    assert plot("prg", P, Y, weight=None, cluster=None).to_json() == expected
+
+
 SKETCH = LOG.ec.sketch("p", "y")
 WRONG = {
     "no columns": (
@@ -140,6 +146,7 @@ WRONG = {
     "group by name": ("roc", (P, Y), {"by": "g"}, "but by='g' holds no values"),
     "score beside scores": ("roc", (P,), {"score": "p", "label": Y}, "first argument holds scores: leave score= out"),
     "values beside a log": ("roc", (LOG, "p", Y), {}, r"is a log \(DataFrame\), but label= holds values \(Series\)"),
+    "labels beside a frame of scores": ("roc", (LOG.select("p"), Y), {}, r"but score= holds values \(Series\)"),
     "weights beside a log": ("roc", (LOG, "p", "y"), {"weight": P}, r"but weight= holds values \(Series\)"),
     "a sketch and columns": ("roc", (SKETCH, "p", "y"), {}, "'p' describes rows, and the first argument is a sketch"),
     "a sketch and groups": ("roc", (SKETCH,), {"by": "g"}, "by='g' describes rows"),
