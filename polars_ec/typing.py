@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, TypeAlias
 
 import polars as pl
@@ -19,6 +20,7 @@ __all__ = [
     "Rule",
     "ScoreType",
     "ScoringRule",
+    "Values",
 ]
 
 IntoExpr: TypeAlias = "str | pl.Expr"
@@ -48,6 +50,16 @@ NotLazy: TypeAlias = "pl.DataFrame | HasArrowStream | HasNative | HasScanner"
 
 FrameLike: TypeAlias = "pl.LazyFrame | NotLazy"
 """A log: a frame of Polars, or of another library."""
+
+
+class HasArray(Protocol):
+    """A Series of Polars or pandas, an array of NumPy, and what else NumPy makes an array of."""
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+
+Values: TypeAlias = "Sequence[Any] | HasArray"
+"""One value per row: a list, a Series or an array."""
 
 ScoreType: TypeAlias = Literal[
     "posterior", "percent", "log_odds", "llr", "decision", "posteriors", "log_posteriors", "log_likelihoods"

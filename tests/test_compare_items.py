@@ -2,36 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
-import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
 from tests.support.cli import invoke
-
-RNG = np.random.default_rng(6)
-N = 600
-WIDE = pl.DataFrame(
-    {
-        "id": np.arange(N) // 2,
-        "epoch": np.arange(N) % 2,
-        "topic": np.array(["law", "code"])[np.arange(N) // 2 % 2],
-        "w": RNG.integers(1, 4, N).astype(float),
-        "bad": RNG.random(N) < 0.3,
-    }
-).with_columns(
-    **{
-        name: 1 / (1 + (-(pl.col("bad") * 2.0 - 1.2 + pl.Series(RNG.normal(0, spread, N)))).exp())
-        for name, spread in (("judge a", 1.0), ("judge b", 1.5), ("judge c", 2.0))
-    }
-)
-MODELS = ["judge a", "judge b", "judge c"]
-LONG = WIDE.unpivot(MODELS, index=["id", "epoch", "topic", "w", "bad"], variable_name="judge", value_name="p").sample(
-    fraction=1, shuffle=True, seed=1
-)
-OF_ITEMS = {"model": "judge", "item": ["id", "epoch"]}
+from tests.support.items import LONG, MODELS, OF_ITEMS, WIDE
 
 
 @pytest.mark.parametrize(
@@ -95,6 +74,56 @@ def test_errors(change: dict[str, pl.Expr], options: dict[str, Any], error: str)
         LONG.with_columns(**change).ec.compare("p", "bad", **{**OF_ITEMS, **options}, metrics=["nec"])
 
 
+@pytest.mark.parametrize(
+    ("names", "dtype", "instead"),
+    [
+        (pl.concat_list("judge"), "List(String)", "list.first()"),
+        (pl.concat_list("judge").list.to_array(1), "Array(String, shape=(1,))", "arr.first()"),
+        (pl.struct("judge"), "Struct({'judge': String})", "struct.field('name')"),
+        (pl.col("judge").cast(pl.Binary), "Binary", "bin.encode('hex')"),
+        (pl.duration(hours=pl.col("judge").str.len_chars()), "Duration(time_unit='us')", "dt.to_string()"),
+    ],
+    ids=lambda value: str(value).partition("(")[0] if isinstance(value, str) else "",
+)
+def test_models_need_names(names: pl.Expr, dtype: str, instead: str) -> None:
+    log = LONG.with_columns(judge=names)
+    message = (
+        f"model= is the column 'judge', which is {dtype}, and models need names: .* such as pl.col('judge').{instead}"
+    )
+    for frame in (log, log.lazy()):
+        with pytest.raises(TypeError, match=re.escape(message).replace(re.escape(".*"), ".*")):
+            frame.ec.compare("p", "bad", **OF_ITEMS, metrics=["nec"])
+
+
+@pytest.mark.parametrize(
+    ("names", "way_out"),
+    [
+        (pl.concat_list("judge"), pl.col("judge").list.first()),
+        (pl.concat_list("judge").list.to_array(1), pl.col("judge").arr.first()),
+        (pl.struct(name="judge"), pl.col("judge").struct.field("name")),
+        (pl.col("judge").cast(pl.Binary), pl.col("judge").bin.encode("hex")),
+        (
+            pl.duration(hours=pl.col("judge").replace_strict(dict(zip(MODELS, (1, 2, 3), strict=True)))),
+            pl.col("judge").dt.to_string(),
+        ),
+    ],
+    ids=["list", "array", "struct", "binary", "duration"],
+)
+def test_what_the_error_says_to_do_works(names: pl.Expr, way_out: pl.Expr) -> None:
+    found = LONG.with_columns(judge=names).ec.compare("p", "bad", **{**OF_ITEMS, "model": way_out}, metrics=["nec"])
+    expected = WIDE.ec.compare(MODELS, "bad", metrics=["nec"])
+    assert_frame_equal(found.drop("model", "reference"), expected.drop("model", "reference"), rel_tol=1e-9)
+
+
+def test_drift_of_each_model_is_that_of_its_column() -> None:
+    """A drift needs no items: `by=` the column of models."""
+    found = LONG.ec.drift("p", "bad", period="month", by="judge", metrics=["nec"], cluster="id")
+    for name in MODELS:
+        expected = WIDE.ec.drift(name, "bad", period="month", metrics=["nec"], cluster="id")
+        beside = ["model", "p_adjusted"]
+        assert_frame_equal(found.filter(judge=name).drop("judge", *beside), expected.drop(beside), rel_tol=1e-9)
+
+
 HOSTILE = ["^z.*$", "*", "", "topic", "p", "__ec_label", "__ec_item_label", "judge", "a\nb"]
 
 
@@ -125,7 +154,7 @@ def test_columns_are_those_of_the_log() -> None:
     with pytest.raises(pl.exceptions.ColumnNotFoundError):
         log.ec.compare("p", "bad", **OF_ITEMS, weight="a", metrics=["nec"])
     selected = log.ec.compare(
-        "p", "bad", **OF_ITEMS, by=pl.exclude("judge", "p", "bad", "id", "epoch", "w"), metrics=["nec"]
+        "p", "bad", **OF_ITEMS, by=pl.exclude("judge", "p", "bad", "id", "month", "epoch", "w"), metrics=["nec"]
     )
     assert selected.columns[:2] == ["topic", "model"]
     item = [(pl.col("id") * 2 + pl.col("epoch")).alias("w"), pl.col("epoch").alias("id")]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, assert_type
 
+import altair as alt
 import duckdb
 import narwhals as nw
 import polars as pl
@@ -214,6 +215,22 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     sketch.cost_curve("nec", betta=1)  # type: ignore[call-arg]
     sketch.best_threshold("f1", betta=1)  # type: ignore[call-arg]
     ec.equivalent_cost(sketch, "sensitivity", sensitivty=0.9)  # type: ignore[call-arg]
+
+
+def charts(sketch: ec.Sketch, log: pl.LazyFrame, pandas: Any, scores: pl.Series, labels: list[bool]) -> None:
+    assert_type(ec.plot.roc(sketch, interval=0.9), alt.LayerChart)
+    assert_type(ec.plot.roc(log, "p", pl.col("y"), by=["m"], cluster="user", interval=None), alt.LayerChart)
+    assert_type(ec.plot.roc(pandas, ["p", "q"], "y", weight="w"), alt.LayerChart)
+    assert_type(ec.plot.roc(scores, labels, by=scores, pos_label=True), alt.LayerChart)
+    assert_type(ec.plot.cost_curve(log, "p", "y", "nec", "f1", cost_fn=5), alt.LayerChart | alt.HConcatChart)
+    assert_type(ec.plot.cost_curve(sketch, "nec"), alt.LayerChart | alt.HConcatChart)
+    assert_type(ec.plot.bayes_error(scores.to_numpy(), labels, [-1.0, 0.0], score_type="llr"), alt.LayerChart)
+    assert_type(ec.plot.reliability(scores, labels, resolution=4), alt.VConcatChart | alt.ConcatChart)
+    assert_type(sketch.plot.pr(prior=0.2), alt.LayerChart)
+    ec.plot.roc(log, "p")  # type: ignore[call-overload]
+    ec.plot.roc(scores)  # type: ignore[call-overload]
+    ec.plot.roc(log, "p", "y", intervall=0.9)  # type: ignore[call-overload]
+    ec.plot.roc(log, "p", "y", score_type="probability")  # type: ignore[call-overload]
 
 
 def of_spark(frame: Any) -> None:

@@ -130,18 +130,12 @@ def compare(
     execute = pass_over(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
     least, log = parse_min_rows(min_rows), as_lazy(frame)
-    if (model is None) != (item is None):
-        raise ValueError("model= and item= go together: pass the column of models and the column of items")
-    if model is not None and item is not None:
-        if not isinstance(label, str | pl.Expr):
-            raise TypeError(f"label={label!r} is not a column: with model= a log has one label per item")
+    if model is not None or item is not None:
         clusters = cluster if isinstance(cluster, list | tuple) else [cluster]
-        by_row = [options.get(name) for name in ("weight", *BY_ROW)]
-        prior = options.get("prior") if isinstance(options.get("prior"), pl.Expr) else None
         by = expand(log, by, "by")
         if not isinstance(reference, str | Mapping | tuple | None) and not by:
             reference = pl.select(pl.lit(reference).cast(pl.String)).item()
-        log, score, label = by_item(log, score, label, model, item, [*by, *clusters, *by_row, prior], reference)
+        log, score, label = by_item(log, score, label, model, item, [*by, *clusters], options, reference)
     lazy = _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 

@@ -51,7 +51,7 @@ def drift(
         The log: a data frame of Polars or of another library. A LazyFrame gives a LazyFrame; all others give a DataFrame. A frame of another
         library is read once per model. A reader that can be read only once is then an error.
     score
-        Column name or expression, or several (models).
+        Column name or expression, or several (models). For a log with a row per model and item, pass the column of models in `by`.
     period
         Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference

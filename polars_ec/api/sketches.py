@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, Unpack
@@ -32,6 +32,7 @@ from polars_ec.sketches.operating_points import (
     EvaluationKeywords,
     cost_of_sensitivity,
     cost_of_threshold,
+    with_point,
 )
 from polars_ec.typing import EerMethod, FrameLike, IntervalMethod, IntoExpr, Reduction, Rule
 
@@ -541,8 +542,7 @@ class Windows:
 
 def sketch_of(cells: Cells, point: OperatingPoint) -> Sketch:
     """Cells with their default operating point."""
-    attributes = {field.name: getattr(cells, field.name) for field in fields(Cells)}
-    return Sketch(**attributes, costs=point.costs, threshold=point.threshold)
+    return with_point(Sketch, cells, point)
 
 
 def merge(sketches: Sequence[Sketch]) -> Sketch:

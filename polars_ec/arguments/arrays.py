@@ -45,17 +45,14 @@ def of_values(
         )
     held = {name: value for name, value in column_arguments.items() if holds_values(value)}
     held |= {name: arguments[name] for name in priors if _is_series(arguments.get(name))}
-    series = {name: as_series(value, name) for name, value in held.items()}
-    _check_lengths(series, priors)
-    _check_indices(held)
-    frame = pl.DataFrame(list(series.values()))
+    frame = frame_of_values(held, priors)
     context = copy_context()
     explanations: list[Callable[[str, pl.LazyFrame], None]] = []
     context.run(EXPLANATIONS.set, explanations)
-    expression = context.run(function, **{**arguments, **{name: pl.col(name) for name in series}})
+    expression = context.run(function, **{**arguments, **{name: pl.col(name) for name in frame.columns}})
     result = frame.select(expression).to_series()
     pos_label = plain(arguments.get("pos_label"))
-    labels = series["label"].drop_nulls().unique() if pos_label is not None and "label" in series else pl.Series()
+    labels = frame["label"].drop_nulls().unique() if pos_label is not None and "label" in frame.columns else pl.Series()
     if len(labels) and not pl.select((pl.lit(labels) == pl.lit(pos_label)).any()).item():
         for fault in without_positives("label", labels.sort(), pos_label):
             raise InvalidDataError(fault)
@@ -67,6 +64,14 @@ def of_values(
             warn(f"{nulls}: some rows hold NaN or numbers out of range, or all {len(frame)} rows have missing values")
     # Without rows a metric is one value, and a row function none.
     return result if frame.clear().select(expression).is_empty() else result.to_list()[0]
+
+
+def frame_of_values(values: Mapping[str, Any], priors: Collection[str] = ()) -> pl.DataFrame:
+    """Values as the columns of a frame, by the names of their arguments; ValueError if they are not one value per row each."""
+    series = {name: as_series(value, name) for name, value in values.items()}
+    _check_lengths(series, priors)
+    _check_indices(values)
+    return pl.DataFrame(list(series.values()))
 
 
 def without_positives(name: str, labels: Iterable[object], pos_label: object) -> list[str]:

@@ -11,10 +11,11 @@ from typing import Any, Literal, TypedDict
 
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import Costs
-from polars_ec.typing import IntervalMethod, IntoExpr, RankingScoreType, ScoreType
+from polars_ec.typing import IntervalMethod, IntoExpr, RankingScoreType, ScoreType, Values
 
 DEFAULTS: Mapping[str, Any] = MappingProxyType(
     {
+        "by": (),
         "costs": None,
         "cost_fn": 1.0,
         "cost_fp": 1.0,
@@ -168,6 +169,27 @@ class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptio
     threshold: float | None
     """The threshold at which the sketch decides, exactly: score > threshold (strictly), on the scale of the score as given.
     Default None: the Bayes threshold of the costs."""
+
+
+class CurveOptions(LabelOptions, total=False):
+    """How a chart reads the rows of a log, or values; a sketch has read them already."""
+
+    by: IntoExpr | Sequence[IntoExpr] | Values
+    """For a log: names or expressions of the group columns. For values: the group of each row.
+    Default (): one group."""
+
+    score_type: ScoreType | Literal["raw"]
+    """The kind of score, as for `sketch`. Default "posterior"."""
+
+    weight: IntoExpr | Values | None
+    """The weights of the rows: a column or expression, or values. Default None: 1 each."""
+
+    cluster: IntoExpr | Values | None
+    """The cluster column, or the cluster of each value, which groups correlated rows, such as the user or the day. Default None:
+    independent rows."""
+
+    buckets: int
+    """The number of hash buckets for the clusters, from 5 to 1000. Default 100."""
 
 
 class RiskOptions(PriorOptions, ErrorCostOptions, CostMatrixOption, total=False):

@@ -314,6 +314,8 @@ def report(
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the HTML page.")] = None,
+    model: options.Model = None,
+    item: options.Item = None,
 ) -> None:
     """Compute the metrics of a prediction log, one row per group.
 
@@ -340,7 +342,8 @@ def report(
     page = None
     if html is not None:
         level = questions.LEVEL if interval is None else interval
-        page = questions.PageFile(html, title, log.layout | options.intervals(level, log.cluster, log.buckets))
+        of_page = log.layout | options.intervals(level, log.cluster, log.buckets)
+        page = questions.PageFile(html, title, of_page, model, item or ())
         page.check(
             {
                 **({f"--window {window}": "the periods of a page do not overlap"} if window is not None else {}),
@@ -354,9 +357,18 @@ def report(
                 raise UsageError(f"--html {html} is also the {option} file: name two files")
     elif title is not None:
         raise UsageError(f"--title {title} is for a page: pass --html FILE too")
-    several = len(log.score or ()) > 1
+    options.check_model_and_item(model, item)
+    several = model is not None or len(log.score or ()) > 1
     question = questions.ReportQuestion(
-        layout=layout, several=several, window=window, page=page, by=log.by or (), every=log.every
+        layout=layout,
+        several=several,
+        window=window,
+        page=page,
+        by=log.by or (),
+        every=log.every,
+        prior=log.options.get("prior"),
+        model=model,
+        item=item or (),
     )
     run(log, output, question, "a report")
 
@@ -373,15 +385,8 @@ def compare(
             "(repeat for several columns). Periods are ISO dates."
         ),
     ] = None,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            help="For a log with a row per model and item: the column of models. --score is the column of scores."
-        ),
-    ] = None,
-    item: Annotated[
-        list[str] | None, typer.Option(help="With --model: the column that identifies an item. Can be repeated.")
-    ] = None,
+    model: options.Model = None,
+    item: options.Item = None,
     interval: Annotated[float, typer.Option(help="Level of the confidence intervals of the differences.")] = 0.95,
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
@@ -391,8 +396,7 @@ def compare(
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    if (model is None) != (item is None):
-        raise UsageError("--model and --item go together: pass the column of models and the column of items")
+    options.check_model_and_item(model, item)
     question = questions.CompareQuestion(layout=layout, reference=reference or (), model=model, item=item or ())
     run(log, output, question, "a comparison")
 

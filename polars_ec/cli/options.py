@@ -48,6 +48,15 @@ Cluster = Annotated[
     str | None, typer.Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
 ]
 Buckets = Annotated[int | None, typer.Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
+Model = Annotated[
+    str | None,
+    typer.Option(
+        help="For a log with a row per model and item: the column of models. --score is the column of scores."
+    ),
+]
+Item = Annotated[
+    list[str] | None, typer.Option(help="With --model: the column that identifies an item. Can be repeated.")
+]
 Window = Annotated[
     int | None, typer.Option(help="For sketches: rolling windows of this many periods, such as 7 with --every 1d.")
 ]
@@ -59,6 +68,12 @@ Seed = Annotated[int | None, typer.Option(help="Seed of the resampling. Default:
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")
 ]
+
+
+def check_model_and_item(model: str | None, item: Sequence[str] | None) -> None:
+    """UsageError for one without the other."""
+    if (model is None) != (item is None):
+        raise UsageError("--model and --item go together: pass the column of models and the column of items")
 
 
 def one_number(text: str) -> float:

@@ -31,6 +31,7 @@ from polars_ec.cli.options import PERIOD_NAMES, counted_prior
 from polars_ec.cli.output import SideFile, check_place
 from polars_ec.cli.request import model_keys
 from polars_ec.cli.terminal import UsageError
+from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
 from polars_ec.formulas.decisions import AT_PRIOR, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
@@ -97,6 +98,8 @@ class PageFile:
     file: Path
     title: str | None = None
     layout: Mapping[str, Any] = field(default_factory=dict)
+    model: str | None = None
+    item: Sequence[str] = ()
 
     def check(self, refused: Mapping[str, str]) -> None:
         """UsageError for a page that cannot be made; `refused` are options that are there and that it does not have, with the reason."""
@@ -109,6 +112,8 @@ class PageFile:
 
     def from_rows(self, rows: RowInput) -> MadePage:
         arguments = {"by": rows.by, "period": rows.period, "cluster": rows.cluster, **self.layout}
+        if self.model is not None:
+            arguments |= {"model": self.model, "item": [*self.item]}
         return self._page((rows.frame, rows.scores, rows.label), arguments, rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> MadePage:
@@ -403,6 +408,17 @@ def _metrics(sketch: Sketch, point: Point, named: Sequence[str] | None, further:
     return list(names)
 
 
+def model_and_item(model: str | None, item: Sequence[str]) -> Mapping[str, Sequence[str]]:
+    """The columns of models and items, by option."""
+    return {"--model": [] if model is None else [model], "--item": item}
+
+
+def check_no_items(model: str | None) -> None:
+    """UsageError for models by item, where the input is a sketch."""
+    if model is not None:
+        raise UsageError("--model: sketches have no items. Sketch a log with a column of scores per model")
+
+
 _RANKING = ("auc_roc",)
 
 
@@ -416,7 +432,7 @@ class CompareQuestion(DifferenceQuestion):
 
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
-        return {"--model": [] if self.model is None else [self.model], "--item": self.item}
+        return model_and_item(self.model, self.item)
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # The models of a log by item are not known before it is read.
@@ -431,8 +447,7 @@ class CompareQuestion(DifferenceQuestion):
         return plot.compare(self.first_metric_rows(table))
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
-        if self.model is not None:
-            raise UsageError("--model: sketches have no items. Sketch a log with a column of scores per model")
+        check_no_items(self.model)
         sketch, models = sketched.sketch, models_of(sketched.made_with)
         keys = {key: sketch.frame.schema[key] for key in sketch.keys if key != SCORE}
         reference = reference_of(self.reference, models, keys)
@@ -508,23 +523,40 @@ def _in_order(table: pl.DataFrame, sketched: SketchInput) -> pl.DataFrame:
 class ReportQuestion(Question):
     """The question of `polars-ec report`: the default metrics of each group.
 
-    `several`: there are several models; `by` are the columns of segments, and `every` is the period, if there are some.
+    `several`: there are several models; `by` are the columns of segments, and `every` is the period, if there are some. `prior` is the
+    reference prior, for the title of a chart.
     """
 
     several: bool = False
+    prior: Any = None
     by: Sequence[str] = ()
     every: str | None = None
+    model: str | None = None
+    item: Sequence[str] = ()
+
+    @property
+    def others(self) -> Mapping[str, Sequence[str]]:
+        return model_and_item(self.model, self.item)
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.
         cluster = rows.cluster if "interval" in self.layout else None
         # What a warning about nulls says, the notes say.
         with warnings.catch_warnings(action="ignore", category=UserWarning):
-            return report(
-                rows.frame, rows.scores, rows.label, by=rows.keys, cluster=cluster, **self.layout, **rows.options
+            report_on = partial(report, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
+            if self.model is None:
+                return report_on(rows.frame, rows.scores, rows.label)
+            columns = [*rows.keys, cluster]
+            wide, scores, label = by_item(
+                as_lazy(rows.frame), rows.scores, rows.label, self.model, self.item, columns, rows.options
             )
+            items = wide.collect(engine="streaming")
+            table = report_on(items, scores, label)
+        # A log without rows has no models.
+        return table if items.height else table.clear()
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
+        check_no_items(self.model)
         # `auc_roc` has its bound, and NAME_low and NAME_high are there where the sketch does not know the threshold.
         marks = [name for name, options in _ADDED_BY.items() if any(option in self.layout for option in options)]
         check_keys(sketched.sketch.keys, marks)
@@ -606,7 +638,7 @@ class ReportQuestion(Question):
             return plot.forest(table, metric)
         metrics = [name for name in (metric, f"{metric}{AT_PRIOR}") if name in table.columns]
         facets = [name for name in self.names(table).keys if name in self.by and name != period]
-        return plot.trend(table, metrics, x=period, facet=facets or None)
+        return plot.trend(table, metrics, x=period, facet=facets or None, prior=self.prior if metrics[1:] else None)
 
     def _period(self, table: pl.DataFrame) -> str | None:
         """The column of periods, which `--by` may have named."""

@@ -7,39 +7,61 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments.keywords import BY_ROW
 from polars_ec.scores.read import expand
 from polars_ec.typing import IntoExpr
 
 _MODEL, _SCORE, _LABEL, _ROWS = (f"__ec_item_{name}" for name in ("model", "score", "label", "rows"))
+_NAMED_BY = {
+    pl.List: ".list.first()",
+    pl.Array: ".arr.first()",
+    pl.Struct: ".struct.field('name')",
+    pl.Binary: ".bin.encode('hex')",
+    pl.Duration: ".dt.to_string()",
+}
+"""How names are made of columns of some types."""
 
 
 def by_item(
     frame: pl.LazyFrame,
     score: IntoExpr | Sequence[IntoExpr],
-    label: IntoExpr,
-    model: IntoExpr,
-    item: IntoExpr | Sequence[IntoExpr],
-    further: Sequence[Any],
+    label: Any,
+    model: IntoExpr | None,
+    item: IntoExpr | Sequence[IntoExpr] | None,
+    columns: Sequence[Any],
+    options: Mapping[str, Any],
     reference: Any = None,
 ) -> tuple[pl.LazyFrame, list[pl.Expr], str]:
     """The log with a row per item, its columns of scores, named as the models, and the name of its label.
 
-    `further` are what the comparison reads besides: group columns, weights, clusters and costs, which must be those of the item. The log is
+    `columns` and `options` are what is read besides: group columns, clusters, weights and costs, which must be those of the item. The log is
     read once for the models and the checks. ValueError if an item has two rows of a model, or two values of a column; if there is one model,
-    or a row without one, or without an item; or for several scores.
+    or a row without one, or without an item; for several scores; or without one of `model` and `item`.
     """
+    if model is None or item is None:
+        raise ValueError("model= and item= go together: pass the column of models and the column of items")
+    if not isinstance(label, str | pl.Expr):
+        raise TypeError(f"label={label!r} is not a column: with model= a log has one label per item")
     scores, models, items = (expand(frame, x, name) for x, name in ((score, "score"), (model, "model"), (item, "item")))
-    for name, columns in (("score", scores), ("model", models)):
-        if len(columns) != 1:
+    for name, expanded in (("score", scores), ("model", models)):
+        if len(expanded) != 1:
             raise ValueError(
-                f"{name}= holds {len(columns)} columns: with model= the log has one column of scores, and one of models"
+                f"{name}= holds {len(expanded)} columns: with model= the log has one column of scores, and one of models"
             )
     if not items:
         raise ValueError("item= names no column: pass the column that identifies an item")
+    ((called, dtype),) = frame.select(models).collect_schema().items()
+    if dtype.is_nested() or dtype in (pl.Binary, pl.Duration, pl.Object):
+        raise TypeError(
+            f"model= is the column {called!r}, which is {dtype}, and models need names: pass text, categories, numbers or dates, such as "
+            f"pl.col({called!r}){_NAMED_BY.get(dtype.base_type(), '.cast(pl.String)')}"
+        )
     (labels,) = expand(frame, label, "label")
     label_name = labels.meta.output_name()
-    columns = [column for x in further if isinstance(x, str | pl.Expr) for column in expand(frame, x, "by")]
-    used = {root for column in columns for root in column.meta.root_names()}
+    prior = options.get("prior")
+    by_row = [options.get(name) for name in ("weight", *BY_ROW)] + [prior if isinstance(prior, pl.Expr) else None]
+    further = [column for x in [*columns, *by_row] if isinstance(x, str | pl.Expr) for column in expand(frame, x, "by")]
+    used = {root for column in further for root in column.meta.root_names()}
     others = [name for name in frame.collect_schema() if name in used and name != label_name]
     # Names that no column and no model has.
     keys = {f"__ec_item_key_{i}": column for i, column in enumerate(items)}

@@ -85,15 +85,15 @@ _NAIVE = {
 }
 
 
-def in_words(column: str) -> str:
+def in_words(column: str, at_prior: str = _REFERENCE) -> str:
     """The title of a metric, or of a column of a report that has it at the reference prior; any other name is its own.
 
     Examples
     --------
-    >>> in_words("nec_at_prior")
-    'Normalised expected cost (NEC) at the reference prior'
+    >>> in_words("nec_at_prior"), in_words("recall_at_prior", " at prior 0.2")
+    ('Normalised expected cost (NEC) at the reference prior', 'Recall at prior 0.2')
     """
-    name, at_prior = (column.removesuffix(_AT_PRIOR), _REFERENCE * column.endswith(_AT_PRIOR))
+    name, at_prior = (column.removesuffix(_AT_PRIOR), at_prior * column.endswith(_AT_PRIOR))
     return TITLES[name] + at_prior if name in TITLES else column
 
 

@@ -320,7 +320,8 @@ def figures(contents: Contents) -> list[Figure]:
         if every.dtype.is_temporal():
             # An axis of times has no labels where Vega runs without building code from text, as a strict policy asks.
             latest = latest.with_columns(pl.Series(name, period_texts(latest[name].to_list(), every)))
-        charts.append(_figure("trend", plot.trend(latest, lines, x=name), f"{in_words(main)} by {text(name)}"))
+        trend = plot.trend(latest, lines, x=name, prior=contents.prior if lines[1:] else None)
+        charts.append(_figure("trend", trend, f"{in_words(main)} by {text(name)}"))
     # Of one class alone there is no curve. Groups with invalid rows have no share, and no curve.
     shares = set() if cells is None else {*contents.groups["class_prior"].drop_nulls()}
     if cells is not None and not shares <= {0.0} and not shares <= {1.0}:

@@ -24,6 +24,8 @@ def report_page(
     score: IntoExpr | Sequence[IntoExpr] | None = None,
     label: IntoExpr | None = None,
     *,
+    model: IntoExpr | None = None,
+    item: IntoExpr | Sequence[IntoExpr] | None = None,
     by: IntoExpr | Sequence[IntoExpr] = (),
     period: IntoExpr | None = None,
     reference: Any = None,
@@ -49,7 +51,10 @@ def report_page(
         A data frame of Polars or of another library, or a `Sketch` with one model. A sketch already contains `score`, `label`, `cluster`,
         `buckets`, `score_type`, `weight`, `pos_label` and `classes`: leave them out then.
     score, label
-        Column names or expressions.
+        Column names or expressions; several scores are several models, which are compared with the first.
+    model, item
+        For a log with a row per model and item, as for `compare`: the page has the models as if each had a column of scores. They are in the
+        order of their names, and compared with the first. The log is read twice, and the items with a score per model are held in memory.
     by
         Names or expressions of the group columns. Default: one group; for a sketch its group columns except the period.
     period
@@ -81,7 +86,7 @@ def report_page(
     Raises
     ------
     ValueError, TypeError
-        A path that does not end in .html, or whose folder does not exist; several models; a frame without score or label; an argument that
+        A path that does not end in .html, or whose folder does not exist; `model` without `item`, or `item` without `model`; a frame without score or label; an argument that
         the sketch already contains; a prior that is an expression; other errors of `report`, `compare` and `drift`.
     ModuleNotFoundError
         Jinja2 or Altair is not installed.
@@ -118,6 +123,8 @@ def report_page(
         log,
         score,
         label,
+        model=model,
+        item=item,
         by=by,
         period=period,
         reference=reference,

@@ -26,6 +26,7 @@ from polars_ec.arguments.keywords import (
     parse_options,
 )
 from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
+from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, worst, worst_first
@@ -595,6 +596,8 @@ def contents_of(
     score: IntoExpr | Sequence[IntoExpr] | None,
     label: IntoExpr | None,
     *,
+    model: IntoExpr | None = None,
+    item: IntoExpr | Sequence[IntoExpr] | None = None,
     by: IntoExpr | Sequence[IntoExpr] = (),
     period: IntoExpr | None = None,
     reference: Any = None,
@@ -611,7 +614,7 @@ def contents_of(
     if isinstance(log, Sketch):
         of_point = ("costs", "cost_fn", "cost_fp", "threshold")
         of_rows = {name: value for name, value in options.items() if name not in of_point}
-        of_rows |= {"score": score, "label": label, "cluster": cluster}
+        of_rows |= {"score": score, "label": label, "model": model, "item": item, "cluster": cluster}
         for name, value in [*of_rows.items(), ("buckets", None if buckets == BUCKETS else buckets)]:
             if value is not None:
                 raise TypeError(
@@ -628,7 +631,7 @@ def contents_of(
         period_name = None if period is None else as_expr(period, "period").meta.output_name()
         named = PageRequest.title
     else:
-        rows = _model_rows(as_lazy(log), score, label, by, period, cluster, buckets, options)
+        rows = _model_rows(as_lazy(log), score, label, model, item, by, period, cluster, buckets, options)
         models = {model.score.meta.output_name(): model for model in rows}
         keys = [key.meta.output_name() for key in rows[0].keys]
         period_name = None if rows[0].period is None else rows[0].period.meta.output_name()
@@ -753,6 +756,8 @@ def _model_rows(
     frame: pl.LazyFrame,
     score: IntoExpr | Sequence[IntoExpr] | None,
     label: IntoExpr | None,
+    model: IntoExpr | None,
+    item: IntoExpr | Sequence[IntoExpr] | None,
     by: IntoExpr | Sequence[IntoExpr],
     period: IntoExpr | None,
     cluster: IntoExpr | None,
@@ -763,7 +768,7 @@ def _model_rows(
     if score is None or label is None:
         name = "score" if score is None else "label"
         raise TypeError(f"{name}= is left out, and the log is a frame: name its column")
-    models = expand(frame, score, "score")
+    scores = expand(frame, score, "score")
     if cluster is None and buckets != BUCKETS:
         raise ValueError(
             f"buckets={buckets} is the number of hash buckets for clusters, and there are none: pass cluster=, or leave it out"
@@ -777,4 +782,10 @@ def _model_rows(
     at = None if period is None else check_period(frame, expand(frame, period, "period"))
     of_cluster = None if cluster is None else as_expr(cluster, "cluster")
     stated = {name: value for name, value in options.items() if value is not None}
-    return [ModelRows(frame, model, as_expr(label, "label"), keys, at, of_cluster, buckets, stated) for model in models]
+    if model is not None or item is not None:
+        wide, of_models, of_item = by_item(frame, score, label, model, item, [*keys, at, of_cluster], stated)
+        # Each table reads the items again, and a log without rows has no models.
+        items = _collected(wide)
+        if items.height:
+            frame, scores, label = items.lazy(), of_models, of_item
+    return [ModelRows(frame, one, as_expr(label, "label"), keys, at, of_cluster, buckets, stated) for one in scores]

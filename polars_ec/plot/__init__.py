@@ -1,4 +1,4 @@
-"""Charts: `ec.plot.roc(sketch)` and others return Altair charts. They require the extra `plot`.
+"""Charts: `ec.plot.roc(log, "score", "label")` and others return Altair charts. They require the extra `plot`.
 
 Without Altair they raise a ModuleNotFoundError that says what to install. Notebooks display a chart. Save it with
 `ec.plot.save(chart, "roc.svg")`, and modify it with Altair's methods.

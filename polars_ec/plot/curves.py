@@ -7,15 +7,18 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import wraps
+from functools import reduce, wraps
+from inspect import signature
 from statistics import NormalDist
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, TypeVar, Unpack
 
 import polars as pl
 
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.options import CurveOptions
+from polars_ec.arguments.signatures import with_options, without_parameter
 from polars_ec.calibration.calibration import Calibrator
 from polars_ec.calibration.reliability import reliability as reliability_table
 from polars_ec.formulas.decisions import CELLS, DECISIONS
@@ -29,8 +32,8 @@ from polars_ec.plot.layers import (
     Axis,
     Shown,
     alt,
+    at_prior,
     band_note,
-    check_sketch,
     colour,
     curve_layers,
     finite,
@@ -38,6 +41,7 @@ from polars_ec.plot.layers import (
     line_through,
     log_odds_axis,
     mark_at,
+    of_model,
     over_thresholds,
     risk_over_t,
     rule_at,
@@ -48,6 +52,7 @@ from polars_ec.plot.layers import (
     tooltip,
     with_corners,
 )
+from polars_ec.plot.sources import CurveChart, P, of_any_source
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches import operating_points
 from polars_ec.sketches.arguments import bayes_threshold, two_by_two
@@ -64,15 +69,21 @@ _OF_BOTH_CLASSES = (
     *("accuracy", "error_rate", "balanced_accuracy", "balanced_error_rate"),
     *("f1", "fbeta", "mcc", "informedness", "net_benefit"),
 )
+_SCORE = (
+    "For a log: the score column, a name or expression, or several (models). For scores: the labels, as in\n"
+    "`roc(scores, labels)`. For a sketch: leave it out, and also `label` and the options from `by` on."
+)
 
 
-def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def roc(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the ROC curve: the true-positive rate over the false-positive rate, for every threshold. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Among many groups, the worst are those with the lowest AUC.
+        A `Sketch` of any scores, or a log or scores to make it from. Among many groups, the worst are those with the lowest AUC.
     interval
         The level of the band, which shows the confidence interval of each point alone; None: no band.
 
@@ -97,10 +108,14 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(_plain(curve))
     notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
-    return titled([line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], "ROC curve", notes)
+    return titled(
+        [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], shown, "ROC curve", notes
+    )
 
 
-def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def det(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the DET curve: the false-negative over the false-positive rate, on probit axes. Lower is better.
 
     Scores that are normal in both classes give straight lines. Axes start at the informative part of the curves, at a fiftieth of the equal
@@ -109,7 +124,7 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Among many groups, the worst are those with the highest equal error rate.
+        A `Sketch` of any scores, or a log or scores to make it from. Among many groups, the worst are those with the highest equal error rate.
     interval
         The level of the band, which shows the confidence interval of each point alone; None: no band.
 
@@ -141,16 +156,20 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95) -> alt.LayerCha
     numbers = {"Threshold": "threshold", in_words("fpr"): "fpr", in_words("fnr"): "fnr"}
     equal = line_through([(x.low, x.low), (x.high, x.high)])
     notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
-    return titled([equal, *curve_layers(shown, kept, x, y, numbers)], "Detection error trade-off (DET)", notes)
+    return titled([equal, *curve_layers(shown, kept, x, y, numbers)], shown, "Detection error trade-off (DET)", notes)
 
 
-def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def pr(
+    sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]
+) -> alt.LayerChart:
     """Plot the precision-recall curve as the steps that average precision adds up. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Among many groups, the worst are those with the lowest average precision.
+        A `Sketch` of any scores, or a log or scores to make it from. Among many groups, the worst are those with the lowest average precision.
     prior
         The prior for calibrated precision, as for `evaluate`; an expression is evaluated on the groups of the chart. Default: the group's
         own. Groups with different base rates then have different precisions at equal rates.
@@ -174,23 +193,27 @@ def pr(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0
     curve = limits_as_band(points, "precision").rename({"recall": "x"})
     # Precision falls from one point to the next by steps, as average precision adds it up.
     steps = with_corners(_plain(curve))
-    x, y = Axis(in_words("recall")), Axis(in_words("precision") + _at(prior))
+    x, y = Axis(in_words("recall")), Axis(in_words("precision") + at_prior(prior))
     kept = thin(steps)
     layers = curve_layers(shown, kept, x, y, {"Threshold": "threshold", x.title: "x", y.title: "y"})
     shares = curve.filter(pl.col("threshold") == pl.col("threshold").min().over("group"))["y"].unique()
     naive = [rule_at(shares[0])] if len(shares) == 1 and shares[0] is not None else []
     note = ["Dashed: precision if every case is decided positive"] if naive else []
     notes = [*shown.notes, *note, *band_note(interval, kept), *shown.without(kept)]
-    return titled([*naive, *layers], "Precision-recall curve", notes)
+    return titled([*naive, *layers], shown, "Precision-recall curve", notes)
 
 
-def gains(sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def gains(
+    sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]
+) -> alt.LayerChart:
     """Plot the gains curve (cumulative accuracy profile): the recall over the share of the highest scores. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Among many groups, the worst are those with the lowest AUC.
+        A `Sketch` of any scores, or a log or scores to make it from. Among many groups, the worst are those with the lowest AUC.
     prior
         As for `pr`: the class priors of the share. With a common prior, groups with different base rates are comparable.
     interval
@@ -212,20 +235,24 @@ def gains(sketch: DecidingCells, *, prior: Prior = None, interval: float | None 
     curve = shown.only(limits_as_band(operating_points.gains(shown.cells, prior=prior, interval=interval), "recall"))
     if interval is not None:
         curve = _rising(curve)
-    x, y = Axis(f"Share of the highest scores{_at(prior)}"), Axis("Share of the positives (recall)")
+    x, y = Axis(f"Share of the highest scores{at_prior(prior)}"), Axis("Share of the positives (recall)")
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y", "Lift": "lift"}
     kept = thin(_plain(curve.rename({"share": "x"}), "lift"))
     notes = [*shown.notes, "Dashed: a random choice", *band_note(interval, kept), *shown.without(kept)]
-    return titled([line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], "Gains curve", notes)
+    return titled(
+        [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], shown, "Gains curve", notes
+    )
 
 
-def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def prg(sketch: DecidingCells, *, prior: Prior = None, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the precision-recall-gain curve, from a recall gain of 0. Higher is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Among many groups, the worst are those with the smallest area under it.
+        A `Sketch` of any scores, or a log or scores to make it from. Among many groups, the worst are those with the smallest area under it.
     prior
         As for `pr`.
 
@@ -251,13 +278,13 @@ def prg(sketch: DecidingCells, *, prior: Prior = None) -> alt.LayerChart:
     # The line into the square begins at the last point before it.
     begins = pl.col("x").is_finite() & (pl.col("x").shift(-1).over("group") >= 0)
     inside = _plain(curve).filter((pl.col("x") >= 0) | begins)
-    x, y = Axis(in_words("recall_gain") + _at(prior)), Axis(in_words("precision_gain") + _at(prior))
+    x, y = Axis(in_words("recall_gain") + at_prior(prior)), Axis(in_words("precision_gain") + at_prior(prior))
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(inside)
     # If all gains are below 0, only the last point is visible, in the corner: deciding every case positive.
     seen = kept.filter((pl.col("x") >= 0) & (pl.col("y") > 0))
     notes = [*shown.notes, *shown.without(seen)]
-    return titled(curve_layers(shown, kept, x, y, numbers), "Precision-recall-gain curve", notes)
+    return titled(curve_layers(shown, kept, x, y, numbers), shown, "Precision-recall-gain curve", notes)
 
 
 def _rising(curve: pl.DataFrame) -> pl.DataFrame:
@@ -272,14 +299,6 @@ def _rising(curve: pl.DataFrame) -> pl.DataFrame:
 def _plain(curve: pl.DataFrame, *others: str) -> pl.DataFrame:
     names = ["group", "threshold", *others, "x", "y", "low", "high"]
     return curve.select(name for name in names if name in curve.columns)
-
-
-def _at(prior: Prior) -> str:
-    if prior is None:
-        return ""
-    if isinstance(prior, str):
-        return {"uniform": " at prior 0.5", "overall": " at the prior of the whole log"}[prior]
-    return f" at prior {prior:.4g}" if isinstance(prior, float | int) else " at the stated prior"
 
 
 def _window(curve: pl.DataFrame) -> tuple[float, float]:
@@ -319,13 +338,15 @@ _PRIOR_LOG_ODDS = tuple(x / 4 for x in range(-28, 29))
 _MOST_NORMALISED = 2.0
 
 
-def tippett(sketch: DecidingCells) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def tippett(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot Tippett curves: the shares of positives (solid) and of negatives (dashed) above each LLR. A larger gap is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of LLRs, or of posteriors or log-odds, which are shown as log-odds. Among many groups, the worst are those with the highest
+        A `Sketch` of LLRs, or of posteriors or log-odds, which are shown as log-odds, or a log or scores to make it from. Among many groups, the worst are those with the highest
         Cllr, or normalised cross-entropy.
 
     Returns
@@ -351,16 +372,20 @@ def tippett(sketch: DecidingCells) -> alt.LayerChart:
         numbers = {x.title: "x", in_words("recall" if not dashed else "fpr"): "y"}
         layers += curve_layers(shown, one, x, y, numbers, dashed=dashed)
     zero = mark_at(0.0, "", x) if llr else []
-    return titled([*zero, *layers], "Tippett plot", [*shown.notes, "Solid: positives; dashed: negatives"])
+    return titled([*zero, *layers], shown, "Tippett plot", [*shown.notes, "Solid: positives; dashed: negatives"])
 
 
-def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_LOG_ODDS) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def bayes_error(
+    sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_LOG_ODDS, **_rows: Unpack[CurveOptions]
+) -> alt.LayerChart:
     """Plot Bayes errors: actual (solid) and minimum (dashed) normalised detection cost over priors. Lower is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of LLRs. Among many groups, the worst are those with the highest Cllr.
+        A `Sketch` of LLRs, or a log or scores to make it from. Among many groups, the worst are those with the highest Cllr.
     prior_log_odds
         Log-odds of the effective priors; default: from -7 to 7 by 0.25. For exact actual costs, make the sketch with `thresholds=` of -x for
         all these x. Otherwise a band shows the bounds on the binning error, with the line at its upper end.
@@ -400,9 +425,11 @@ def bayes_error(sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_
     layers += curve_layers(shown, least, x, y, {x.title: "x", in_words("min_dcf"): "y"}, dashed=True)
     note = "Solid: actual" + ", at most. Band: uncertainty from binning" * bounded
     notes = [*shown.notes, note, "Dashed: minimum cost, at the best threshold. Value 1: the naive system"]
-    return titled(layers, "Bayes error plot", notes + _cut_off(points[top], y))
+    return titled(layers, shown, "Bayes error plot", notes + _cut_off(points[top], y))
 
 
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
 def cost_curve(
     sketch: DecidingCells,
     *metrics: str,
@@ -413,13 +440,14 @@ def cost_curve(
     beta: float = 1.0,
     p_t: float | None = None,
     interval: float | None = 0.95,
+    **_rows: Unpack[CurveOptions],
 ) -> alt.LayerChart | alt.HConcatChart:
     """Plot decision metrics over the threshold: where deciding is cheapest, and the cost of other thresholds.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of any scores. Among many groups, the worst are those with the worst value at the operating point of the sketch; for LLRs
+        A `Sketch` of any scores, or a log or scores to make it from. Among many groups, the worst are those with the worst value at the operating point of the sketch; for LLRs
         and raw scores those with the lowest AUC.
     *metrics
         Names of decision metrics, as for `evaluate`; default: nec.
@@ -442,7 +470,6 @@ def cost_curve(
     >>> ec.plot.cost_curve(log.ec.sketch("p", "y"), cost_fn=4).title.subtitle
     ['4 rows', 'Costs: a miss 4, a false alarm 1', 'Band: 95% confidence interval of each point', 'Cut off at 2']
     """
-    check_sketch(sketch)
     keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
     stated, declared = sketch.operating_point.stands_in(keywords, sketch.grid.classes)
     names = [*dict.fromkeys(metrics)] or ["nec"]
@@ -477,7 +504,7 @@ def _over_thresholds(
     of_costs = [f"Costs: {costs_in_words(costs.values)}"] if metric in _OF_COSTS else []
     band = band_note(interval, kept) if "low" in steps.columns else []
     notes = [*shown.notes, *of_costs, *band, *_cut_off(curve["y"], y), *shown.without(kept)]
-    return titled([*rules, *layers, *itertools.chain(*marks)], f"{title} over thresholds", notes)
+    return titled([*rules, *layers, *itertools.chain(*marks)], shown, f"{title} over thresholds", notes)
 
 
 def _marked(
@@ -503,13 +530,15 @@ def _best(shown: Shown, curve: pl.DataFrame, metric: str) -> dict[str, float]:
     return {"cheapest" if metric in _OF_COSTS else "best": best} if known else {}
 
 
-def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def bayes_risk(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the risk of Bayes decisions over t, at costs of 1 / t for a miss and 1 / (1 - t) for a false alarm. Lower is better.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of posteriors or log-odds. Among many groups, the worst are those with the highest normalised cross-entropy.
+        A `Sketch` of posteriors or log-odds, or a log or scores to make it from. Among many groups, the worst are those with the highest normalised cross-entropy.
 
     Returns
     -------
@@ -533,18 +562,25 @@ def bayes_risk(sketch: DecidingCells) -> alt.LayerChart:
     y = _axis_of(in_words("bayes_risk"), curve, normalised=True)
     layers = curve_layers(shown, thin(curve, (1.0, y.width)), x, y, {"t": "x", y.title: "y"})
     notes = [*shown.notes, "The area below is the cross-entropy, in nats", *_cut_off(curve["y"], y)]
-    return titled(layers, "Bayes risk over thresholds", notes)
+    return titled(layers, shown, "Bayes risk over thresholds", notes)
 
 
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
 def reliability(
-    sketch: DecidingCells, *, resolution: int = 2, calibrator: Calibrator | None = "pav", interval: float | None = 0.95
+    sketch: DecidingCells,
+    *,
+    resolution: int = 2,
+    calibrator: Calibrator | None = "pav",
+    interval: float | None = 0.95,
+    **_rows: Unpack[CurveOptions],
 ) -> alt.VConcatChart | alt.ConcatChart:
     """Plot the reliability diagram: the base rate over the mean posterior of each bin. Calibrated scores lie on the diagonal.
 
     Parameters
     ----------
     sketch
-        A `Sketch` of posteriors or log-odds. Among many groups, the worst are those with the highest normalised cross-entropy.
+        A `Sketch` of posteriors or log-odds, or a log or scores to make it from. Among many groups, the worst are those with the highest normalised cross-entropy.
     resolution
         Bins per nat of log-odds; it must divide the resolution of the sketch.
     calibrator
@@ -572,10 +608,17 @@ def reliability(
     if len(shown.all_names) <= LARGEST:
         return _diagram(shown, bins, resolution, "Reliability diagram", notes, SIZE)
     charts = [
-        _diagram(replace(shown, names=[name], rest=None), bins.filter(group=name), resolution, name, [], SIZE // 2)
+        _diagram(
+            replace(shown, names=[name], rest=None, model=None),
+            bins.filter(group=name),
+            resolution,
+            name,
+            [],
+            SIZE // 2,
+        )
         for name in shown.all_names
     ]
-    title = alt.Title("Reliability diagrams", subtitle=notes, anchor="start")
+    title = alt.Title(of_model("Reliability diagrams", shown.model), subtitle=notes, anchor="start")
     return alt.ConcatChart(concat=charts, columns=3).properties(title=title)
 
 
@@ -601,7 +644,7 @@ def _diagram(
         numbers |= {"Calibrated": "calibrated"}
     points = base.mark_point(filled=True, size=30, opacity=1)
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
-    diagram = titled(layers, title, notes).properties(width=size, height=size)
+    diagram = titled(layers, shown, title, notes).properties(width=size, height=size)
     histogram = _rows_of_bins(shown, bins, resolution, size)
     chart: alt.VConcatChart = alt.VConcatChart(vconcat=[diagram, histogram], spacing=8).resolve_scale(x="shared")
     return chart
@@ -625,7 +668,6 @@ def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int, size: int)
 
 def _loss_of(cells: DecidingCells) -> str:
     """The metric by which the scores themselves are judged, of their kind: by it the worst groups are found."""
-    check_sketch(cells)
     scale = cells.grid.scale
     return "cllr" if scale.needs_prior else "auc_roc" if scale.has_order_only else "nce"
 
@@ -650,15 +692,20 @@ def _cut_off(values: pl.Series, y: Axis) -> list[str]:
     return [f"Cut off at {y.high:.4g}"] if isinstance(highest, float) and highest > y.high else []
 
 
-P = ParamSpec("P")
 R = TypeVar("R")
 
 
-def _as_method(function: Callable[Concatenate[DecidingCells, P], R]) -> Callable[Concatenate[SketchPlots, P], R]:
-    @wraps(function)
-    def method(plots: SketchPlots, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        return function(plots._sketch, *args, **kwargs)
+def _as_method(chart: CurveChart[P, R]) -> Callable[Concatenate[SketchPlots, P], R]:
+    row_options = ("score", "label", *CurveOptions.__annotations__)
 
+    @wraps(chart)
+    def method(plots: SketchPlots, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return chart(plots._sketch, *args, **kwargs)
+
+    declared = signature(chart)
+    kept = [parameter for name, parameter in declared.parameters.items() if name not in row_options]
+    method.__signature__ = declared.replace(parameters=kept)  # type: ignore[attr-defined]
+    method.__doc__ = reduce(without_parameter, row_options, method.__doc__ or "")
     return method
 
 

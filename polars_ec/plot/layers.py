@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from polars_ec.arguments.classes import Prior
 from polars_ec.formulas.decisions import lower_is_better, worst, worst_first
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
@@ -171,7 +172,8 @@ _NAME = "__ec_name"
 class Shown:
     """The cells of the groups in a chart: `group` is their name as key; `rest` the name of all others together.
 
-    `title` describes the groups, `notes` the number of rows and the selection of groups, `labels` are for the legend.
+    `title` describes the groups, `notes` the number of rows and the selection of groups, `labels` are for the legend. `model` is the name of
+    the one model, if it is known.
     """
 
     cells: DecidingCells
@@ -180,6 +182,7 @@ class Shown:
     title: str
     notes: list[str]
     labels: Mapping[str, str] = field(default_factory=dict)
+    model: str | None = None
 
     @property
     def all_names(self) -> list[str]:
@@ -217,21 +220,15 @@ class Shown:
         return [f"No line: {said}"] if missing and len(self.all_names) > 1 else []
 
 
-def check_sketch(cells: object) -> None:
-    """Raise TypeError for a log or a table, with what to do instead."""
-    if not isinstance(cells, DecidingCells):
-        raise TypeError(
-            f"a curve needs a sketch, and this is a {type(cells).__name__}: make one by ec.sketch(log, score, label, by=...)"
-        )
-
-
 def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] | None = None) -> Shown:
     """The largest groups, the worst of the others by a metric, and the rest added up; groups with invalid rows are left out.
 
     The rest is not added up over models and targets, which have the same rows.
     """
-    check_sketch(cells)
-    keys = cells.keys_beside_fold
+    keys, model = cells.keys_beside_fold, None
+    if SCORE in keys and cells.frame[SCORE].n_unique() == 1:
+        keys.remove(SCORE)
+        model = str(cells.frame[SCORE][0])
     apart = [key for key in (SCORE, TARGET) if key in keys]
     whole = cells.group_by(*keys)
     numbered, numbers = number_groups(whole, keys)
@@ -250,11 +247,12 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
         notes.append(f"Left out because of invalid rows: {groups.height - right.height:,} of {groups.height:,} {what}")
     title = plain(", ".join(keys))
     if not left_out:
-        return Shown(named, names, None, title, notes)
+        return Shown(named, names, None, title, notes, model=model)
     rest = unlike(f"other {left_out:,}", groups["group"].to_list())
     own = pl.col("group").is_in(names) | pl.col("invalid")
     pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
-    return Shown(_renamed(whole, keys, numbers, pooled, apart), names, None if apart else rest, title, notes)
+    shown = _renamed(whole, keys, numbers, pooled, apart)
+    return Shown(shown, names, None if apart else rest, title, notes, model=model)
 
 
 def finite(table: pl.DataFrame) -> pl.DataFrame:
@@ -389,10 +387,24 @@ def mark_at(place: float, text: str, x: Axis, *, line: int = 0) -> list[alt.Char
     ]
 
 
-def titled(layers: Sequence[alt.Chart], title: str, notes: Sequence[str]) -> alt.LayerChart:
+def at_prior(prior: Prior) -> str:
+    """Name the prior after the metric that is at it: " at prior 0.02"; nothing for a group's own."""
+    if prior is None:
+        return ""
+    if isinstance(prior, str):
+        return {"uniform": " at prior 0.5", "overall": " at the prior of the whole log"}[prior]
+    return f" at prior {prior:.4g}" if isinstance(prior, float | int) else " at the stated prior"
+
+
+def of_model(title: str, model: str | None) -> str:
+    """The title with the name of the one model, if it is known."""
+    return title if model is None else f"{title} of {plain(model)}"
+
+
+def titled(layers: Sequence[alt.Chart], shown: Shown, title: str, notes: Sequence[str]) -> alt.LayerChart:
     """The layers as one chart."""
     return alt.LayerChart(layer=[*layers]).properties(
-        width=SIZE, height=SIZE, title=alt.Title(title, subtitle=[*notes], anchor="start")
+        width=SIZE, height=SIZE, title=alt.Title(of_model(title, shown.model), subtitle=[*notes], anchor="start")
     )
 
 

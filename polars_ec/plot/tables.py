@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import polars as pl
 
+from polars_ec.arguments.classes import Prior, parse_prior
 from polars_ec.formulas.decisions import AT_PRIOR, direction, lower_is_better, verdict, worst
 from polars_ec.output.words import ALL_GROUPS, in_words, naive_value, short, unlike
 from polars_ec.plot.layers import (
@@ -21,6 +22,7 @@ from polars_ec.plot.layers import (
     Reach,
     Selection,
     alt,
+    at_prior,
     check_metric,
     clock,
     colour,
@@ -32,6 +34,7 @@ from polars_ec.plot.layers import (
     is_marked,
     names,
     numbers,
+    of_model,
     order_of,
     plain,
     reach,
@@ -41,6 +44,7 @@ from polars_ec.plot.layers import (
     time_format,
     tooltips,
 )
+from polars_ec.sketches.cells import SCORE
 
 ROWS = (20, 10)
 """The numbers of largest groups shown, and of the worst or most clearly different ones."""
@@ -86,6 +90,9 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     """
     keys = columns_before(report, "n", "ec.report")
     check_metric(report, metric)
+    model = _one_model(report, keys)
+    if model is not None and len(keys) > 1:
+        keys.remove(SCORE)
     is_total = is_marked(report, "total")
     groups, totals = report.filter(~is_total), report.filter(is_total)
     lower = lower_is_better(metric)
@@ -123,7 +130,9 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     marks = points.encode(x, y, color=paint, shape=shape, size=size, opacity=faint, tooltip=tooltip)
     lines = [] if naive is None else [reference_line("x", naive)]
     chart = alt.LayerChart(layer=[*lines, bars, marks], data=table)
-    return chart.properties(width=SIZE, height=alt.Step(_ROW), title=heading(in_words(metric), notes, table))
+    return chart.properties(
+        width=SIZE, height=alt.Step(_ROW), title=heading(of_model(in_words(metric), model), notes, table)
+    )
 
 
 def _group_rows(report: pl.DataFrame, called: pl.Series, metric: str) -> pl.DataFrame:
@@ -178,7 +187,9 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
         raise ValueError(
             f"the table has {len(metrics)} metrics, more than a chart can show: filter it, such as by pl.col('metric') == {metrics[0]!r}"
         )
-    shown = keys if keys and table["model"].n_unique() < 2 else [*keys, "model"]
+    n_models = table["model"].n_unique()
+    shown = keys if keys and n_models < 2 else [*keys, "model"]
+    model = table["model"][0] if keys and n_models == 1 else None
     called, title = names(table, shown), ", ".join(map(plain, shown))
     tables = {
         metric: _differences(table.filter(metric=metric), called.filter(table["metric"] == metric), metric)
@@ -192,7 +203,8 @@ def compare(table: pl.DataFrame) -> alt.LayerChart | alt.ConcatChart:
         if any(verdict in selection.table["verdict"] for selection, *_ in tables.values())
     ]
     charts = [
-        _chart(selection, ends, notes, metric, title, legend) for metric, (selection, ends, notes) in all_tables.items()
+        _chart(selection, ends, notes, metric, of_model(in_words(metric), model), title, legend)
+        for metric, (selection, ends, notes) in all_tables.items()
     ]
     return charts[0] if len(charts) == 1 else alt.ConcatChart(concat=charts, columns=2)
 
@@ -228,14 +240,14 @@ def _differences(compared: pl.DataFrame, called: pl.Series, metric: str) -> tupl
 
 
 def _chart(
-    selection: Selection, ends: Reach, notes: Sequence[str], metric: str, title: str, verdicts: Sequence[str]
+    selection: Selection, ends: Reach, notes: Sequence[str], metric: str, title: str, rows: str, verdicts: Sequence[str]
 ) -> alt.LayerChart:
     domain = [*_VERDICTS]
     colours, shapes = ([looks[i] for looks in _VERDICTS.values()] for i in (0, 1))
     legend = alt.Legend(title=None, symbolOpacity=1, values=[*verdicts]) if verdicts else None
     paint = alt.Color("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=colours), legend=legend)
     shape = alt.Shape("verdict:N", sort=domain, scale=alt.Scale(domain=domain, range=shapes), legend=legend)
-    base, y, faint = alt.Chart(), _rows_axis(selection.table, title), faint_if_small()
+    base, y, faint = alt.Chart(), _rows_axis(selection.table, rows), faint_if_small()
     x, low = (
         alt.X(f"{name}:Q", title=f"Difference in {in_words(metric)}", scale=alt.Scale(padding=8, **ends.scale))
         for name in ("x", "low")
@@ -246,7 +258,7 @@ def _chart(
     tooltip = tooltips(words, {"Difference": "x", "Lower bound": "low", "Upper bound": "high", **_BESIDE})
     marks = points.encode(x, y, color=paint, shape=shape, opacity=faint, tooltip=tooltip)
     chart = alt.LayerChart(layer=[reference_line("x", 0), bars, marks], data=selection.table)
-    return chart.properties(width=SIZE, height=alt.Step(_ROW), title=heading(in_words(metric), notes, selection.table))
+    return chart.properties(width=SIZE, height=alt.Step(_ROW), title=heading(title, notes, selection.table))
 
 
 def _extreme_reference(compared: pl.DataFrame, metric: str) -> str | None:
@@ -317,7 +329,12 @@ class _PeriodAxis:
 
 
 def trend(
-    report: pl.DataFrame, metric: str | Sequence[str], *, x: str, facet: str | Sequence[str] | None = None
+    report: pl.DataFrame,
+    metric: str | Sequence[str],
+    *,
+    x: str,
+    facet: str | Sequence[str] | None = None,
+    prior: Prior = None,
 ) -> alt.LayerChart | alt.FacetChart:
     """Plot a metric over time, with its confidence intervals if the report has them.
 
@@ -336,14 +353,17 @@ def trend(
         A group column, or several, for one small chart per group. Among many groups the 8 largest and the 4 worst of the others are shown.
         One more chart summarises the rest, with the median in each period and a band from 10% to 90%. Group columns that are neither `x` nor
         in `facet`, including models and classes, become lines; among many the 4 largest and the 2 worst.
+    prior
+        The reference prior that the report was made with, to name it in the chart: a report has no column of it. It changes no value.
+        Default: metrics at it are "at the reference prior".
 
     Examples
     --------
     >>> import polars as pl, polars_ec as ec
     >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 0, 1, 0], "month": [1, 1, 2, 2]})
-    >>> chart = ec.plot.trend(log.ec.report("p", "y", by="month"), "nec", x="month")
+    >>> chart = ec.plot.trend(log.ec.report("p", "y", by="month", prior=0.2), "nec_at_prior", x="month", prior=0.2)
     >>> chart.title.text
-    'Normalised expected cost (NEC)'
+    'Normalised expected cost (NEC) at prior 0.2'
     """
     metrics = [metric] if isinstance(metric, str) else list(metric)
     facets = [] if facet is None else [facet] if isinstance(facet, str) else list(facet)
@@ -356,9 +376,10 @@ def trend(
     if x in facets:
         raise ValueError(f"facet={x!r} is also x=: leave it out of facet=")
     _check_metrics(report, metrics)
+    words = _titles(metrics, prior)
     groups = report.filter(~is_marked(report, "total"))
     lines = [key for key in keys if key not in (x, *facets)]
-    table, axis, left_out = _period_rows(groups, metrics, x, facets, lines)
+    table, axis, left_out = _period_rows(groups, words, x, facets, lines)
     n_periods = table["x"].n_unique()
     most = (MOST_ROWS // max(1, n_periods * len(metrics))) - 1
     if n_periods * len(metrics) > MOST_ROWS:
@@ -366,13 +387,15 @@ def trend(
             f"x={x!r} has {n_periods} periods, more than a chart can show: report on longer ones, such as "
             f"pl.col({x!r}).dt.truncate('1mo')"
         )
-    table, line_selection = _with_rest(table, "group", LINES, metrics[0], most)
-    table, panel_selection = _with_rest(table, "panel", PANELS, metrics[0], most // max(1, table["group"].n_unique()))
+    main = metrics[0]
+    table, line_selection = _with_rest(table, "group", LINES, main, words[main], most)
+    at_most = most // max(1, table["group"].n_unique())
+    table, panel_selection = _with_rest(table, "panel", PANELS, main, words[main], at_most)
     ends = reach(table, "y", _naive(metrics))
     drawn, called = _with_neighbours(_with_segments(table, axis)), ", ".join(map(plain, lines))
-    chart = _trend_layers(drawn, metrics, axis, ends, line_selection, called, bool(facets))
+    chart = _trend_layers(drawn, words, axis, ends, line_selection, called, bool(facets))
     title = heading(
-        _trend_title(metrics),
+        of_model(_trend_title(words), _one_model(groups, keys)),
         _trend_notes(table, metrics, ends, panel_selection if facets else line_selection, left_out),
         table,
     )
@@ -395,7 +418,7 @@ def _check_metrics(report: pl.DataFrame, metrics: Sequence[str]) -> None:
 
 
 def _period_rows(
-    report: pl.DataFrame, metrics: Sequence[str], x: str, facets: Sequence[str], lines: Sequence[str]
+    report: pl.DataFrame, words: Mapping[str, str], x: str, facets: Sequence[str], lines: Sequence[str]
 ) -> tuple[pl.DataFrame, _PeriodAxis, int]:
     """A row per period, panel, line and metric, by names of our own; the axis; and how many rows have no place on it."""
     # Without rows there are no instants for an axis.
@@ -421,10 +444,10 @@ def _period_rows(
             numbers(report, metric, "y"),
             numbers(report, f"{metric}_ci_low", "low"),
             numbers(report, f"{metric}_ci_high", "high"),
-            measure=pl.lit(in_words(metric)),
+            measure=pl.lit(title),
             far=_infinite_sign(report, metric),
         )
-        for metric in metrics
+        for metric, title in words.items()
     ]
     ticks = clock(periods).dt.epoch("ms").to_list() if is_time else []
     return (
@@ -441,13 +464,13 @@ def _infinite_sign(report: pl.DataFrame, metric: str) -> pl.Series:
 
 
 def _with_rest(
-    table: pl.DataFrame, column: str, shown: tuple[int, int], metric: str, most: int
+    table: pl.DataFrame, column: str, shown: tuple[int, int], metric: str, measure: str, most: int
 ) -> tuple[pl.DataFrame, Selection]:
     """The table of the largest and the worst names of a column, and as one more name the median and tenths of the others."""
     largest = max(1, min(shown[0], most))
     # Infinite is the worst of all, though no mark can show it.
     y = pl.coalesce(pl.col("far") * math.inf, "y")
-    counts = (pl.col("measure") == in_words(metric)) & ~pl.col("small") & y.is_not_null()
+    counts = (pl.col("measure") == measure) & ~pl.col("small") & y.is_not_null()
     n = pl.col("n").filter(counts).sum()
     mean = pl.when(n > 0).then((y * pl.col("n")).filter(counts).sum() / n)
     selection = select_groups(
@@ -496,7 +519,7 @@ def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
 
 def _trend_layers(
     table: pl.DataFrame,
-    metrics: Sequence[str],
+    words: Mapping[str, str],
     axis: _PeriodAxis,
     ends: Reach,
     line_selection: Selection,
@@ -505,13 +528,13 @@ def _trend_layers(
 ) -> alt.LayerChart:
     base = alt.Chart()
     x = axis.channel(_TICKS_OF_PANEL if in_panels else _TICKS)
-    title_of_y = None if in_panels else _trend_title(metrics)
+    title_of_y = None if in_panels else _trend_title(words)
     low, high = alt.Y("low:Q", title=title_of_y), alt.Y2("high:Q")
     lines = len(line_selection.names) + (line_selection.others > 0)
     paint = colour(line_selection.names, _rest(line_selection) if line_selection.others else None, title)
     dash: alt.StrokeDash | alt.Value = alt.value([1, 0])
-    if len(metrics) > 1:
-        measures = [in_words(metric) for metric in metrics]
+    if len(words) > 1:
+        measures = [*words.values()]
         dash = alt.StrokeDash("measure:N", sort=measures, scale=alt.Scale(domain=measures), title="Metric")
         if lines == 1:
             shades = [COLOURS[i % len(COLOURS)] for i in range(len(measures))]
@@ -526,7 +549,7 @@ def _trend_layers(
             )
             paint = alt.Color("measure:N", sort=measures, scale=alt.Scale(domain=measures, range=shades), legend=legend)
     up, cut_off = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False, **ends.scale)), bool(ends.scale)
-    layers = [reference_line("y", value) for value in _naive(metrics)]
+    layers = [reference_line("y", value) for value in _naive(words)]
     if table["low"].count():
         band = base.mark_area(opacity=BAND, clip=cut_off).encode(
             x, low, high, color=paint, detail=["measure:N", "part:N"]
@@ -550,12 +573,30 @@ def _tooltip(table: pl.DataFrame) -> list[alt.Tooltip]:
     return tooltips(shown, values)
 
 
-def _trend_title(metrics: Sequence[str]) -> str:
-    bases = dict.fromkeys(metric.removesuffix(AT_PRIOR) for metric in metrics)
-    return in_words(metrics[0]) if len(metrics) == 1 else ", ".join(map(in_words, bases))
+def _titles(metrics: Sequence[str], prior: Prior) -> dict[str, str]:
+    """The title of each metric; of those at the reference prior with the prior, if it is stated."""
+    if prior is None:
+        return {metric: in_words(metric) for metric in metrics}
+    parse_prior(prior)
+    if not any(metric.endswith(AT_PRIOR) for metric in metrics):
+        raise ValueError(
+            f"prior={prior!r} names the reference prior, and no metric is at it: pass metric={metrics[0] + AT_PRIOR!r}, or leave prior= out"
+        )
+    return {metric: in_words(metric, at_prior(prior)) for metric in metrics}
 
 
-def _naive(metrics: Sequence[str]) -> list[float]:
+def _trend_title(words: Mapping[str, str]) -> str:
+    bases = dict.fromkeys(metric.removesuffix(AT_PRIOR) for metric in words)
+    return next(iter(words.values())) if len(words) == 1 else ", ".join(map(in_words, bases))
+
+
+def _one_model(table: pl.DataFrame, keys: Sequence[str]) -> str | None:
+    """The name of the one model of a report, if it has a column of models."""
+    named = table[SCORE].unique().to_list() if SCORE in keys and table.schema[SCORE] == pl.String else []
+    return named[0] if len(named) == 1 else None
+
+
+def _naive(metrics: Iterable[str]) -> list[float]:
     return [*dict.fromkeys(value for metric in metrics if (value := naive_value(metric)) is not None)]
 
 
@@ -630,7 +671,9 @@ def drift(table: pl.DataFrame) -> alt.LayerChart | alt.FacetChart:
     what = in_words(metrics[0]) if len(metrics) == 1 else "each metric"
     which = "changed most for the worse" if any(map(direction, metrics)) else "fell most"
     title = heading(
-        f"Change of {what}", [*_drift_notes(shown), *selection.notes(f"of the others those that {which}")], shown
+        of_model(f"Change of {what}", table["model"][0] if table["model"].n_unique() == 1 else None),
+        [*_drift_notes(shown), *selection.notes(f"of the others those that {which}")],
+        shown,
     )
     chart = _drift_layers(shown, factors, plain(period), what, bool(panels))
     if not panels or not selection.names:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from types import MappingProxyType
-from typing import Any, Literal, TypedDict, Unpack
+from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
 import polars as pl
 
@@ -32,6 +32,8 @@ from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
 # Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
 _LARGEST_HALF_LOG_ODDS = 700.0
 _ENDS = ("low", "high")
+
+D = TypeVar("D", bound="DecidingCells")
 
 
 def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
@@ -396,6 +398,12 @@ class EvaluationKeywords(TypedDict, total=False):
     method: EerMethod
     bins: int
     norm: EceNorm
+
+
+def with_point(kind: type[D], cells: Cells, point: OperatingPoint) -> D:
+    """Cells with their default operating point."""
+    attributes = {attribute.name: getattr(cells, attribute.name) for attribute in fields(Cells)}
+    return kind(**attributes, costs=point.costs, threshold=point.threshold)
 
 
 @dataclass(frozen=True, repr=False)

@@ -89,6 +89,7 @@ def test_a_chart_of_each_command_and_source(folder, tmp_path, drawn, log, name):
         assert sorted(chart.data["x"]) == sorted(table["nec"])
     elif name == "trend":
         assert sorted(chart.data["y"]) == sorted([*table["nec"], *table["nec_at_prior"]])
+        assert chart.data["measure"].unique().sort()[-1] == "Normalised expected cost (NEC) at prior 0.3"
         assert chart.data["panel"].unique().sort().to_list() == sorted({"<b>a", "b", "c.d[0]"})
         assert chart.data["when"].unique().sort().to_list() == ["2024-01", "2024-02", "2024-03", "2024-04"]
     else:

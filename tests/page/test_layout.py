@@ -190,6 +190,11 @@ def test_the_charts_hold_the_data_of_their_specifications(contents, html, plain)
     embedded = data_of(html)["charts"]
     assert list(embedded) == [figure.id for figure in plain]
     assert list(embedded) == ["trend", "roc", "reliability", "cost_curve", "pr", "forest", "drift"]
+    measures = {text for data in embedded["trend"]["datasets"].values() for text in data["columns"]["measure"]["texts"]}
+    assert measures == {
+        "Normalised expected cost (NEC)",
+        f"Normalised expected cost (NEC) at prior {contents.prior:.4g}",
+    }
     (rows,) = [
         rows for rows in ec.plot.forest(contents.groups, "nec_at_prior").to_dict()["datasets"].values() if len(rows) > 3
     ]

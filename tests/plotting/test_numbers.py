@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import math
+from typing import Any
 
 import polars as pl
 import pytest
 from sklearn.metrics import roc_auc_score
 
+import polars_ec as ec
 from tests.support.curves import EXACT, GROUPS, LOG, layers, plot, rows_of
 
 
@@ -64,3 +66,63 @@ def test_there_is_no_best_threshold_where_all_cases_are_decided_alike() -> None:
     for chart in (plot("cost_curve", EXACT, "recall"), plot("cost_curve", of_log_odds)):
         texts = [row["text"] for _, data in layers(chart.to_dict()) for row in data if "text" in row]
         assert not any(text.startswith(("best", "cheapest")) for text in texts)
+
+
+TREND = LOG.with_columns(month=pl.int_range(pl.len()) % 3, q=pl.col("p").sqrt())
+
+
+@pytest.mark.parametrize(
+    ("prior", "words"),
+    [
+        (None, "at the reference prior"),
+        (0.02, "at prior 0.02"),
+        (1 / 3, "at prior 0.3333"),
+        ("uniform", "at prior 0.5"),
+        ("overall", "at the prior of the whole log"),
+        ([0.8, 0.2], "at the stated prior"),
+    ],
+)
+def test_a_trend_names_its_reference_prior(prior: Any, words: str) -> None:
+    report = TREND.ec.report("p", "y", by="month", prior=0.2 if prior is None else prior)
+    chart = ec.plot.trend(report, "nec_at_prior", x="month", prior=prior)
+    assert chart.title.text == f"Normalised expected cost (NEC) {words}"
+    spec = chart.to_dict()
+    assert f"Normalised expected cost (NEC) {words}" in {
+        layer["encoding"]["y"].get("title") for layer in spec["layer"] if "y" in layer["encoding"]
+    }
+    assert chart.data["y"].to_list() == report["nec_at_prior"].to_list()
+    two = ec.plot.trend(report, ["precision", "precision_at_prior"], x="month", prior=prior)
+    assert (two.title.text, two.data["measure"].unique(maintain_order=True).to_list()) == (
+        "Precision",
+        ["Precision", f"Precision {words}"],
+    )
+
+
+def test_a_prior_at_which_no_metric_is() -> None:
+    report = TREND.ec.report("p", "y", by="month", prior=0.2)
+    with pytest.raises(
+        ValueError, match=r"prior=0.2 names the reference prior, and no metric is at it: pass metric='nec_at_prior'"
+    ):
+        ec.plot.trend(report, "nec", x="month", prior=0.2)
+    with pytest.raises(ValueError, match=r"prior=1\.2"):
+        ec.plot.trend(report, "nec_at_prior", x="month", prior=1.2)
+
+
+def test_titles_name_the_one_model() -> None:
+    report = TREND.ec.report(["p", "q"], "y", by="month")
+    assert ec.plot.trend(report, "nec", x="month").title.text == "Normalised expected cost (NEC)"
+    of_q = report.filter(score="q")
+    assert ec.plot.trend(of_q, "nec", x="month").title.text == "Normalised expected cost (NEC) of q"
+    forest = ec.plot.forest(of_q, "nec")
+    assert forest.title.text == "Normalised expected cost (NEC) of q"
+    assert set(forest.data["group"]) == {"0", "1", "2"}
+    assert ec.plot.forest(TREND.ec.report(["p", "q"], "y").filter(score="q"), "nec").data["group"].to_list() == ["q"]
+    drift = TREND.ec.drift(["p", "q"], "y", period="month", metrics=["nec"])
+    assert ec.plot.drift(drift).title.text == "Change of Normalised expected cost (NEC)"
+    assert ec.plot.drift(drift.filter(model="p")).title.text == "Change of Normalised expected cost (NEC) of p"
+    of_sketch = TREND.ec.sketch("p", "y", by="month").drift("nec", period="month")
+    assert ec.plot.drift(of_sketch).title.text == "Change of Normalised expected cost (NEC)"
+    compared = TREND.ec.compare(["p", "q"], "y", metrics=["nec"], by="month")
+    assert ec.plot.compare(compared).title.text == "Normalised expected cost (NEC) of q"
+    models = ec.plot.compare(TREND.ec.compare(["p", "q"], "y", metrics=["nec"]))
+    assert (models.title.text, models.data["group"].to_list()) == ("Normalised expected cost (NEC)", ["q"])
