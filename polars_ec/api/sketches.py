@@ -97,6 +97,8 @@ class Sketch(DecidingCells):
     tippett = operating_points.tippett
     bayes_error = operating_points.bayes_error
     bayes_risk = operating_points.bayes_risk
+    murphy = operating_points.murphy
+    decision_curve = operating_points.decision_curve
     epsr = weighted_risk.epsr
     reliability = reliability
     calibrate = calibrate
