@@ -35,7 +35,7 @@ from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments
 from polars_ec.sketches.cells import TARGET, Cells, check_keys
 from polars_ec.sketches.evaluation import evaluate, with_bands
 from polars_ec.sketches.grid import Grid
-from polars_ec.sketches.sums import GroupSums, T, at_every_edge, is_exact, prepared_cells
+from polars_ec.sketches.sums import LOWEST, GroupSums, T, at_every_edge, is_exact, prepared_cells
 from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
 
 # Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
@@ -340,12 +340,16 @@ def decision_curve(
     return curve.filter(pl.col("t") < 1).select(pl.exclude("treat_all"), "treat_all").rename({"t": "p_t"})
 
 
+def _at_each_t(points: pl.DataFrame) -> pl.DataFrame:
+    return points.filter(~pl.col(LOWEST)).unique([GROUP, T], keep="first", maintain_order=True)
+
+
 def values_over_t(
     cells: Cells,
     formulas: FormulasOverT,
     prior: Prior = None,
     interval: float | None = None,
-    along: Callable[[pl.DataFrame], pl.DataFrame] = lambda points: points,
+    along: Callable[[pl.DataFrame], pl.DataFrame] = _at_each_t,
 ) -> pl.DataFrame:
     """The first of the formulas with bounds, and the others, at every `t`, or `along` further points that are made of these."""
     metric, *others = formulas
@@ -359,9 +363,10 @@ def points_over_t(cells: Cells, name: str, prior: Prior = None) -> tuple[pl.Data
     """Every operating point, by the posterior t above which it decides positive, from 1 down to 0; and its sums as formulas take them."""
     if not cells.grid.scale.has_posteriors:
         raise SketchError(f"{name} needs posteriors, but the sketch has {cells.grid.score_type} scores")
+    check_keys(cells.keys, ["threshold"])
     points, sums = at_every_edge(cells, parse_formula_arguments((), {"prior": prior}))
-    # Below the lowest score all is positive, down to t = 0.
-    ends = points.group_by(GROUP, maintain_order=True).last().select(points.columns)
+    # Below the lowest score all is positive, down to t = 0, but for posteriors of 0.
+    ends = points.filter(~pl.col(LOWEST)).group_by(GROUP, maintain_order=True).last().select(points.columns)
     whole = pl.concat([points, ends.with_columns(threshold=pl.lit(-math.inf))])
     t, scale = pl.col("threshold"), cells.grid.scale
     t = scale.share(t) if scale.is_share else sigmoid(t)

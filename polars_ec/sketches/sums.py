@@ -309,6 +309,9 @@ LOSS_OF = {**{name: rule.loss for name, rule in SCORING_RULES.items()}, "cllr": 
 T = "__ec_t"
 """The column with the posterior t above which a point of a curve decides positive, for costs that depend on it."""
 
+LOWEST = "__ec_lowest"
+"""The column that marks the point below the lowest score that there may be, at which no threshold is."""
+
 SHIFT = "__ec_shift"
 """The column with the shift from an LLR to log-odds, for losses at a prior."""
 
@@ -386,9 +389,10 @@ def at_every_edge(cells: Cells, arguments: EvaluationArguments) -> tuple[pl.Data
     """Every operating point of every group, and its sums as formulas take them."""
     numbered, table = tabulate(cells, cells.keys, arguments)
     table = table.filter(pl.col("n_invalid") == 0)
-    steps = ordered_cells(numbered, cells.grid, cells.weighted)
+    steps = ordered_cells(numbered, cells.grid, cells.weighted).with_columns(cells.grid.is_lowest().alias(LOWEST))
     amounts = [name for name in ("w0", "w1", "v0", "v1") if name in steps.columns]
-    top = table.select(GROUP, threshold=pl.lit(math.inf), **dict.fromkeys(amounts, pl.lit(0.0)))
+    none = dict.fromkeys(amounts, pl.lit(0.0)) | {LOWEST: pl.lit(value=False)}
+    top = table.select(GROUP, threshold=pl.lit(math.inf), **none)
     points = pl.concat([top, steps.select(top.columns)])
     points = points.sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
     running: dict[str, pl.Expr] = {}

@@ -50,6 +50,7 @@ def test_tables_are_of_the_rows_at_every_edge(name: str, kind: dict[str, Any], p
     for (g,), rows in ROWS.group_by("g"):
         points = curve.filter(g=g)
         assert points[AXIS[name]].is_sorted(descending=True)
+        assert points[AXIS[name]].is_unique().all()
         for row in points[:: len(points) // 40].to_dicts():
             # An edge of a bin is rounded, and a score on it may be above.
             expected = of_rows(name, rows, row[AXIS[name]], prior)
@@ -82,6 +83,18 @@ def test_a_decision_curve_is_the_net_benefit_of_rows_and_normalized_that_of_a_pe
             assert other[name] == pytest.approx(row[name] / base_rate, rel=1e-12)
     perfect = pl.DataFrame({"p": [0.0, 1.0, 0.0], "y": [0, 1, 0]}).ec.sketch("p", "y", exact=True)
     assert set(perfect.decision_curve(normalized=True)["net_benefit"]) == {1.0}
+
+
+def test_posteriors_of_0_and_1() -> None:
+    log = pl.DataFrame({"p": [0.0, 0.5, 1.0, 1.0], "y": [1, 0, 0, 1]})
+    exact = log.ec.sketch("p", "y", exact=True)
+    assert exact.murphy().rows() == [(1.0, 0.0), (0.5, pytest.approx(0.25)), (0.0, pytest.approx(0.25))]
+    assert exact.decision_curve().rows() == [(0.5, 0.0, 0.0), (0.0, 0.25, 0.5)]
+    log_odds = pl.col("p").ec.log_odds()
+    for binned in (log.ec.sketch("p", "y"), log.ec.sketch(log_odds, "y", score_type="log_odds")):
+        # A row that has posterior 0 is above no threshold.
+        assert binned.murphy().row(-1) == (0.0, pytest.approx(0.25))
+        assert binned.decision_curve().row(-1) == (0.0, 0.25, 0.5)
 
 
 @pytest.mark.parametrize("name", NAMES)
