@@ -174,6 +174,7 @@ def frame_calls(frame: pl.DataFrame, seed: int) -> Iterator[tuple[str, Callable[
                 return frame.lazy().ec.sketch(column, "y", **a)
 
             yield f"{shown}.cells", lambda m=made: m().sums
+            over_t = ("bayes_risk", "murphy", "decision_curve")
             for method in (
                 "evaluate",
                 "roc",
@@ -183,8 +184,8 @@ def frame_calls(frame: pl.DataFrame, seed: int) -> Iterator[tuple[str, Callable[
                 "gains",
                 "roc_hull",
                 "cost_curve",
-                "bayes_risk",
                 "tippett",
+                *over_t,
             ):
                 yield f"{shown}.{method}", lambda m=made, n=method: getattr(m(), n)()
             yield f"{shown}.bayes_error", lambda m=made: m().bayes_error([-1.0, 0.0, 2.0])

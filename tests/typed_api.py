@@ -201,6 +201,8 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.epsr({"t": [0.5], "weight": [1.0]}), pl.DataFrame)
     assert_type(sketch.tippett(), pl.DataFrame)
     assert_type(sketch.cost_curve("nec"), pl.DataFrame)
+    assert_type(sketch.murphy(prior=0.2, interval=0.9), pl.DataFrame)
+    assert_type(sketch.decision_curve(normalized=True), pl.DataFrame)
     assert_type(sketch.best_threshold("f1"), pl.DataFrame)
     assert_type(sketch.pr(prior=0.2), pl.DataFrame)
     assert_type(sketch.reliability(calibrator="pav"), pl.DataFrame)

@@ -99,6 +99,8 @@ class Sketch(DecidingCells):
     tippett = operating_points.tippett
     bayes_error = operating_points.bayes_error
     bayes_risk = operating_points.bayes_risk
+    murphy = operating_points.murphy
+    decision_curve = operating_points.decision_curve
     epsr = weighted_risk.epsr
     reliability = reliability
     calibrate = calibrate
@@ -131,7 +133,8 @@ class Sketch(DecidingCells):
         """Compute the calibration loss per group: the loss of the scores as they are, minus the loss after calibration.
 
         Higher means worse calibrated scores. Well calibrated scores have about 0, and an overfitted calibrator gives values below 0. CalLoss
-        = EPSR raw - EPSR calibrated; RCL = 100 CalLoss / EPSR raw.
+        = EPSR raw - EPSR calibrated; RCL = 100 CalLoss / EPSR raw. EPSR raw = CalLoss - discrimination + uncertainty. With "pav" and "test"
+        these are MCB, DSC and UNC of reliability diagrams (CORP).
 
         Parameters
         ----------
@@ -157,9 +160,10 @@ class Sketch(DecidingCells):
 
         Returns
         -------
-        One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss` and `rcl` in percent
-        (null if `raw` is 0). With `interval` each has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing calibrated loss: a reason
-        of `calibrate`, or "not calibrated" if `training` lacks the group. It can also be "reversed".
+        One row per group: the group columns without `fold`, `n`, `class_prior`, `raw` (exact), `calibrated`, `cal_loss`, `rcl` in percent
+        (null if `raw` is 0), `discrimination` and `uncertainty`. The last is the loss of a system that always returns the prior, and
+        discrimination is that minus `calibrated`. With `interval` each loss has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing
+        calibrated loss: a reason of `calibrate`, or "not calibrated" if `training` lacks the group. It can also be "reversed".
 
         All values are exact in an exact sketch. Otherwise the rows of a cell get the calibrated posterior at the middle of their bin, or the
         step of its lowest score. For a fixed affine calibrator the loss is then off by a factor of at most exp(alpha / (2 resolution)), and
@@ -175,7 +179,8 @@ class Sketch(DecidingCells):
 
         References
         ----------
-        Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33.
+        Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33; Dimitriadis, Gneiting and Jordan, "Stable
+        reliability diagrams for probabilistic classifiers", 2021.
 
         Examples
         --------

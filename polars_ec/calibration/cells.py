@@ -40,6 +40,7 @@ from polars_ec.calibration.logistic_newton import Points, fit_lines
 from polars_ec.calibration.loss_intervals import with_drawn_limits, with_limits, without_far
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.hull import upper_hull
+from polars_ec.formulas.losses import prior_loss
 from polars_ec.formulas.sums import GROUP
 from polars_ec.numerics import Bools, Floats, Integers, Texts, np, quiet
 from polars_ec.scores.folds import FOLD
@@ -48,7 +49,7 @@ from polars_ec.sketches.arguments import parse_arguments
 from polars_ec.sketches.cells import Cells, check_keys
 from polars_ec.sketches.evaluation import evaluate
 from polars_ec.sketches.grid import EXACT, Grid
-from polars_ec.sketches.sums import is_overall, overall_prior
+from polars_ec.sketches.sums import GroupSums, is_overall, overall_prior, prior_columns, tabulate
 from polars_ec.typing import Rule
 
 # Affine calibration, alpha times the log-odds plus beta: which fits have a solution, and the solutions.
@@ -464,7 +465,10 @@ def _stated_share(cells: Cells, prior: Prior) -> float | None:
 
 # Calibration loss: the loss of cells before and after calibration.
 
-NAMES = frozenset({"n", "n_invalid", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason", "lost", EXACT})
+LOSS_COLUMNS = ("n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "discrimination", "uncertainty", "reason")
+"""The columns of the result after the group columns."""
+
+NAMES = frozenset({*LOSS_COLUMNS, "n_invalid", "lost", EXACT})
 """Columns of the result, and on the way to it, that no group column can have the name of."""
 
 # Losses of any size.
@@ -533,10 +537,18 @@ def _losses(
         calibration = fit(table, calibrator, prior=prior, **histogram)
     found = calibrated_of(table, calibration, out_of_fold=out_of_fold)
     shift = _prior_log_odds(calibration) if rule == "cllr" else 0.0
-    calibrated = evaluate(_sketch_of_calibrated(table, found.log_odds - shift, rule, keywords), [rule], keywords)
-    both = raw.rename({rule: "raw"}).hstack([calibrated[rule].alias("calibrated"), found.lost, found.reason])
-    columns = [*keys, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
-    return compare(both).select(columns).sort(keys or "n", nulls_last=True)
+    of_calibrated = _sketch_of_calibrated(table, found.log_odds - shift, rule, keywords)
+    calibrated = evaluate(of_calibrated, [rule], keywords)[rule].alias("calibrated")
+    uncertainty = _uncertainty(of_calibrated, rule, keywords)
+    both = raw.rename({rule: "raw"}).hstack([calibrated, uncertainty, found.lost, found.reason])
+    return compare(both).select(*keys, *LOSS_COLUMNS).sort(keys or "n", nulls_last=True)
+
+
+def _uncertainty(cells: Cells, rule: Rule, keywords: dict[str, Any]) -> pl.Series:
+    arguments = parse_arguments([rule], cells.grid, keywords)
+    _, table = tabulate(cells, cells.keys, arguments)
+    loss = prior_loss(rule, GroupSums(prior_columns(arguments)), arguments.formula.costs)
+    return table.with_columns(uncertainty=loss)["uncertainty"]
 
 
 def _checked(training: Calibration, cells: Cells) -> Calibration:
@@ -639,15 +651,16 @@ def _affine(table: CellTable, fits: pl.DataFrame, of_cell: Integers) -> Floats:
 
 
 def compare(table: pl.DataFrame) -> pl.DataFrame:
-    """`cal_loss`, `rcl` and `reason` of `raw`, `calibrated`, `n_invalid`, and whether some rows were `lost`."""
+    """`LOSS_COLUMNS` of `raw`, `calibrated`, `uncertainty`, `n_invalid`, and whether some rows were `lost`."""
     invalid, raw = pl.col("n_invalid") > 0, pl.col("raw")
-    gain = raw - pl.col("calibrated")
+    gain, left = raw - pl.col("calibrated"), pl.col("uncertainty") - pl.col("calibrated")
     return (
         table.with_columns(
             pl.when(invalid).then(pl.lit("wrong rows")).otherwise("reason").alias("reason"),
             pl.when(~pl.col("lost")).then("calibrated"),
+            pl.when(raw.is_not_null()).then("uncertainty"),
         )
-        .with_columns(cal_loss=gain.fill_nan(None))
+        .with_columns(cal_loss=gain.fill_nan(None), discrimination=left)
         .with_columns(rcl=pl.when(raw != 0).then(100 * pl.col("cal_loss") / raw).fill_nan(None))
     )
 

@@ -20,7 +20,10 @@ from polars_ec.sketches.grid import BUCKET, EXACT, WEIGHTS, Grid
 from polars_ec.sketches.moments import NUMBER, PRIOR, REPLICATE, Resampling, resampling, usable_rows
 from polars_ec.sketches.sums import is_overall, overall_prior, run_starts, scores_of_cells, stated_priors
 
-_SCALES: dict[str, Scale] = {"raw": "log", "calibrated": "log", "cal_loss": "identity", "rcl": "identity"}
+_SCALES: dict[str, Scale] = {
+    **dict.fromkeys(("raw", "calibrated", "uncertainty"), "log"),
+    **dict.fromkeys(("cal_loss", "rcl", "discrimination"), "identity"),
+}
 _CELL = "__cell"
 _SMALLEST, _LARGEST_BELOW_1 = 5e-324, 1 - 2.0**-53
 # The rounding error, relative to a sum of weights, when all of them are subtracted again.

@@ -14,11 +14,12 @@ from polars_ec.arguments.options import CalibrationLossOptions, CalibrationOptio
 from polars_ec.arguments.scales import LOG_ODDS, LOG_POSTERIORS, RAW, scale_of, score_type_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import PARAMETERS, STEPPED, Calibration, Calibrator, softmax_affine
-from polars_ec.calibration.cells import NAMES, check_calibrator, check_loss, compare
+from polars_ec.calibration.cells import LOSS_COLUMNS, NAMES, check_calibrator, check_loss, compare
 from polars_ec.calibration.cells import calibrate as calibrate_cells
 from polars_ec.calibration.cells import calibration_loss as loss_of_cells
 from polars_ec.calibration.multiclass import fit_classes
 from polars_ec.exceptions import SketchError
+from polars_ec.formulas.losses import prior_loss
 from polars_ec.metrics.counts import class_prior, n_rows
 from polars_ec.metrics.scoring_rules import bayes_risk, brier, cross_entropy
 from polars_ec.scores.folds import FOLD
@@ -28,6 +29,7 @@ from polars_ec.scores.read import (
     class_prior_of_log,
     expand,
     join_groups,
+    per_group,
     resolve_columns,
     with_prior_column,
 )
@@ -189,8 +191,9 @@ def calibration_loss(
     """Compute the calibration loss per group: the loss of the scores as they are, minus the loss after calibration.
 
     Higher means worse calibrated scores. Well calibrated scores have about 0, and an overfitted calibrator gives values below 0. CalLoss =
-    EPSR raw - EPSR calibrated, with EPSR the mean loss; RCL = 100 CalLoss / EPSR raw. With one score per row it is `Sketch.calibration_loss`
-    of a sketch, which is exact up to 100,000 rows.
+    EPSR raw - EPSR calibrated, with EPSR the mean loss; RCL = 100 CalLoss / EPSR raw. EPSR raw = CalLoss - discrimination + uncertainty. With
+    "pav" and "test" these are MCB, DSC and UNC of reliability diagrams (CORP). With one score per row it is `Sketch.calibration_loss` of a
+    sketch, which is exact up to 100,000 rows.
 
     Parameters
     ----------
@@ -216,13 +219,15 @@ def calibration_loss(
 
     Returns
     -------
-    One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`, `cal_loss` and
-    `rcl` in percent (null if `raw` is 0). With `interval` each has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing calibrated
-    loss, as in `calibrate`. For "infinite log-odds" (a row has posterior 0 for its own class), clip the scores.
+    One row per group, sorted: the group columns, `n`, `class_prior`, `raw` (the loss of the scores as they are), `calibrated`, `cal_loss`,
+    `rcl` in percent (null if `raw` is 0), `discrimination` and `uncertainty`. The last is the loss of a system that always returns the prior,
+    and discrimination is that minus `calibrated`. With `interval` each loss has `NAME_ci_low` and `NAME_ci_high`. `reason` explains a missing
+    calibrated loss, as in `calibrate`. For "infinite log-odds" (a row has posterior 0 for its own class), clip the scores.
 
     References
     ----------
-    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33.
+    Ferrer and Ramos, "Evaluating posterior probabilities", section 2.5.3, Eqs. 30 to 33; Dimitriadis, Gneiting and Jordan, "Stable
+    reliability diagrams for probabilistic classifiers", 2021.
 
     Examples
     --------
@@ -285,8 +290,7 @@ def _losses(
     _check_fits(calibration, rows, names)
     calibrated = _calibrated(frame, keys, fold, rows, calibration)
     table = calibrated.group_by(names or pl.lit(0).alias(_GROUP)).agg(**_of_group(rows, rule, options))
-    columns = [*names, "n", "class_prior", "raw", "calibrated", "cal_loss", "rcl", "reason"]
-    return compare(table.collect(engine="streaming")).select(columns).sort(names or "n", nulls_last=True)
+    return compare(table.collect(engine="streaming")).select(*names, *LOSS_COLUMNS).sort(names or "n", nulls_last=True)
 
 
 def _check_fits(calibration: Calibration, rows: Rows, names: Sequence[str]) -> None:
@@ -343,6 +347,10 @@ def _of_group(rows: Rows, rule: Rule, options: RiskOptions) -> dict[str, pl.Expr
         judge["costs"] = CostMatrix(rows.costs.values)
     metrics = {"cross_entropy": cross_entropy, "brier": brier, "bayes_risk": bayes_risk}
     metric: Callable[..., pl.Expr] = metrics[rule]
+
+    def of_prior(rows: Rows) -> pl.Expr:
+        return rows.sums().guarded(prior_loss(rule, rows.sums(), rows.costs))
+
     is_valid = ~pl.col(_INVALID).any()
     usable = pl.col(_RAW).is_not_null() & pl.col(_LABEL).is_not_null() & (pl.col(_WEIGHT) > 0)
     lost = usable & pl.col(_CALIBRATED).is_null()
@@ -355,6 +363,7 @@ def _of_group(rows: Rows, rule: Rule, options: RiskOptions) -> dict[str, pl.Expr
         "class_prior": pl.when(is_valid).then(class_prior(_RAW, _LABEL, **read)),
         "raw": pl.when(is_valid).then(metric(_RAW, _LABEL, **judge)),
         "calibrated": pl.when(is_valid).then(metric(_CALIBRATED, _LABEL, **judge)),
+        "uncertainty": per_group("uncertainty", _RAW, _LABEL, parse_options(judge), of_prior),
         "lost": lost.any(),
         "reason": pl.when(~usable.any()).then(pl.lit("no rows")).otherwise(most_telling_reason),
     }

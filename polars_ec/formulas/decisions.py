@@ -68,8 +68,41 @@ def likelihood_ratio(sums: Sums, decision: int) -> pl.Expr:
     return signed_ratio(sums.rate(1, [decision]), sums.rate(0, [decision]))
 
 
-def net_benefit(sums: Sums, p_t: float) -> pl.Expr:
+def net_benefit(sums: Sums, p_t: float | pl.Expr) -> pl.Expr:
     return sums.joint(1, [1]) - sums.joint(0, [1]) * (p_t / (1 - p_t))
+
+
+def net_benefit_of_all(sums: Sums, p_t: pl.Expr) -> pl.Expr:
+    """The net benefit of deciding every case positive."""
+    return sums.prior[1] - sums.prior[0] * (p_t / (1 - p_t))
+
+
+# Of decisions above a posterior t.
+
+FormulasOverT: TypeAlias = Mapping[str, Callable[[Sums, pl.Expr], pl.Expr]]
+"""Formulas by name, of the sums and of t."""
+
+
+def elementary_score(sums: Sums, t: pl.Expr) -> pl.Expr:
+    """The mean cost, where a miss costs 1 - t and a false alarm t."""
+    return (1 - t) * sums.joint(1, [0]) + t * sums.joint(0, [1])
+
+
+def risk_over_t(sums: Sums, t: pl.Expr) -> pl.Expr:
+    """The mean cost, where a miss costs 1 / t and a false alarm 1 / (1 - t)."""
+    of_errors = ((sums.joint(1, [0]), t), (sums.joint(0, [1]), 1 - t))
+    missed, alarmed = (pl.when(error > 0).then(error / by).otherwise(error) for error, by in of_errors)
+    return missed + alarmed
+
+
+NET_BENEFITS: Mapping[bool, FormulasOverT] = {
+    False: {"net_benefit": net_benefit, "treat_all": net_benefit_of_all},
+    True: {
+        "net_benefit": lambda sums, t: ratio(net_benefit(sums, t), sums.prior[1]),
+        "treat_all": lambda sums, t: ratio(net_benefit_of_all(sums, t), sums.prior[1]),
+    },
+}
+"""The curves of a decision curve; normalised by the prior of the positive class if true."""
 
 
 def precision_gain(sums: Sums) -> pl.Expr:
@@ -229,7 +262,17 @@ BATTERY_OF_ONE_CLASS = ("nec", "precision", "recall", "f1")
 OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 """For scores that are not posteriors: metrics of their order."""
 
-_OTHER_LOSSES = ("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss")
+_OTHER_LOSSES = (
+    "cllr",
+    "ece",
+    "eer",
+    "min_expected_cost",
+    "min_dcf",
+    "min_cllr",
+    "rcl",
+    "cal_loss",
+    "elementary_score",
+)
 
 
 def direction(name: str) -> Direction:
@@ -258,7 +301,9 @@ def verdict(name: str, difference: float) -> Literal["better", "worse", "higher"
 _OF_COSTS = ("expected_cost", "bayes_risk")
 _OTHER_SCALES: Mapping[str, Scale] = MappingProxyType(
     {
-        **dict.fromkeys((*SCORING_RULES, "cllr", "epsr", "min_dcf", "min_expected_cost", "min_cllr"), "log"),
+        **dict.fromkeys(
+            (*SCORING_RULES, "cllr", "epsr", "elementary_score", "min_dcf", "min_expected_cost", "min_cllr"), "log"
+        ),
         **dict.fromkeys(("auprg", "cal_loss", "rcl"), "identity"),
     }
 )

@@ -10,7 +10,9 @@ from types import MappingProxyType
 
 import polars as pl
 
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.sums import Priors, Sums, Totals, ratio, term
+from polars_ec.typing import Rule
 
 
 def expected_loss(sums: Sums, totals: Totals) -> pl.Expr:
@@ -27,6 +29,16 @@ def prior_brier(priors: Priors) -> pl.Expr:
     """sum_i P_i (1 - P_i) / K: the Brier score of always answering the prior."""
     number = priors.len() if isinstance(priors, pl.Expr) else len(priors)
     return _of_priors(priors, lambda p: p * (1 - p), lambda largest, others: largest * others) / number
+
+
+def prior_loss(rule: Rule, sums: Sums, costs: CostMatrix) -> pl.Expr:
+    """The loss of always answering the prior, which is the uncertainty of the classes."""
+    if rule == "bayes_risk":
+        return sums.constant_cost(costs)
+    if rule == "brier":
+        return sums.of_priors(prior_brier)
+    # Cllr is in bits, and its prior is 0.5.
+    return pl.lit(1.0) if rule == "cllr" else sums.of_priors(entropy)
 
 
 def _of_priors(

@@ -23,6 +23,7 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "class_prior": "Base rate",
         "expected_cost": "Expected cost",
         "bayes_risk": "Bayes risk",
+        "elementary_score": "Mean elementary score",
         "nec": "Normalised expected cost (NEC)",
         "dcf": "Normalised detection cost (DCF)",
         "c_primary": "Primary cost",

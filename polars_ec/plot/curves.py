@@ -7,7 +7,7 @@ import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import reduce, wraps
+from functools import partial, reduce, wraps
 from inspect import signature
 from statistics import NormalDist
 from typing import Any, Concatenate, TypeVar, Unpack
@@ -16,12 +16,22 @@ import polars as pl
 
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
-from polars_ec.arguments.keywords import parse_options
+from polars_ec.arguments.keywords import parse_interval, parse_options
 from polars_ec.arguments.options import CurveOptions
 from polars_ec.arguments.signatures import with_options, without_parameter
 from polars_ec.calibration.calibration import Calibrator
 from polars_ec.calibration.reliability import reliability as reliability_table
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.exceptions import SketchError
+from polars_ec.formulas.decisions import (
+    CELLS,
+    DECISIONS,
+    NET_BENEFITS,
+    FormulasOverT,
+    elementary_score,
+    lower_is_better,
+    risk_over_t,
+)
+from polars_ec.formulas.sums import GROUP
 from polars_ec.output.words import costs_in_words, in_words, naive_value
 from polars_ec.plot.layers import (
     BAND,
@@ -32,6 +42,7 @@ from polars_ec.plot.layers import (
     Axis,
     Shown,
     alt,
+    at_each_t,
     at_prior,
     band_note,
     colour,
@@ -43,9 +54,10 @@ from polars_ec.plot.layers import (
     mark_at,
     of_model,
     over_thresholds,
-    risk_over_t,
+    plain,
     rule_at,
     shown_groups,
+    sums_over_t,
     thin,
     threshold_axis,
     titled,
@@ -56,7 +68,10 @@ from polars_ec.plot.sources import CurveChart, P, of_any_source
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches import operating_points
 from polars_ec.sketches.arguments import bayes_threshold, two_by_two
+from polars_ec.sketches.cells import SCORE, TARGET
+from polars_ec.sketches.evaluation import paired_limits
 from polars_ec.sketches.operating_points import DecidingCells
+from polars_ec.sketches.sums import T
 
 _HALF = (0.0001, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4)
 _RATES = (*_HALF, 0.5, *(1 - rate for rate in reversed(_HALF)))
@@ -222,7 +237,7 @@ def gains(
     Returns
     -------
     alt.LayerChart of `sketch.gains(prior=, interval=)`, with the lift in the tooltips. The dashed diagonal is for a random choice. Costs are
-    not in this chart: see `cost_curve`.
+    not in this chart; `cost_curve` has them.
 
     Examples
     --------
@@ -334,6 +349,8 @@ def _probit_axis(title: str, low: float, high: float) -> Axis:
 
 
 _PRIOR_LOG_ODDS = tuple(x / 4 for x in range(-28, 29))
+# Priors of groups whose lines are one.
+_SAME = 1e-9
 # A normalised cost above it is bad in any case, and one of 99 would hide all others.
 _MOST_NORMALISED = 2.0
 
@@ -557,12 +574,186 @@ def bayes_risk(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.Laye
     ['4 rows', 'The area below is the cross-entropy, in nats']
     """
     shown = shown_groups(sketch, _loss_of(sketch))
-    curve = risk_over_t(shown.cells, shown.only(operating_points.joint_errors(shown.cells)))
+    curve = _over_t(shown, {"bayes_risk": risk_over_t})
     x = Axis("t: a miss costs 1 / t, a false alarm 1 / (1 - t)")
     y = _axis_of(in_words("bayes_risk"), curve, normalised=True)
     layers = curve_layers(shown, thin(curve, (1.0, y.width)), x, y, {"t": "x", y.title: "y"})
     notes = [*shown.notes, "The area below is the cross-entropy, in nats", *_cut_off(curve["y"], y)]
     return titled(layers, shown, "Bayes risk over thresholds", notes)
+
+
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def murphy(
+    sketch: DecidingCells,
+    *,
+    reference: str | None = None,
+    prior: Prior = None,
+    interval: float | None = 0.95,
+    **_rows: Unpack[CurveOptions],
+) -> alt.LayerChart:
+    """Plot the Murphy diagram: the mean elementary score over the threshold t, at costs of 1 - t for a miss and t for a false alarm. Lower is better.
+
+    A model whose curve is nowhere above that of another is at least as good by every proper scoring rule.
+
+    Parameters
+    ----------
+    sketch
+        A `Sketch` of posteriors or log-odds, or a log or scores to make it from. Among many groups, the worst are those with the highest normalised cross-entropy.
+    reference
+        The name of a model, a value of the group column `score`. The chart then shows the difference of each other model from it, over all
+        groups together. The band requires a sketch with clusters, and all models must have the same rows.
+    prior
+        The prior, as for `evaluate`; an expression is evaluated on the groups of the chart. Default: the group's own.
+    interval
+        The level of the band, which shows the confidence interval of each point alone; None: no band.
+
+    Returns
+    -------
+    alt.LayerChart of `sketch.murphy(prior=, interval=)`, and of the score between its points. Twice the area below is the Brier score.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan and Krüger, "Of quantiles and expectiles", 2016.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> ec.plot.murphy(log.ec.sketch("p", "y"), interval=None).title.subtitle
+    ['4 rows', 'Twice the area below is the Brier score']
+    """
+    title, formulas = "Murphy diagram", {"elementary_score": elementary_score}
+    x = Axis("Threshold t: a miss costs 1 - t, a false alarm t")
+    if reference is not None:
+        return _difference(sketch, reference, formulas, prior, interval, title, x)
+    shown = shown_groups(sketch, _loss_of(sketch), {"prior": prior})
+    curve = _over_t(shown, formulas, prior, interval)
+    y = _axis_of(in_words("elementary_score"), curve, normalised=False)
+    kept = thin(curve, (1.0, y.width))
+    layers = curve_layers(shown, kept, x, y, {"t": "x", y.title: "y"})
+    notes = ["Twice the area below is the Brier score", *band_note(interval, kept), *shown.without(kept)]
+    return titled(layers, shown, title, [*shown.notes, *notes])
+
+
+@with_options(CurveOptions, score=_SCORE)
+@of_any_source
+def decision_curve(
+    sketch: DecidingCells,
+    *,
+    reference: str | None = None,
+    prior: Prior = None,
+    normalized: bool = False,
+    interval: float | None = 0.95,
+    **_rows: Unpack[CurveOptions],
+) -> alt.LayerChart:
+    """Plot decision curves: the net benefit over the threshold probability, with those of treating all cases and none. Higher is better.
+
+    Parameters
+    ----------
+    sketch, reference, prior, interval
+        As for `murphy`.
+    normalized
+        Divide by the prior of the positive class, so that perfect scores have 1: standardised net benefit. Not with `reference`.
+
+    Returns
+    -------
+    alt.LayerChart of `sketch.decision_curve(...)`, and of the net benefit between its points. Dashed lines are for treating all cases; the one
+    at 0 is for treating none. A net benefit far below 0 is cut off. There is no band where no row is treated.
+
+    References
+    ----------
+    Vickers and Elkin, "Decision curve analysis", 2006.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> ec.plot.decision_curve(log.ec.sketch("p", "y"), interval=None).title.subtitle
+    ['4 rows', 'Dashed: every case is treated, or at 0 none', 'Cut off at -0.125']
+    """
+    title, formulas, x = "Decision curve", NET_BENEFITS[normalized], Axis("Threshold probability")
+    if reference is not None:
+        if normalized:
+            raise ValueError(
+                "normalized=True is for the curves, not for their differences: leave out normalized= or reference="
+            )
+        return _difference(sketch, reference, formulas, prior, interval, title, x)
+    shown = shown_groups(sketch, _loss_of(sketch), {"prior": prior})
+    curve = _over_t(shown, formulas, prior, interval).filter(pl.col("x") < 1)
+    highest = curve.select(pl.max_horizontal(pl.col("y", "treat_all").max())).item() or 1.0
+    y = Axis("Standardised net benefit" if normalized else in_words("net_benefit"), -highest / 4, 1.02 * highest)
+    heights = [name for name in ("y", "low", "high") if name in curve.columns]
+    # Where no row is treated, only pseudo-counts determine a band.
+    known = [pl.when(pl.col("y") != 0).then(name).alias(name) for name in heights[1:]]
+    within, widths, most = [y.within(name) for name in heights], (1.0, y.width), MOST_POINTS // 2
+    kept = thin(curve.with_columns(known).with_columns(within).drop("treat_all"), widths, most=most)
+    of_all = curve.filter(pl.col("treat_all") >= y.low).select("group", "x", y="treat_all")
+    dashed = thin(of_all, widths, most=most)
+    is_one = of_all.group_by("x").agg(pl.col("y").max() - pl.col("y").min() < _SAME * highest)["y"].all()
+    numbers = {x.title: "x", "Net benefit if every case is treated": "y"}
+    one = dashed.filter(pl.col("group") == pl.col("group").first()).select("x", "y").rows() if is_one else []
+    of_all_layers = [line_through(one)] if one else curve_layers(shown, dashed, x, y, numbers, dashed=True)
+    layers = [rule_at(0.0), *of_all_layers]
+    layers += curve_layers(shown, kept, x, y, {x.title: "x", y.title: "y"})
+    cut_off = _cut_off(pl.concat([curve["y"], curve["treat_all"]]), y)
+    notes = ["Dashed: every case is treated, or at 0 none", *band_note(interval, kept), *cut_off, *shown.without(kept)]
+    return titled(layers, shown, title, [*shown.notes, *notes])
+
+
+def _over_t(shown: Shown, formulas: FormulasOverT, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
+    """The first of the formulas at every t, `x`, with its band; and the others."""
+    along = partial(sums_over_t, shown.cells)
+    curve = operating_points.values_over_t(shown.cells, formulas, prior, interval, along)
+    return shown.only(limits_as_band(curve, next(iter(formulas)))).rename({"t": "x"})
+
+
+def _difference(
+    sketch: DecidingCells,
+    reference: str,
+    formulas: FormulasOverT,
+    prior: Prior,
+    interval: float | None,
+    title: str,
+    x: Axis,
+) -> alt.LayerChart:
+    """The difference of each other model from a reference model, at every t."""
+    request = parse_interval({"interval": interval})
+    models = sketch.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in sketch.keys else []
+    if reference not in models:
+        known = f"the models are {models}" if models else "the sketch has one model: sketch several columns of scores"
+        raise SketchError(f"reference={reference!r} is not a model of the sketch: {known}")
+    if TARGET in sketch.keys and sketch.frame[TARGET].n_unique() > 1:
+        raise SketchError("reference= compares models for one target: filter(pl.col('target') == ...) the sketch first")
+    metric, whole = next(iter(formulas)), sketch.group_by(SCORE)
+    others, of_reference = (
+        shown_groups(whole.filter(chosen), _loss_of(sketch))
+        for chosen in (pl.col(SCORE) != reference, pl.col(SCORE) == reference)
+    )
+    points, value = [], pl.lit(0.0)
+    for cells in (others.cells, of_reference.cells):
+        edges, sums = operating_points.points_over_t(cells, metric, prior)
+        value = formulas[metric](sums, pl.col(T))
+        points.append(at_each_t(sums_over_t(cells, edges)))
+    if any(of_model.is_empty() for of_model in points):
+        raise SketchError(f"reference={reference!r}: it, or every other model, has invalid rows or none")
+    points[1] = pl.concat([points[1]] * points[0][GROUP].n_unique())
+    values = [of_model.select(y=value)["y"] for of_model in points]
+    curve = points[0].select("group", x=T).with_columns(values[0] - values[1])
+    if request is not None:
+        cells_of = (others.cells, of_reference.cells)
+        ends = paired_limits(value, points, cells_of, ("the others", reference), request.level)
+        curve = curve.with_columns(pl.Series(name, end) for name, end in zip(("low", "high"), ends, strict=True))
+    axis = _axis_of(f"Difference of {in_words(metric).lower()}", curve, normalised=False)
+    # Near 1 a net benefit may be any number below 0, and then so are differences.
+    most = max(finite(pl.concat(values).to_frame()).max().item() or 0.0, 0.0) or axis.width
+    axis = replace(axis, low=max(axis.low, -most), high=min(axis.high, most))
+    kept = thin(others.only(curve), (1.0, axis.width))
+    layers = curve_layers(others, kept, x, axis, {x.title: "x", axis.title: "y"})
+    better = "Below" if lower_is_better(metric) else "Above"
+    notes = [f"{better} 0: better than {plain(reference)}", *band_note(interval, kept), *_cut_off(curve["y"], axis)]
+    heading = f"{of_model(title, others.model)}: difference from {plain(reference)}"
+    return titled([rule_at(0.0), *layers], replace(others, model=None), heading, [*others.notes, *notes])
 
 
 @with_options(CurveOptions, score=_SCORE)
@@ -688,8 +879,9 @@ def _axis_of(title: str, curve: pl.DataFrame, *, normalised: bool) -> Axis:
 
 
 def _cut_off(values: pl.Series, y: Axis) -> list[str]:
-    highest = values.filter(values.is_finite()).max()
-    return [f"Cut off at {y.high:.4g}"] if isinstance(highest, float) and highest > y.high else []
+    known = values.filter(values.is_finite())
+    ends = [end for end, is_beyond in ((y.low, known < y.low), (y.high, known > y.high)) if is_beyond.any()]
+    return [f"Cut off at {' and '.join(f'{end:.4g}' for end in ends)}"] if ends else []
 
 
 R = TypeVar("R")
@@ -724,4 +916,6 @@ class SketchPlots:
     bayes_error = _as_method(bayes_error)
     cost_curve = _as_method(cost_curve)
     bayes_risk = _as_method(bayes_risk)
+    murphy = _as_method(murphy)
+    decision_curve = _as_method(decision_curve)
     reliability = _as_method(reliability)

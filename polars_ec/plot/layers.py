@@ -23,8 +23,8 @@ from polars_ec.output.words import MISSING, in_words, short, unique, unlike
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
 from polars_ec.sketches.grid import EXACT
-from polars_ec.sketches.operating_points import DecidingCells, risk_at
-from polars_ec.sketches.sums import number_groups, with_group
+from polars_ec.sketches.operating_points import DecidingCells
+from polars_ec.sketches.sums import SUMS_AT_EDGES, T, number_groups, with_group
 
 __all__ = ["alt"]  # what is imported here for others
 
@@ -525,21 +525,27 @@ def over_thresholds(cells: Cells, curve: pl.DataFrame, x: Axis, *, log_odds: boo
     return _along(curve, spans).with_columns(x=x.within("x"))
 
 
-def risk_over_t(cells: Cells, errors: pl.DataFrame) -> pl.DataFrame:
-    """The risk over t, `x`, of what `joint_errors` gave: between two scores the errors are the same, and their costs move."""
+def sums_over_t(cells: Cells, points: pl.DataFrame) -> pl.DataFrame:
+    """The points of `points_over_t` for every t, ascending: between two scores the sums are the same, and their costs move."""
     scale = cells.grid.scale
     of_threshold = scale.share if scale.is_share else sigmoid
     spans = _spans(cells).with_columns(of_threshold(pl.col(end)).alias(end) for end in ("from", "to"))
-    edges = _along(errors, spans).with_columns(pl.col("x").clip(0, 1))
-    grid = np.linspace(0, 1, _BENDS + 1)[1:-1]
-    risks = []
-    for (group,), part in edges.group_by("group", maintain_order=True):
-        x = part["x"].to_numpy()
-        between = {name: np.interp(grid, x, part[name].to_numpy()) for name in ("missed", "alarmed")}
-        whole = pl.concat([part.select("x", *between), pl.DataFrame({"x": grid, **between})])
-        risk = whole.sort("x", maintain_order=True).select("x", y=risk_at("x"))
-        risks.append(risk.select(pl.lit(group).alias("group"), "x", "y"))
-    return pl.concat(risks) if risks else pl.DataFrame(schema={"group": pl.String, "x": pl.Float64, "y": pl.Float64})
+    summed = points.with_columns(pl.col(SUMS_AT_EDGES).cast(pl.Float64))
+    edges = _along(summed, spans).with_columns(pl.col("x").clip(0, 1).alias(T)).drop("x")
+    return pl.concat([edges, at_each_t(edges)]).sort(GROUP, T, maintain_order=True)
+
+
+def at_each_t(points: pl.DataFrame) -> pl.DataFrame:
+    """Ascending points of each group moved to the same values of t, between 0 and 1."""
+    t = np.linspace(0, 1, _BENDS + 1)[1:-1]
+    moved = [points.clear()]
+    for _, part in points.group_by(GROUP, maintain_order=True):
+        x, sums = part[T].to_numpy(), part.select(pl.col(SUMS_AT_EDGES))
+        between = {of.name: np.interp(t, x, of.to_numpy()) for of in sums.iter_columns()}
+        moved.append(
+            part[[0] * len(t)].with_columns(**{T: pl.Series(t)}, **{k: pl.Series(v) for k, v in between.items()})
+        )
+    return pl.concat(moved)
 
 
 def _along(curve: pl.DataFrame, spans: pl.DataFrame) -> pl.DataFrame:

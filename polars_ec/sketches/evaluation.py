@@ -41,7 +41,7 @@ from polars_ec.inference.confidence import (
     slopes_of,
     with_pseudocounts,
 )
-from polars_ec.inference.estimator import Estimator
+from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.sketches.arguments import EvaluationArguments, battery, check_metrics, parse_arguments
 from polars_ec.sketches.binned_losses import llr_losses
@@ -55,6 +55,7 @@ from polars_ec.sketches.sums import (
     SHIFT,
     End,
     GroupSums,
+    T,
     decision_column,
     decision_columns,
     edge_columns,
@@ -256,7 +257,7 @@ def with_bands(
     check_squares(cells.frame, cells.weighted)
     buckets = None if cells.coarse is None else _Buckets(cells, points)
     scales = [interval_scale(name, costs) for name in formulas]
-    others = points.select(name for name in points.columns if name.startswith("__ec_prior"))
+    others = _beside_sums(points)
     ends: list[Limits] = []
     size = max(_BLOCK // (16 * (cells.buckets or 1)), 1)
     for start in range(0, points.height, size):
@@ -271,6 +272,40 @@ def with_bands(
         for m, name in enumerate(formulas)
         for e, end in enumerate(("low", "high"))
     }
+
+
+# Squares of weights may overflow: then there are no intervals.
+@quiet
+def paired_limits(
+    value: pl.Expr, points: Sequence[pl.DataFrame], cells: Sequence[Cells], names: Sequence[str], level: float
+) -> Limits:
+    """Bounds of the difference of a formula between two models of the same rows, at each pair of points alone."""
+    of_models = []
+    for of_model, source, name in zip(points, cells, names, strict=True):
+        if source.coarse is None or source.coarse[BUCKET].null_count():
+            raise SketchError(
+                f"the sketch does not know which rows of {name!r} are those of the other model: sketch the log with "
+                "cluster=, the cluster column or a row number, which no row lacks"
+            )
+        moments = Moments.one_hot(*(_sums(of_model, squared=squared) for squared in (False, source.weighted)))
+        clusters = _Buckets(source, of_model).at(of_model[GROUP].to_numpy(), moments.linear[:, :, 1])
+        of_groups = partial(formula_of, _beside_sums(of_model), _COLUMNS, [value])
+        of_models.append((Estimator(of_groups, moments, clusters, with_pseudocounts), clusters))
+    (first, of_first), (second, of_second) = of_models
+    weight, of_others = (of.linear @ of.unit for of in (of_second, of_first))
+    if weight.shape != of_others.shape or not np.allclose(weight, of_others):
+        raise SketchError(
+            f"{names[0]!r} does not have the same rows as {names[1]!r}: sketch only the rows that have scores from all models"
+        )
+    slopes, linear = ([of.slopes[..., 0] for of in (first, second)], [of.linear for of in (of_first, of_second)])
+    variance = paired_variance(slopes, linear, of_second.unit, weight).only(second.known)
+    tested = Differences.tested(first.values[:, 0], second.values[:, 0], variance, level)
+    return tested.low, tested.high
+
+
+def _beside_sums(points: pl.DataFrame) -> pl.DataFrame:
+    """What formulas take besides the sums of a point."""
+    return points.select(name for name in points.columns if name.startswith(("__ec_prior", T)))
 
 
 def _sums(points: pl.DataFrame, *, squared: bool) -> Floats:

@@ -155,6 +155,12 @@ class Grid:
             return pl.col("bin").is_in([0, *self.infinite_bins])
         return pl.col("bin").is_in(self.infinite_bins)
 
+    def is_lowest(self) -> pl.Expr:
+        """True if the rows of a cell have the lowest score that there may be, such as posterior 0: no threshold is below it."""
+        if self.resolution is None:
+            return pl.col(EXACT) <= self.scale.bounds[0]
+        return pl.col("bin") == self.infinite_bins[0]
+
     def bin_edges(self) -> tuple[pl.Expr, pl.Expr]:
         """The begin and the end of the bin of a cell, in log-odds; infinite for the outermost ones."""
         resolution = self._stated_resolution

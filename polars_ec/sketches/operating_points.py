@@ -7,7 +7,7 @@ the counts are exact. So every point lies on the exact curve.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
@@ -19,14 +19,25 @@ from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.keywords import did_you_mean, parse_interval, parse_number
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import CELLS, DECISIONS, direction, lower_is_better
+from polars_ec.formulas.decisions import (
+    CELLS,
+    DECISIONS,
+    NET_BENEFITS,
+    FormulasOverT,
+    decision_value,
+    direction,
+    elementary_score,
+    lower_is_better,
+    risk_over_t,
+)
 from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
+from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
 from polars_ec.sketches.cells import TARGET, Cells, check_keys
 from polars_ec.sketches.evaluation import evaluate, with_bands
 from polars_ec.sketches.grid import Grid
-from polars_ec.sketches.sums import at_every_edge, is_exact, prepared_cells
+from polars_ec.sketches.sums import LOWEST, GroupSums, T, at_every_edge, is_exact, prepared_cells
 from polars_ec.typing import EceNorm, EerMethod, IntervalMethod
 
 # Beyond it the normalised cost of any miss, or of any false alarm, is infinite.
@@ -50,21 +61,34 @@ def cost_curve(
     interval: float | None = None,
 ) -> pl.DataFrame:
     """Compute decision metrics at every operating point, for `Sketch.cost_curve`."""
-    request = parse_interval({"interval": interval})
     for name in metrics:
         if not isinstance(name, str) or name not in DECISIONS:
             hint = did_you_mean(str(name), DECISIONS)
             raise SketchError(f"{name!r} is not a metric of decisions: {hint}They are {', '.join(DECISIONS)}")
-    table, formulas = at_every_edge(cells, metrics, keywords)
+    arguments = parse_formula_arguments(metrics, keywords)
+    points, sums = at_every_edge(cells, arguments)
+    formulas = {name: decision_value(name, sums, arguments.formula) for name in metrics}
+    return with_values(cells, points, {"threshold": pl.col("threshold")}, formulas, arguments.formula.costs, interval)
+
+
+def with_values(
+    cells: Cells,
+    points: pl.DataFrame,
+    place: Mapping[str, pl.Expr],
+    formulas: Mapping[str, pl.Expr],
+    costs: CostMatrix,
+    interval: float | None,
+) -> pl.DataFrame:
+    """The keys and the place of operating points, and formulas on their sums, with bounds for each point alone."""
+    request = parse_interval({"interval": interval})
     limited = [name for name in formulas if name not in CELLS] if request is not None else []
-    check_keys(cells.keys, ["threshold", *formulas, *(f"{name}_ci_{end}" for name in limited for end in _ENDS)])
-    shown = table.select(*cells.keys, "threshold", **formulas)
+    check_keys(cells.keys, [*place, *formulas, *(f"{name}_ci_{end}" for name in limited for end in _ENDS)])
+    shown = points.select(*cells.keys, **place, **formulas)
     if request is None or not limited:
         return shown
-    costs = parse_formula_arguments(metrics, keywords).formula.costs
-    bands = with_bands(table, {name: formulas[name] for name in limited}, cells, costs, request)
+    bands = with_bands(points, {name: formulas[name] for name in limited}, cells, costs, request)
     order = [x for name in formulas for x in (name, *(f"{name}_ci_{end}" for end in _ENDS if name in limited))]
-    return shown.with_columns(**bands).select(*cells.keys, "threshold", *order)
+    return shown.with_columns(**bands).select(*cells.keys, *place, *order)
 
 
 def roc(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
@@ -162,7 +186,7 @@ def gains(cells: Cells, *, prior: Prior = None, interval: float | None = None) -
 
     Lift is recall / share: 1 for a random choice, at most 1 / P_1, and null if no row is above the threshold. With `prior`, the share is that
     at these class priors. With `interval`, such as 0.95, `share` and `recall` have bounds, `NAME_ci_low` and `NAME_ci_high`, for each
-    threshold alone. None of these columns knows costs: see `cost_curve`.
+    threshold alone. None of these columns knows costs; those of `cost_curve` do.
 
     Examples
     --------
@@ -279,33 +303,107 @@ def bayes_risk(cells: Cells) -> pl.DataFrame:
     >>> curve.select(pl.all().round(3)).rows()[1:4]
     [(0.7, 0.357), (0.4, 1.042), (0.1, 0.278)]
     """
-    return joint_errors(cells).select(*cells.keys, "t", bayes_risk=risk_at("t"))
+    return values_over_t(cells, {"bayes_risk": risk_over_t})
 
 
-def risk_at(t: str) -> pl.Expr:
-    """The risk at t for the shares of all rows that are `missed` positives and false alarms, `alarmed`."""
-    parts = (("missed", pl.col(t)), ("alarmed", 1 - pl.col(t)))
-    missed, alarmed = (pl.when(pl.col(x) > 0).then(pl.col(x) / cost).otherwise(0.0) for x, cost in parts)
-    return missed + alarmed
+def murphy(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
+    """Compute the Murphy diagram of posteriors, their mean elementary score at every threshold t: `t`, `elementary_score`.
+
+    Lower is better; in [0, 1]. Deciding positive above t, a miss costs 1 - t and a false alarm t. Twice the integral over t is the Brier
+    score, and weighted by 1 / (t (1 - t)) it is the cross-entropy. A model whose curve is nowhere above that of another is at least as good
+    by every proper scoring rule.
+
+    Parameters
+    ----------
+    cells
+        Cells of posteriors or log-odds.
+    prior, interval
+        As for `evaluate`; the bounds are for each point alone.
+
+    References
+    ----------
+    Ehm, Gneiting, Jordan and Krüger, "Of quantiles and expectiles: consistent scoring functions, Choquet representations and forecast
+    rankings", 2016.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.murphy().select(pl.all().round(3)).rows()[1:4]
+    [(0.7, 0.075), (0.4, 0.25), (0.1, 0.025)]
+    """
+    return values_over_t(cells, {"elementary_score": elementary_score}, prior, interval)
 
 
-def joint_errors(cells: Cells) -> pl.DataFrame:
-    """The points `t` of `bayes_risk`, and the shares of all rows that are `missed` positives and false alarms, `alarmed`."""
+def decision_curve(
+    cells: Cells, *, prior: Prior = None, normalized: bool = False, interval: float | None = None
+) -> pl.DataFrame:
+    """Compute the decision curve of posteriors, their net benefit at every threshold probability: `p_t`, `net_benefit`, `treat_all`.
+
+    Higher is better; at most the prior of the positive class. `treat_all` is the net benefit of deciding every case positive; that of
+    deciding none positive is 0. The function `net_benefit` documents both.
+
+    Parameters
+    ----------
+    cells
+        Cells of posteriors or log-odds.
+    prior, interval
+        As for `evaluate`; the bounds are for each point alone, and `treat_all` has none.
+    normalized
+        Divide by the prior of the positive class, so that perfect scores have 1: standardised net benefit.
+
+    References
+    ----------
+    Vickers and Elkin, "Decision curve analysis: a novel method for evaluating prediction models", 2006; Kerr et al., "Assessing the clinical
+    impact of risk prediction models with decision curves", 2016 (standardised net benefit).
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame({"p": [0.9, 0.4, 0.7, 0.1], "y": [1, 1, 0, 0]})
+    >>> sketch = log.ec.sketch("p", "y", exact=True)
+    >>> sketch.decision_curve().select(pl.all().round(3)).rows()[:3]
+    [(0.7, 0.25, -0.667), (0.4, 0.083, 0.167), (0.1, 0.472, 0.444)]
+    """
+    check_keys(cells.keys, ["p_t"])
+    curve = values_over_t(cells, NET_BENEFITS[normalized], prior, interval)
+    # At 1 a false alarm is infinitely bad.
+    return curve.filter(pl.col("t") < 1).select(pl.exclude("treat_all"), "treat_all").rename({"t": "p_t"})
+
+
+def _at_each_t(points: pl.DataFrame) -> pl.DataFrame:
+    return points.filter(~pl.col(LOWEST)).unique([GROUP, T], keep="first", maintain_order=True)
+
+
+def values_over_t(
+    cells: Cells,
+    formulas: FormulasOverT,
+    prior: Prior = None,
+    interval: float | None = None,
+    along: Callable[[pl.DataFrame], pl.DataFrame] = _at_each_t,
+) -> pl.DataFrame:
+    """The first of the formulas with bounds, and the others, at every `t`, or `along` further points that are made of these."""
+    metric, *others = formulas
+    points, sums = points_over_t(cells, metric, prior)
+    of = {name: value(sums, pl.col(T)) for name, value in formulas.items()}
+    place = {"t": pl.col(T), **{name: of[name] for name in others}}
+    return with_values(cells, along(points), place, {metric: of[metric]}, CostMatrix.binary(), interval)
+
+
+def points_over_t(cells: Cells, name: str, prior: Prior = None) -> tuple[pl.DataFrame, GroupSums]:
+    """Every operating point, by the posterior t above which it decides positive, from 1 down to 0; and its sums as formulas take them."""
     if not cells.grid.scale.has_posteriors:
-        raise SketchError(f"bayes_risk needs posteriors, but the sketch has {cells.grid.score_type} scores")
-    check_keys(cells.keys, ["t", "bayes_risk", "missed", "alarmed"])
-    missed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 0], [1, 0]]})
-    alarmed = cost_curve(cells, ["expected_cost"], {"costs": [[0, 1], [0, 0]]})
-    both = missed.rename({"expected_cost": "missed"}).with_columns(alarmed=alarmed["expected_cost"])
-    # Below the lowest score all is positive, down to t = 0.
-    last = both.group_by(cells.keys, maintain_order=True).last() if cells.keys else both.tail(1)
-    ends = last.select(both.columns).with_columns(threshold=pl.lit(-math.inf))
-    points = pl.concat([both, ends]).sort(
-        *cells.keys, "threshold", descending=[*[False] * len(cells.keys), True], nulls_last=True
-    )
+        raise SketchError(f"{name} needs posteriors, but the sketch has {cells.grid.score_type} scores")
+    check_keys(cells.keys, ["threshold"])
+    points, sums = at_every_edge(cells, parse_formula_arguments((), {"prior": prior}))
+    # Below the lowest score all is positive, down to t = 0, but for posteriors of 0.
+    ends = points.filter(~pl.col(LOWEST)).group_by(GROUP, maintain_order=True).last().select(points.columns)
+    whole = pl.concat([points, ends.with_columns(threshold=pl.lit(-math.inf))])
     t, scale = pl.col("threshold"), cells.grid.scale
-    t = scale.share(t) if scale.is_share else 1 / (1 + (-t).exp())
-    return points.select(*cells.keys, t.clip(0, 1).alias("t"), "missed", "alarmed")
+    t = scale.share(t) if scale.is_share else sigmoid(t)
+    whole = whole.sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
+    return whole.with_columns(t.clip(0, 1).alias(T)), sums
 
 
 # Costs that follow from a sensitivity or a threshold that somebody has chosen.

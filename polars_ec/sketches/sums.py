@@ -7,7 +7,7 @@ edge of an open-ended bin.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from functools import reduce
 from operator import add
@@ -306,6 +306,12 @@ _OPPOSITE: dict[End, End] = {"least": "most", "most": "least"}
 LOSS_OF = {**{name: rule.loss for name, rule in SCORING_RULES.items()}, "cllr": "log_loss"}
 """The loss whose mean over each class determines a metric."""
 
+T = "__ec_t"
+"""The column with the posterior t above which a point of a curve decides positive, for costs that depend on it."""
+
+LOWEST = "__ec_lowest"
+"""The column that marks the point below the lowest score that there may be, at which no threshold is."""
+
 SHIFT = "__ec_shift"
 """The column with the shift from an LLR to log-odds, for losses at a prior."""
 
@@ -375,16 +381,18 @@ def edge_columns(i: int, *, squared: bool = False) -> tuple[str, str]:
     return f"__ec_negative{2 * squared}_{i}", f"__ec_positive{2 * squared}_{i}"
 
 
-def at_every_edge(
-    cells: Cells, metrics: Sequence[str], keywords: Mapping[str, Any]
-) -> tuple[pl.DataFrame, dict[str, pl.Expr]]:
-    """Every operating point of every group, as sums, with the formulas of the metrics over them."""
-    arguments = parse_formula_arguments(metrics, keywords)
+SUMS_AT_EDGES = r"^__ec_(negative|positive)[02]_[01]$"
+"""The columns that `edge_columns` names."""
+
+
+def at_every_edge(cells: Cells, arguments: EvaluationArguments) -> tuple[pl.DataFrame, GroupSums]:
+    """Every operating point of every group, and its sums as formulas take them."""
     numbered, table = tabulate(cells, cells.keys, arguments)
     table = table.filter(pl.col("n_invalid") == 0)
-    steps = ordered_cells(numbered, cells.grid, cells.weighted)
+    steps = ordered_cells(numbered, cells.grid, cells.weighted).with_columns(cells.grid.is_lowest().alias(LOWEST))
     amounts = [name for name in ("w0", "w1", "v0", "v1") if name in steps.columns]
-    top = table.select(GROUP, threshold=pl.lit(math.inf), **dict.fromkeys(amounts, pl.lit(0.0)))
+    none = dict.fromkeys(amounts, pl.lit(0.0)) | {LOWEST: pl.lit(value=False)}
+    top = table.select(GROUP, threshold=pl.lit(math.inf), **none)
     points = pl.concat([top, steps.select(top.columns)])
     points = points.sort(GROUP, "threshold", descending=[False, True], maintain_order=True)
     running: dict[str, pl.Expr] = {}
@@ -395,5 +403,4 @@ def at_every_edge(
         running[negative] = amount.cum_sum(reverse=True).shift(-1, fill_value=0.0).over(GROUP)
     points = points.with_columns(**running)
     sums = GroupSums(prior_columns(arguments), *([pl.col(edge_columns(i)[side]) for i in range(2)] for side in (1, 0)))
-    formulas_of = {name: decision_value(name, sums, arguments.formula) for name in metrics}
-    return table.join(points, on=GROUP, maintain_order="left_right"), formulas_of
+    return table.join(points, on=GROUP, maintain_order="left_right"), sums

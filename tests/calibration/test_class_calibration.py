@@ -197,6 +197,14 @@ def test_held_out(rule: str) -> None:
     assert row["raw"] == pytest.approx(before, rel=1e-12)
     assert row["calibrated"] == pytest.approx(after, rel=1e-12)
     assert row["rcl"] == pytest.approx(100 * (before - after) / before, rel=1e-9)
+    shares = np.bincount(rows["y"], minlength=3) / rows.height
+    naive = {
+        "cross_entropy": -(shares * np.log(shares)).sum(),
+        "brier": (shares * (1 - shares)).sum() / 3,
+        "bayes_risk": (shares @ np.array(options.get("costs", np.eye(3)))).min(),
+    }[rule]
+    assert row["uncertainty"] == pytest.approx(naive, rel=1e-12)
+    assert row["discrimination"] == pytest.approx(naive - after, rel=1e-9)
     assert row["n"] == rows.height
 
 
@@ -338,7 +346,19 @@ def test_group_columns_with_names_of_parameters(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["raw", "calibrated", "cal_loss", "rcl", "class_prior", "n_invalid", "lost", "score_value"]
+    "name",
+    [
+        "raw",
+        "calibrated",
+        "cal_loss",
+        "rcl",
+        "discrimination",
+        "uncertainty",
+        "class_prior",
+        "n_invalid",
+        "lost",
+        "score_value",
+    ],
 )
 def test_group_columns_with_names_of_losses(name: str) -> None:
     log = simulated(90, 3, 12).with_columns(p=pl.col("q").arr.get(1), b=pl.col("y") == 1)
@@ -444,7 +464,7 @@ def test_losses_of_wrong_rows_are_null(wrong: list[float]) -> None:
     spoilt = log.with_columns(q=pl.when(pl.col("id") == 5).then(wrong).otherwise("q"))
     for training in ("test", held_out):
         found = spoilt.ec.calibration_loss("q", "y", training=training, **read)
-        assert found.rows() == [(199, None, None, None, None, None, "wrong rows")]
+        assert found.rows() == [(199, *[None] * 7, "wrong rows")]
         of_missing = spoilt.with_columns(q=pl.when(pl.col("id") != 5).then("q"))
         found = of_missing.ec.calibration_loss("q", "y", training=training, **read)
         assert found["n"].item() == 199

@@ -14,7 +14,7 @@ import polars_ec as ec
 from polars_ec.exceptions import SketchError
 
 RANDOM = np.random.default_rng(5)
-NAMES = ("raw", "calibrated", "cal_loss", "rcl")
+NAMES = ("raw", "calibrated", "cal_loss", "rcl", "discrimination", "uncertainty")
 PARTS = 20
 
 
@@ -70,7 +70,9 @@ def test_they_are_the_jackknife_over_buckets_with_calibrators_fitted_anew(way: s
     for group, row in enumerate(found.to_dicts()):
         for name in NAMES:
             values = replicates.filter(g=group)[name].to_numpy()
-            expected = limits_of(values, row[name], "log" if name in ("raw", "calibrated") else "identity")
+            expected = limits_of(
+                values, row[name], "log" if name in ("raw", "calibrated", "uncertainty") else "identity"
+            )
             assert (row[f"{name}_ci_low"], row[f"{name}_ci_high"]) == pytest.approx(expected, rel=1e-6, abs=1e-9)
 
 

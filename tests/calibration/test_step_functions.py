@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
+from sklearn.isotonic import IsotonicRegression
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
@@ -48,6 +49,34 @@ def test_steps_of_every_group_and_fold_are_those_of_its_own_rows(calibrator, wei
             y, w = rows["y"].to_numpy().astype(float), rows["w"].to_numpy()
             expected = mean_at(None, losses(rule, np.concatenate(z), y), y, w)
             assert row["calibrated"] == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.quick("0.3-w", "None-None")
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("prior", [None, 0.3])
+def test_a_score_is_miscalibration_minus_discrimination_plus_uncertainty(prior, weight) -> None:
+    """As of scikit-learn's isotonic regression: Dimitriadis, Gneiting and Jordan 2021."""
+    scores = {"brier": lambda q, y: (q - y) ** 2, "cross_entropy": lambda q, y: -np.log(np.where(y == 1, q, 1 - q))}
+    log = simulated().with_columns(pl.col("p").round(2).clip(0.01, 0.99), w=pl.col("w") if weight else pl.lit(1.0))
+    sketch = log.ec.sketch("p", "y", by="g", weight=weight, exact=True)
+    for rule, score in scores.items():
+        found = sketch.calibration_loss(rule, calibrator="pav", training="test", prior=prior)
+        options = {"by": "g", "weight": weight, "prior": prior, "calibrator": "pav", "training": "test"}
+        assert_frame_equal(log.ec.calibration_loss("p", "y", rule, **options), found)
+        for row in found.to_dicts():
+            rows = log.filter(pl.col("g") == row["g"], pl.col("w") > 0)
+            p, y = rows["p"].to_numpy(), rows["y"].to_numpy().astype(float)
+            w = rows["w"].to_numpy()
+            if prior is not None:
+                w = w * np.where(y == 1, prior / (w @ y), (1 - prior) / (w @ (1 - y)))
+            recalibrated = IsotonicRegression(y_min=0, y_max=1).fit(p, y, sample_weight=w).predict(p)
+            with np.errstate(divide="ignore"):
+                raw, calibrated, naive = (
+                    np.average(score(q, y), weights=w) for q in (p, recalibrated, np.average(y, weights=w))
+                )
+            parts = [row[name] for name in ("cal_loss", "discrimination", "uncertainty")]
+            assert parts == pytest.approx([raw - calibrated, naive - calibrated, naive], rel=1e-9)
+            assert parts[0] - parts[1] + parts[2] == pytest.approx(row["raw"], rel=1e-12)
 
 
 @pytest.mark.parametrize("calibrator", ["pav", "histogram"])

@@ -578,7 +578,11 @@ def test_golden(name: str, exact: bool) -> None:
         ("cost_fn", ec.equivalent_cost),
         ("alpha", lambda sketch: ec.equivalent_cost(sketch, "sensitivity")),
         ("prior_log_odds", lambda sketch: sketch.bayes_error([0.0])),
-        ("missed", lambda sketch: sketch.bayes_risk()),
+        ("threshold", lambda sketch: sketch.bayes_risk()),
+        ("t", lambda sketch: sketch.murphy()),
+        ("elementary_score_ci_low", lambda sketch: sketch.murphy(interval=0.9)),
+        ("p_t", lambda sketch: sketch.decision_curve()),
+        ("treat_all", lambda sketch: sketch.decision_curve()),
     ],
 )
 def test_group_columns_with_names_of_results(name: str, ask) -> None:

@@ -24,7 +24,10 @@ from polars_ec.plot.layers import alt, thin
 from tests.support.cases import mostly_slow
 from tests.support.curves import EXACT, GROUPS, LLRS, LOG, PRIORS, layers, plot, rows_of
 
-CURVES = ["roc", "det", "pr", "prg", "gains", "tippett", "bayes_error", "cost_curve", "bayes_risk", "reliability"]
+CURVES = [
+    *("roc", "det", "pr", "prg", "gains", "tippett", "bayes_error", "cost_curve", "reliability"),
+    *("bayes_risk", "murphy", "decision_curve"),
+]
 PIXEL = 1 / 400
 FIELDS = {"group", "threshold", "x", "y", "low", "high", "lift", "fpr", "fnr", "n", "calibrated", "right", "text"}
 
@@ -385,7 +388,7 @@ def refused(name: str, score_type: str) -> bool:
     if name == "bayes_error":
         return score_type != "llr"
     return (score_type == "raw" and name == "tippett") or (
-        name in ("bayes_risk", "reliability") and score_type in ("raw", "llr")
+        name in ("bayes_risk", "murphy", "decision_curve", "reliability") and score_type in ("raw", "llr")
     )
 
 
@@ -461,7 +464,7 @@ def test_actual_costs_at_thresholds_that_are_not_declared_lie_in_a_band() -> Non
 
 
 @pytest.mark.quick("roc", "reliability")
-@pytest.mark.parametrize("name", ["roc", "det", "pr", "cost_curve", "reliability"])
+@pytest.mark.parametrize("name", ["roc", "det", "pr", "cost_curve", "murphy", "decision_curve", "reliability"])
 def test_without_interval_there_is_no_band(name: str) -> None:
     text = json.dumps(plot(name, interval=None).to_dict())
     assert "confidence interval" not in text
@@ -474,7 +477,7 @@ def test_without_interval_there_is_no_band(name: str) -> None:
 def test_a_band_that_is_not_there_is_not_announced() -> None:
     """Of three clusters there are no limits."""
     sketch = LOG.with_columns(u=pl.int_range(pl.len()) % 3).ec.sketch("p", "y", cluster="u")
-    for name in ("roc", "det", "pr", "cost_curve"):
+    for name in ("roc", "det", "pr", "cost_curve", "murphy"):
         assert "95% confidence interval of each point: none is known" in plot(name, sketch).title.subtitle
     assert (
         "95% confidence interval of each share: none is known" in plot("reliability", sketch).vconcat[0].title.subtitle
