@@ -142,6 +142,7 @@ def test_bad_calls_are_compile_errors(wrong: dict[str, Any], message: str) -> No
     ("dialect", "wrong", "message"),
     [
         ("snowflake", {"by": ["a"], "total": True}, "total=true needs DuckDB"),
+        ("snowflake", {"cost_fn": "amount"}, "cost_fn=amount: costs of each row need DuckDB with the macros"),
         ("postgres", {"prior": 1e-60}, "prior=1e-60: products with it"),
         ("redshift", {"cost_fp": 1e60}, r"cost_fp=1e\+60: products with it"),
     ],
