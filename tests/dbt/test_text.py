@@ -158,7 +158,7 @@ def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], mes
         ((0, False), "no macro ec.report: put 'plugins: [{module: polars_ec.dbt}]' into the profile"),
         (
             (0, False),
-            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster= and total=true",
+            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster=, total=true and costs of each row",
         ),
         ((1, True), "attach the database under another alias"),
     ],
