@@ -121,6 +121,12 @@ CREATE OR REPLACE MACRO ec._error_costs_by(type "NULL", score, label, costs, cos
 CREATE OR REPLACE MACRO ec._costs_of_cell(c, cost_fn, cost_fp) AS {
     'm1': CAST(cost_fn AS DOUBLE) * ec._r10(c), 'm0': CAST(cost_fp AS DOUBLE) * ec._r01(c),
     'a1': CAST(cost_fn AS DOUBLE), 'a0': CAST(cost_fp AS DOUBLE), 'p1': c['p1'], 'p0': c['p0']};
+-- Constants, or sums of the costs of rows: all of a class, and of those that are decided wrongly.
+CREATE OR REPLACE MACRO ec._costs_of_sums(c, a1, a0, m1, m0) AS {
+    'm1': ec._finite_mean(m1, c['n1']), 'm0': ec._finite_mean(m0, c['n0']), 'a1': ec._finite_mean(a1, c['n1']),
+    'a0': ec._finite_mean(a0, c['n0']), 'p1': c['p1'], 'p0': c['p0']};
+CREATE OR REPLACE MACRO ec._costs_of_errors(by_row, c, cost_fn, cost_fp, a1, a0, m1, m0) AS
+    CASE WHEN by_row THEN ec._costs_of_sums(c, a1, a0, m1, m0) ELSE ec._costs_of_cell(c, cost_fn, cost_fp) END;
 CREATE OR REPLACE MACRO ec._costs_of_cells(cells, cost_fn, cost_fp) AS
     list_transform(cells, lambda _c: ec._costs_of_cell(_c, cost_fn, cost_fp));
 CREATE OR REPLACE MACRO ec._error_costs_of(kind "NULL", score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight) AS

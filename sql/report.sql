@@ -48,11 +48,15 @@ CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boole
 (score VARCHAR, score_type) AS ec._fail('the score is text, not a number: write the column without quotes, ec.report(''log'', score, label)'),
 (score, score_type) AS ec._fail('ec.report is for two classes and takes one score per row: from a list pass the posterior of one class, such as score[2]');
 
--- Of columns of costs a report has no sums.
+-- Costs are constants, or columns: then each row has a cost of its own, that of deciding it wrongly.
+CREATE OR REPLACE MACRO ec._by_row(kind "NULL") AS kind IS NOT NULL, (kind) AS true;
 CREATE OR REPLACE MACRO ec._constant_cost(kind "NULL", cost, cost_fn, cost_fp) AS
     CASE WHEN kind IS NULL AND ec._binary_costs_ok(cost_fn, cost_fp) THEN CAST(cost AS DOUBLE) END,
-(kind, cost, cost_fn, cost_fp) AS
-    ec._fail('cost_fn and cost_fp of a report must be numbers: for costs per row use SELECT ..., ec.nec(score, label, cost_fn := ...) GROUP BY');
+(kind, cost, cost_fn, cost_fp) AS CAST(NULL AS DOUBLE);
+CREATE OR REPLACE MACRO ec._cost_of_row(kind "NULL", y, cost_fn, cost_fp) AS CASE WHEN kind IS NOT NULL THEN 0e0 END,
+(kind, y, cost_fn, cost_fp) AS CASE y WHEN 1 THEN CAST(cost_fn AS DOUBLE) WHEN 0 THEN CAST(cost_fp AS DOUBLE) END;
+CREATE OR REPLACE MACRO ec._uncosted_rows(kind "NULL", cost_fn, cost_fp) AS CASE WHEN kind IS NULL THEN 0 END,
+(kind, cost_fn, cost_fp) AS ec._count_uncosted(cost_fn, cost_fp);
 
 -- P0 and P1 as they are stated, least and greatest: equal where they are one prior. Constants are not looked at row by row. Numbers, for
 -- the least of many lists takes as long as all the sums.
@@ -100,6 +104,7 @@ CREATE OR REPLACE MACRO ec._brier_of(type "NULL", y, score, prior, score_type) A
 CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, threshold, prior, score_type, weight) AS TABLE
     SELECT *, ec._weighted(ec._log_loss_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight)
                AS "ec: log loss",
+           ec._weighted(ec._cost_of_row(ec._column_type(cost_fn, cost_fp), "ec: class", cost_fn, cost_fp), weight) AS "ec: cost",
            ec._weighted(ec._brier_of(ec._posterior_type(score_type), "ec: class", "ec: score", prior, score_type), weight) AS "ec: brier",
            CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
     FROM (SELECT *,
@@ -130,7 +135,9 @@ CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster A
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
-           count(*) AS "ec: n", ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type) AS "ec: undecided",
+           count(*) AS "ec: n", ec._by_row(ec._column_type(cost_fn, cost_fp)) AS "ec: by row",
+           ec._undecided_rows(ec._column_type(threshold, NULL), threshold, score_type)
+               + ec._uncosted_rows(ec._column_type(cost_fn, cost_fp), cost_fn, cost_fp) AS "ec: undecided",
            ec._least_prior(ec._column_type(prior, NULL), ec._prior0(prior), ec._p0(prior)) AS "ec: least0",
            ec._greatest_prior(ec._column_type(prior, NULL), ec._prior0(prior)) AS "ec: greatest0",
            ec._least_prior(ec._column_type(prior, NULL), ec._prior1(prior), ec._p1(prior)) AS "ec: least1",
@@ -142,6 +149,17 @@ CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cos
            CASE WHEN ec._decides(metrics, score_type) THEN ec._amount_of_rest("ec: positive", "ec: weight", weight) END AS "ec: x negative",
            CASE WHEN ec._asks(metrics, score_type, ['nce', 'cross_entropy']) THEN sum("ec: log loss") END AS "ec: x log_loss",
            CASE WHEN ec._asks(metrics, score_type, ['nbs', 'brier']) THEN sum("ec: brier") END AS "ec: x brier",
+           CASE WHEN ec._by_row(ec._column_type(cost_fn, cost_fp)) THEN sum("ec: cost") END AS "ec: x cost",
+           CASE WHEN ec._by_row(ec._column_type(cost_fn, cost_fp)) THEN
+               sum(CASE WHEN "ec: positive" = ("ec: class" = 0) THEN "ec: cost" ELSE 0 END) END AS "ec: x error",
+           CASE WHEN limited AND ec._by_row(ec._column_type(cost_fn, cost_fp)) THEN
+               ec._weighted_sum("ec: cost", "ec: weight", weight) END AS "ec: x cost1",
+           CASE WHEN limited AND ec._by_row(ec._column_type(cost_fn, cost_fp)) THEN sum("ec: cost" * "ec: cost") END AS "ec: x cost2",
+           CASE WHEN limited AND ec._by_row(ec._column_type(cost_fn, cost_fp)) THEN
+               ec._weighted_sum(CASE WHEN "ec: positive" = ("ec: class" = 0) THEN "ec: cost" ELSE 0 END, "ec: weight", weight) END
+               AS "ec: x error1",
+           CASE WHEN limited AND ec._by_row(ec._column_type(cost_fn, cost_fp)) THEN
+               sum(CASE WHEN "ec: positive" = ("ec: class" = 0) THEN "ec: cost" * "ec: cost" ELSE 0 END) END AS "ec: x error2",
            CASE WHEN limited THEN ec._square_of_all("ec: weight", weight) END AS "ec: x all2",
            CASE WHEN limited AND ec._decides(metrics, score_type) THEN ec._square_where("ec: positive", "ec: weight", weight) END
                AS "ec: x positive2",
@@ -166,7 +184,7 @@ CREATE OR REPLACE MACRO ec._report_sums(cells, groups, total) AS TABLE
            sum("ec: n") AS _ec_n, sum(CASE WHEN "ec: class" IS NULL THEN "ec: n" ELSE 0 END) AS _ec_missing,
            sum(CASE WHEN "ec: class" < 0 THEN "ec: n" ELSE 0 END) AS _ec_invalid, sum("ec: undecided") AS _ec_undecided,
            min(COLUMNS('^ec: (least.)$')) AS '_ec_\1', max(COLUMNS('^ec: (greatest.)$')) AS '_ec_\1',
-           any_value("ec: fn") AS _ec_fn, any_value("ec: fp") AS _ec_fp,
+           any_value("ec: fn") AS _ec_fn, any_value("ec: fp") AS _ec_fp, coalesce(any_value("ec: by row"), false) AS _ec_by_row,
            sum(CASE WHEN "ec: class" = 0 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_0',
            sum(CASE WHEN "ec: class" = 1 THEN COLUMNS('^ec: x (.*)$') ELSE 0 END) AS '\1_1'
     FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, COLUMNS('^ec: [^0]')
@@ -181,7 +199,7 @@ CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
 -- Without clusters a unit is a group.
 CREATE OR REPLACE MACRO ec._report_merged(units) AS TABLE
     SELECT _ec_id, _ec_total, _ec_key, min(COLUMNS('^_ec_least.$')), max(COLUMNS('^_ec_greatest.$')),
-           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, CAST(NULL AS UBIGINT) AS _ec_bucket,
+           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, any_value(_ec_by_row) AS _ec_by_row, CAST(NULL AS UBIGINT) AS _ec_bucket,
            sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
            sum(COLUMNS('_[01]$'))
     FROM query_table(units) GROUP BY ALL;
@@ -198,7 +216,8 @@ CREATE OR REPLACE MACRO ec._cells_at(tn, fp, fn, tp, p1, p0) AS {
     'n1': fn + tp, 'n0': tn + fp, 'tn': tn, 'fp': fp, 'fn': fn, 'tp': tp, 'p1': p1, 'p0': p0};
 CREATE OR REPLACE MACRO ec._losses_at(n1, n0, s1, s0, p1, p0) AS {'m1': ec._ratio(s1, n1), 'm0': ec._ratio(s0, n0), 'p1': p1, 'p0': p0};
 CREATE OR REPLACE MACRO ec._report_values(groups) AS TABLE
-    SELECT *, ec._costs_of_cell(own, _ec_fn, _ec_fp) AS own_errors, ec._costs_of_cell(at_prior, _ec_fn, _ec_fp) AS prior_errors
+    SELECT *, ec._costs_of_errors(_ec_by_row, own, _ec_fn, _ec_fp, cost_1, cost_0, error_1, error_0) AS own_errors,
+           ec._costs_of_errors(_ec_by_row, at_prior, _ec_fn, _ec_fp, cost_1, cost_0, error_1, error_0) AS prior_errors
     FROM (SELECT *, CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, class_prior, rest) END AS own,
                  CASE WHEN decided THEN ec._cells_at(negative_0, positive_0, negative_1, positive_1, _ec_p1, _ec_p0) END AS at_prior,
                  CASE WHEN _ec_right THEN ec._losses_at(all_1, all_0, log_loss_1, log_loss_0, class_prior, rest) END AS log_losses,

@@ -14,6 +14,7 @@ import polars as pl
 
 from polars_ec.api.sketches import Sketch
 from polars_ec.arguments.inputs import as_lazy
+from polars_ec.arguments.keywords import BY_ROW, parse_options
 from polars_ec.cli.databases import PREFIX, Database, refusals_as_data_errors
 from polars_ec.cli.logs import DifferingFilesError, FileLog, check_columns, open_log, typing
 from polars_ec.cli.options import (
@@ -36,6 +37,8 @@ from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
 from polars_ec.output.dialects import quoted, quoted_text
 from polars_ec.output.words import first_line
+from polars_ec.scores.read import read_by_row
+from polars_ec.scores.scores import decision_faults
 from polars_ec.sketches.cells import SCORE, without_clusters
 from polars_ec.sketches.sums import overall_prior
 
@@ -141,6 +144,8 @@ def _answer(
         labels = as_lazy(rows.frame).select(values_and_presence(request.label, rows.options["pos_label"]))
         presence = read(lambda: labels.collect(engine="streaming"))
         warnings = positive_warnings(presence, request.options["pos_label"], request.label, name)
+    if any(table.null_count().row(0)):
+        warnings += read(lambda: _undecided_rows(as_lazy(rows.frame), rows.options))
     page = None
     if question.page is not None:
         # The page has the group columns as the table has them.
@@ -150,6 +155,18 @@ def _answer(
         with refusals_as_usage_errors():
             page = read(make)
     return Answer(table if periods is None else read(lambda: periods.placed(table)), warnings, page)
+
+
+def _undecided_rows(frame: pl.LazyFrame, options: Mapping[str, Any]) -> list[str]:
+    """What to say of rows without their own cost or threshold, which leave a group without values."""
+    checked = parse_options({name: options[name] for name in BY_ROW if name in options}, BY_ROW)
+    dtypes = frame.select(**checked.columns).collect_schema()
+    faults = decision_faults(*read_by_row({name: (checked.columns[name], dtypes[name]) for name in dtypes}, checked))
+    if not faults:
+        return []
+    counts = frame.select(mask.sum().alias(kind) for kind, mask in faults.items()).collect(engine="streaming")
+    found = [f"{kind} in {n} row{'s'[: n != 1]}" for kind, n in counts.row(0, named=True).items() if n]
+    return [f"{text}, so their groups have no metrics of decisions: filter or fill them" for text in found]
 
 
 def _with_codes_typed(
@@ -196,6 +213,7 @@ _ROWS_ONLY = {
     "per_class": "sketches have two classes only",
     "missing": "sketches count all rows with missing values together",
     "score_prior": "sketches hold the losses of the original posteriors",
+    **dict.fromkeys(BY_ROW, "sketches have one number for all rows, not a column"),
 }
 _CLUSTER_OPTIONS = ("--cluster", "--buckets")
 
@@ -220,8 +238,9 @@ def answer_from_sketches(
     operating point; without one it is what the sketches were made for, and the prior "overall" is the share in all sketches.
     """
     for name, why in _ROWS_ONLY.items():
-        if name in question.layout:
-            raise UsageError(f"--{name.replace('_', '-')} on {folder}: {why}. Run polars-ec report on the log instead")
+        if name in question.layout or isinstance(options.get(name), str):
+            option = f"--{name.replace('_', '-')}"
+            raise UsageError(f"{option} on {folder}: {why}. Run polars-ec report on the log instead")
     sketches = SketchFolder(folder)
     manifest = sketches.manifest()
     made_with = manifest.options

@@ -44,6 +44,7 @@ from polars_ec.sql import macros
 from polars_ec.version import __version__
 
 _ONE_NUMBER: dict[str, Any] = {"parser": options.one_number, "metavar": "<float>"}
+_BY_ROW: dict[str, Any] = {"parser": options.number_or_column, "metavar": "<float or column>"}
 _LOGS = (
     "Parquet, CSV, Arrow IPC or NDJSON files; globs; folders (with or without hive partitions); the same at s3://, "
     "gs:// or az:// addresses; Delta or Iceberg tables, by folder or as iceberg:CATALOG.NAMESPACE.TABLE"
@@ -78,11 +79,14 @@ class LogOptions:
         ),
     ] = None
     cost_fn: Annotated[
-        float | None,
-        typer.Option(help="Cost of a missed positive. Default: 1, or that of the sketches.", **_ONE_NUMBER),
+        Any | None,
+        typer.Option(
+            help="Cost of a missed positive: a number, or the column with the cost of each row. Default: 1, or that of the sketches.",
+            **_BY_ROW,
+        ),
     ] = None
     cost_fp: Annotated[
-        float | None, typer.Option(help="Cost of a false alarm. Default: 1, or that of the sketches.", **_ONE_NUMBER)
+        Any | None, typer.Option(help="Cost of a false alarm. Default: 1, or that of the sketches.", **_BY_ROW)
     ] = None
     costs: Annotated[
         str | None, typer.Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
@@ -95,7 +99,7 @@ class LogOptions:
         ),
     ] = None
     threshold: Annotated[
-        float | None, typer.Option(help="Positive where score > threshold. Default: Bayes decisions.", **_ONE_NUMBER)
+        Any | None, typer.Option(help="Positive where score > threshold. Default: Bayes decisions.", **_BY_ROW)
     ] = None
     score_type: Annotated[
         str | None, typer.Option(help=SCORE_TYPES_IN_WORDS.replace("posterior", "posterior (default)", 1))

@@ -78,11 +78,18 @@ def check_model_and_item(model: str | None, item: Sequence[str] | None) -> None:
 
 def one_number(text: str) -> float:
     """A cost or a threshold of all rows, or an error that names what takes a column of them."""
+    value = number_or_column(text)
+    if isinstance(value, str):
+        raise typer.BadParameter(f"{text!r} is not a number. For a column of costs run polars-ec report on the log")
+    return value
+
+
+def number_or_column(text: str) -> float | str:
+    """A cost or a threshold of all rows, or the column that has one for each row."""
     try:
         return float(text)
     except ValueError:
-        call = "ec.report(log, score, label, cost_fn=..., cost_fp=..., threshold=...)"
-        raise typer.BadParameter(f"{text!r} is not a number. To use a column, call Python: {call}") from None
+        return text
 
 
 def parse_json(text: str, option: str) -> Any:

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from polars_ec.arguments.classes import by_likeness, meant_values
+from polars_ec.arguments.keywords import BY_ROW
 from polars_ec.cli.gates import Gates
 from polars_ec.cli.options import Periods
 from polars_ec.cli.terminal import DataError, UsageError
@@ -39,6 +40,7 @@ class RowRequest:
     def columns(self) -> dict[str, list[str]]:
         """The columns that the log must have, by option."""
         weight, time = self.options.get("weight"), self.time
+        by_row = {name: value for name in BY_ROW if isinstance(value := self.options.get(name), str)}
         return {
             "--score": self.scores,
             "--label": [self.label],
@@ -46,6 +48,7 @@ class RowRequest:
             **{option: list(names) for option, names in self.others.items()},
             "--time": [] if time is None else [time],
             "--weight": [] if weight is None else [weight],
+            **{f"--{name.replace('_', '-')}": [column] for name, column in by_row.items()},
             "--cluster": [] if self.cluster is None else [self.cluster],
         }
 
@@ -64,8 +67,9 @@ class RowRequest:
         label = pl.String if {"pos_label", "classes"} & set(self.options) else pl.Boolean
         dtypes: dict[str, Any] = dict.fromkeys(names, pl.String)
         dtypes |= dict.fromkeys(self.scores, pl.Float64) | {self.label: label}
-        if self.options.get("weight") is not None:
-            dtypes[self.options["weight"]] = pl.Float64
+        for name in ("weight", *BY_ROW):
+            if isinstance(column := self.options.get(name), str):
+                dtypes[column] = pl.Float64
         if self.time is not None:
             dtypes[self.time] = pl.Datetime("us", "UTC" if self.time_zone is not None else None)
         return pl.LazyFrame(schema=dtypes)

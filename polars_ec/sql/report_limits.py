@@ -13,7 +13,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from polars_ec.arguments.costs import CostMatrix
@@ -28,13 +28,13 @@ from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
 KINK = "ec: kink"
 """The difference of the two constant decisions' costs, which is 0 where NEC has its kink."""
 
-FAMILIES = ("decisions", "log_loss", "brier", "constant")
-"""The kinds of sums that a metric is of; the kink is of the classes' sizes alone."""
+FAMILIES = ("decisions", "costs", "log_loss", "brier", "constant")
+"""The kinds of sums that a metric is of; the kink is of the classes' sizes alone, and of their costs if rows have costs of their own."""
+_OF_COSTS = ("nec", "expected_cost", "bayes_risk")
 
 _CELLS = (("00", "tn"), ("01", "fp"), ("10", "fn"), ("11", "tp"))
 _DECISIONS = (("tn", "fp"), ("fn", "tp"))
-_SUMS = tuple(f"ec_x{ij}" for ij, _ in _CELLS)
-_SQUARES = tuple(f"ec_{name}{i}" for i in (0, 1) for name in "abc")
+_PLACES, _PLACES_OF_COSTS = ("00", "01", "10", "11"), ("02", "12")
 # Less than this share of the variance is nothing to the degrees of freedom.
 _LEAST_PART = 1e-60
 # To PostgreSQL: sums of weights and losses, their squares, and values.
@@ -50,12 +50,15 @@ class Limited:
 
     name: str
     at_prior: bool = False
+    costs_by_row: bool = False
 
     @property
     def family(self) -> str:
         """The kind of sums of the metric."""
         if self.name == KINK:
             return "constant"
+        if self.costs_by_row and self.name in _OF_COSTS:
+            return "costs"
         return SCORING_RULES[self.name].loss if self.name in SCORING_RULES else "decisions"
 
     @property
@@ -81,19 +84,23 @@ class ReportQuery:
     columns: Sequence[str]
     losses: Sequence[str]
     positive: str
-    costs: CostMatrix
+    costs: CostMatrix | None
     shares: tuple[float, float] | None
     writer: Writer
     least: str | None
     most: str
     level: float | None = None
     min_rows: int | None = None
+    row_costs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """The columns of the levels of rows that have costs of their own; then there are no `costs`."""
 
     def text(self) -> str:
         """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
         names = ("ec_log_loss", "ec_error") if "log_loss" in self.losses else ("ec_error",) if self.losses else ()
         values = {name: self.rows.kind.sums[name] for name in names}
-        levels = self.rows.levels({"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, {})
+        levels = self.rows.levels(
+            {"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, self.row_costs
+        )
         keys = self.rows.key_names
         groups = f" GROUP BY {', '.join(keys)}" if keys else ""
         sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
@@ -116,13 +123,24 @@ class ReportQuery:
         """The metrics with intervals, and where NEC has its kink."""
         limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
         kink = [Limited(KINK)] if "nec" in limited else []
-        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR)) for name in limited), *kink]
+        of_rows = bool(self.row_costs)
+        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), of_rows) for name in limited), *kink]
+
+    @property
+    def _sums_of_features(self) -> tuple[str, ...]:
+        """The sums of w x of the features of rows: of each class two, or three if rows have costs."""
+        return tuple(f"ec_x{ij}" for ij in (*_PLACES, *(_PLACES_OF_COSTS if self.row_costs else ())))
+
+    @property
+    def _squares(self) -> tuple[str, ...]:
+        return tuple(f"ec_{name}{i}" for i in (0, 1) for name in ("abcde" if self.row_costs else "abc"))
 
     @property
     def _kept(self) -> list[str]:
         """The columns of a group that all levels have."""
         cells = [f"ec_{cell}" for cell in CELLS if cell in self.columns]
-        return [*self.rows.key_names, *_COUNTS, "ec_prior", "ec_small", *cells]
+        uncosted = ["ec_n_uncosted"] if self.row_costs else []
+        return [*self.rows.key_names, *_COUNTS, *uncosted, "ec_prior", "ec_small", *cells]
 
     @property
     def _sums(self) -> dict[str, str]:
@@ -130,7 +148,14 @@ class ReportQuery:
         rows = {cell: f"ec_class = {ij[0]} AND ec_positive = {ij[1]}" for ij, cell in _CELLS}
         sums = _COUNTS | {f"ec_sum_{cell}": self._sum(of, []) for cell, of in rows.items()}
         squares = {f"ec_sq_{cell}": self._sum(of, [], weights=2) for cell, of in rows.items()}
+        if self.row_costs:
+            sums["ec_n_uncosted"] = "COUNT(ec_uncosted)"
         for i in (0, 1):
+            wrong = f"ec_class = {i} AND ec_positive = {1 - i}"
+            for name, rows_of in {"cost": f"ec_class = {i}", "error": wrong}.items() if self.row_costs else ():
+                sums[f"ec_sum_{name}_{i}"] = self._sum(rows_of, ["ec_cost"])
+                for times in (1, 2):
+                    squares[f"ec_sum_{name}{times}_{i}"] = self._sum(rows_of, ["ec_cost"] * times, weights=2)
             for loss in self.losses:
                 of_loss, factors = f"ec_sum_{loss}", _FACTORS[loss]
                 sums[f"{of_loss}_{i}"] = self._sum(f"ec_class = {i}", factors)
@@ -177,6 +202,9 @@ class ReportQuery:
         }
         for ij, cell in _CELLS:
             means[f"ec_r{ij}"] = formulas.of("_ratio", {"x": f"ec_{cell}", "y": f"ec_n{ij[0]}"})
+        for name in (f"{of}_{i}" for of in ("cost", "error") for i in (0, 1) if self.row_costs):
+            x = {"x": f"ec_sum_{name}", "n": f"ec_n{name[-1]}"}
+            means[f"ec_mean_{name}"] = portable(formulas.of("_finite_mean", x), self.writer)
         if self.shares is not None:
             # A group without rows has no value at any prior.
             for i, share in enumerate(self.shares):
@@ -196,18 +224,24 @@ class ReportQuery:
         return {
             "n": "CAST(ec_n AS BIGINT)",
             "class_prior": "ec_p1",
-            **{cell: f"CAST(ec_{cell} AS {cell_type})" for cell in CELLS},
+            **{cell: self._decided(f"CAST(ec_{cell} AS {cell_type})") for cell in CELLS},
             "n_missing": "CAST(ec_n_missing AS BIGINT)",
             "n_invalid": "CAST(ec_n_invalid AS BIGINT)",
             "small": f"ec_n < {self.min_rows}",
         }
+
+    def _decided(self, sql: str) -> str:
+        """What is made of decisions, NULL where a row has no costs."""
+        return f"CASE WHEN ec_n_uncosted = 0 THEN {sql} END" if self.row_costs else sql
 
     def _metric(self, name: str) -> str:
         prior, name = ("q", name.removesuffix(AT_PRIOR)) if name.endswith(AT_PRIOR) else ("p", name)
         priors = {f"p{i}": f"ec_{prior}{i}" for i in (0, 1)}
         cells = {name: f"ec_{name}" for name in (*CELLS, "n0", "n1")} | priors
         losses = {loss: {f"m{i}": f"ec_{loss}_{i}" for i in (0, 1)} | priors for loss in _FACTORS}
-        return metric_formula(name, cells, losses, self.costs, self.writer)
+        errors = {f"{x}{i}": f"ec_mean_{of}_{i}" for x, of in (("a", "cost"), ("m", "error")) for i in (0, 1)} | priors
+        formula = metric_formula(name, cells, losses, self.costs or errors, self.writer)
+        return formula if name in SCORING_RULES else self._decided(formula)
 
     @property
     def _limited(self) -> dict[str, str]:
@@ -236,7 +270,7 @@ class ReportQuery:
         """The SELECTs by their names, the first from `source`."""
         tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self.table_of_steps} if self.metrics else {}
         yield from tables.items()
-        groups = {name: name for name in (*self._kept, "ec_metric", "ec_scale", "ec_u", *_SQUARES)}
+        groups = {name: name for name in (*self._kept, "ec_metric", "ec_scale", "ec_u", *self._squares)}
         for name, columns in self._columns_of_limits().items():
             if name == "ec_slopes":
                 yield name, select(groups | columns, source) + f" GROUP BY {', '.join(groups)}"
@@ -274,6 +308,11 @@ class ReportQuery:
     def of_groups(self) -> dict[str, dict[str, str]]:
         """Levels of groups: effective sizes; half a row more of each decision; whether classes have rows, and losses that differ."""
         rows = {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
+        means = {
+            f"ec_mean_cost_{i}": f"CASE WHEN ec_n{i} > 0 THEN ec_sum_cost_{i} / ec_n{i} ELSE 0 END"
+            for i in (0, 1)
+            if self.row_costs
+        }
         halves = {
             f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
             for i, (a, c) in enumerate(_DECISIONS)
@@ -289,7 +328,7 @@ class ReportQuery:
             )
             halves[f"ec_{loss}_known"] = f"CASE WHEN {several} AND ({differ}) THEN 1 ELSE 0 END"
         return {
-            "ec_effective": {**rows, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")},
+            "ec_effective": {**rows, **means, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")},
             "ec_halves": {
                 "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
                 "ec_small": f"CASE WHEN ec_n >= {self.min_rows or 0} AND {enough} THEN 0 ELSE 1 END",
@@ -310,7 +349,8 @@ class ReportQuery:
         """The steps of the finite differences, and their shares."""
         number = self.writer.number
         same = [(_VALUE, number(0.0), number(0.0), 0), (_CENTRE, number(0.0), number(0.0), 1)]
-        steps = [(i, number(float(times)), number(share), 1) for i in range(1, 5) for times, share in STENCIL]
+        n = len(self._sums_of_features)
+        steps = [(i, number(float(times)), number(share), 1) for i in range(1, n + 1) for times, share in STENCIL]
         return _table(["ec_step", "ec_change", "ec_share", "ec_pseudo"], [*same, *steps])
 
     @property
@@ -318,17 +358,20 @@ class ReportQuery:
         """Levels from the sums of a metric to rates and priors in each step."""
         levels = {}
         if self.least is not None:
-            sums = {name: self._within(name, _BOUNDS_OF_SUMS) for name in _SUMS}
-            levels["ec_bounded"] = sums | {name: self._within(name, _BOUNDS_OF_SQUARES) for name in _SQUARES}
+            sums = {name: self._within(name, _BOUNDS_OF_SUMS) for name in self._sums_of_features}
+            levels["ec_bounded"] = sums | {name: self._within(name, _BOUNDS_OF_SQUARES) for name in self._squares}
         levels["ec_changed"] = {
-            f"ec_y{ij}": self._of("_changed", x=f"ec_x{ij}", moved=f"(ec_step = {i})", times="ec_change")
-            for i, (ij, _) in enumerate(_CELLS, 1)
+            x.replace("x", "y"): self._of("_changed", x=x, moved=f"(ec_step = {i})", times="ec_change")
+            for i, x in enumerate(self._sums_of_features, 1)
         }
         # A loss may be infinite, of which 0 times is no number.
         levels["ec_class_sizes"] = {
             f"ec_m{i}": f"CASE WHEN ec_u = 1 THEN ec_y{i}0 + ec_y{i}1 ELSE ec_y{i}0 END" for i in (0, 1)
         }
-        rates = {f"ec_r{ij}": self._of("_ratio", x=f"ec_y{ij}", y=f"ec_m{ij[0]}") for ij, _ in _CELLS}
+        rates = {
+            x.replace("x", "r"): self._of("_ratio", x=x.replace("x", "y"), y=f"ec_m{x[4]}")
+            for x in self._sums_of_features
+        }
         for i in (0, 1):
             share = rates[f"ec_p{i}"] = self._of("_share", n=f"ec_m{i}", rest=f"ec_m{1 - i}")
             if self.shares is not None:
@@ -350,14 +393,14 @@ class ReportQuery:
             "ec_numbers_known": f"COUNT(CASE WHEN ec_step >= {_CENTRE} THEN ec_number END)",
         }
         gradients = {}
-        for i, (ij, _) in enumerate(_CELLS, 1):
+        n = 1 + len(self._sums_of_features) * len(STENCIL)
+        for i, of in enumerate(self._sums_of_features, 1):
+            ij = of[4:]
             x = f"ec_s{ij}"
-            sums[x] = f"SUM(CASE WHEN ec_step = {_CENTRE} THEN ec_x{ij} END)"
+            sums[x] = f"SUM(CASE WHEN ec_step = {_CENTRE} THEN {of} END)"
             sums[f"ec_d{ij}"] = f"SUM(CASE WHEN ec_step = {i} THEN ec_share * ec_number END)"
             slope = f"ec_d{ij} / ({self._of('_step', x=x)})"
-            gradients[f"ec_g{ij}"] = (
-                f"CASE WHEN {x} = 0 THEN 0 WHEN ec_numbers_known = {1 + 4 * len(STENCIL)} THEN {slope} END"
-            )
+            gradients[f"ec_g{ij}"] = f"CASE WHEN {x} = 0 THEN 0 WHEN ec_numbers_known = {n} THEN {slope} END"
         return {
             "ec_numbers": {"ec_number": f"CASE {small}WHEN ABS(ec_at_step) <= {most} THEN ec_at_step END"},
             "ec_slopes": sums,
@@ -366,24 +409,39 @@ class ReportQuery:
 
     def moments_of(self, family: str) -> dict[str, dict[str, str]]:
         """The level with the sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
-        moments = dict.fromkeys((*_SUMS, *_SQUARES), self.writer.number(0.0))
+        moments = dict.fromkeys((*self._sums_of_features, *self._squares), self.writer.number(0.0))
         for i, cells in enumerate(_DECISIONS):
             # Half a row may be infinite, of which 0 times is no number.
             half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
             if family == "decisions":
                 for j, cell in enumerate(cells):
-                    moments[f"ec_x{i}{j}"] = self._of("_and_half", x=f"ec_{cell}", w=half)
+                    value = self._of("_and_half", x=f"ec_{cell}", w=half)
+                    moments[f"ec_x{i}{j}"] = self._decided(value)
                     moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=f"ec_half_{i}")
                 continue
             moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
-            if family != "constant":
+            if family == "costs":
+                # A row more of the mean cost, which is half an error.
+                mean, whole = f"ec_mean_cost_{i}", f"ec_half_{i} * ec_half_{i}"
+                moments[f"ec_x{i}0"] = self._decided(f"ec_n{i} + {half}")
+                moments[f"ec_x{i}1"] = f"ec_sum_cost_{i} + {mean} * {half}"
+                moments[f"ec_x{i}2"] = f"ec_sum_error_{i} + {mean} * {half} / 2"
+                moments[f"ec_a{i}"] += f" + {whole}"
+                moments[f"ec_b{i}"] = f"ec_sum_cost1_{i} + {mean} * {whole}"
+                moments[f"ec_c{i}"] = f"ec_sum_cost2_{i} + {mean} * {mean} * {whole}"
+                moments[f"ec_d{i}"] = f"ec_sum_error1_{i} + {mean} * {whole} / 2"
+                moments[f"ec_e{i}"] = f"ec_sum_error2_{i} + {mean} * {mean} * {whole} / 2"
+            elif family == "constant" and self.row_costs:
+                moments[f"ec_x{i}1"] = f"ec_sum_cost_{i}"
+                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_cost1_{i}", f"ec_sum_cost2_{i}"
+            elif family != "constant":
                 moments[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
                 moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
             if family == "log_loss":
                 infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
                 moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
         raw = {_raw(name): sql for name, sql in moments.items()} if self.least is not None else moments
-        known = "ec_some" if family in ("decisions", "constant") else f"ec_{family}_known"
+        known = "ec_some" if family in ("decisions", "costs", "constant") else f"ec_{family}_known"
         return {"ec_moments": {**raw, "ec_known": known}}
 
     def _within(self, name: str, bounds: tuple[float, float]) -> str:
@@ -393,15 +451,16 @@ class ReportQuery:
 
     def value(self, name: str) -> str:
         """A metric, of changed sums."""
-        (_, fp), (fn, _) = self.costs.values
+        priors = {"p0": "ec_p0", "p1": "ec_p1"}
+        errors = {"a0": "ec_r01", "a1": "ec_r11", "m0": "ec_r02", "m1": "ec_r12"} | priors
         if name == KINK:
-            e = {"p0": "ec_p0", "p1": "ec_p1", "a0": repr(fp), "a1": repr(fn)}
-            return self._of("_constants_apart", e=e)
+            constants = errors if self.costs is None else _constant_costs(self.costs) | priors
+            return self._of("_constants_apart", e=constants)
         cells = {"n0": "ec_m0", "n1": "ec_m1", "p0": "ec_p0", "p1": "ec_p1"} | {
             cell: f"ec_y{ij}" for ij, cell in _CELLS
         }
         losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
-        return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs, self.writer)
+        return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs or errors, self.writer)
 
     @property
     def spread(self) -> dict[str, dict[str, str]]:
@@ -412,7 +471,13 @@ class ReportQuery:
             sums = {name: f"ec_{name}{i}" for name in "abc"} | {f"x{j}": f"ec_s{i}{j}" for j in (0, 1)}
             given = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_u"}
             names = {}
-            for part, sql in MacroFormulas({}).parts_of("_influence", given).items():
+            formulas = MacroFormulas({})
+            of_class = formulas.parts_of("_influence", given)
+            if self.row_costs:
+                third = {"g2": f"ec_g{i}2", "x2": f"ec_s{i}2", "d": f"ec_d{i}", "e": f"ec_e{i}"}
+                slopes = {name: given[name] for name in ("g0", "g1")}
+                of_class = formulas.parts_of("_influence_of_costs", {"i": of_class, **slopes, **third})
+            for part, sql in of_class.items():
                 names[part] = f"ec_i_{part}_{i}"
                 influences[names[part]] = portable(sql, self.writer)
             rows |= {f"ec_mean_{i}": self._of("_mean_influence", i=names), f"ec_k_{i}": self._of("_rows_of", i=names)}
@@ -435,6 +500,12 @@ class ReportQuery:
             "ec_degrees": {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(_LARGEST)} THEN {most} ELSE {one} END"},
         }  # fmt: skip
 
+    @property
+    def _is_decided(self) -> str:
+        """Whether the metric of a row of the query is made of decisions."""
+        of_costs = [str(i) for i, metric in enumerate(self.metrics) if metric.family == "costs"]
+        return f"(ec_u = 1 OR ec_metric IN ({', '.join(of_costs)}))" if of_costs else "ec_u = 1"
+
     def ends_of(self, scale: str) -> dict[str, dict[str, str]]:
         """Levels to the bounds on a scale, which are around the middle and extended to contain the value; null if either is."""
 
@@ -451,7 +522,7 @@ class ReportQuery:
                 "ec_at": of("_forward", x="ec_centre", guarded=True),
                 "ec_half": of("_half_width_of", t="ec_t", variance="ec_variance", centre="ec_centre"),
             },
-            "ec_skews": {"ec_skew": f"CASE WHEN ec_u = 1 THEN {skew} ELSE 0 END"},
+            "ec_skews": {"ec_skew": f"CASE WHEN {self._is_decided} THEN {skew} ELSE 0 END"},
             "ec_far": {
                 "ec_low_z": f"ec_at - ec_half - {of('_further', skew='ec_skew', t='ec_t')}",
                 "ec_high_z": f"ec_at + ec_half + {of('_further', skew=f'({above})', t='ec_t')}",
@@ -500,10 +571,16 @@ def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def metric_formula(
-    name: str, cells: Mapping[str, str], losses: Mapping[str, Mapping[str, str]], costs: CostMatrix, writer: Writer
+    name: str,
+    cells: Mapping[str, str],
+    losses: Mapping[str, Mapping[str, str]],
+    costs: CostMatrix | Mapping[str, str],
+    writer: Writer,
 ) -> str:
-    """The value of a metric of columns: cells, sizes and priors, and of each loss the means and priors. Rates are `ec_rij`."""
-    (_, fp), (fn, _) = costs.values
+    """The value of a metric of columns: cells, sizes and priors, and of each loss the means and priors. Rates are `ec_rij`.
+
+    `costs` are constants, or the means of costs of rows, and of what their errors cost, and priors.
+    """
     formulas = MacroFormulas(
         {
             **{f"_r{ij}": f"ec_r{ij}" for ij, _ in _CELLS},
@@ -513,11 +590,19 @@ def metric_formula(
             "_cells_of_costs": cells,
             "_log_losses": losses.get("log_loss", {}),
             "_briers": losses.get("brier", {}),
+            **({} if isinstance(costs, CostMatrix) else {"_error_costs": costs}),
         }
     )
     # Without a threshold all decisions are those of Bayes. The macro of any decision is no formula of cells.
     macro = {"bayes_risk": "expected_cost", "decision_share": "_value_of_decision_share"}.get(name, name)
-    return numbers_of(formulas.of(macro, {"cost_fn": repr(fn), "cost_fp": repr(fp), "c": cells}), writer)
+    constants = _constant_costs(costs) if isinstance(costs, CostMatrix) else costs
+    arguments: dict[str, str | Mapping[str, str]] = {"cost_fn": constants["a1"], "cost_fp": constants["a0"], "c": cells}
+    return numbers_of(formulas.of(macro, arguments), writer)
+
+
+def _constant_costs(costs: CostMatrix) -> dict[str, str]:
+    (_, fp), (fn, _) = costs.values
+    return {"a0": repr(fp), "a1": repr(fn)}
 
 
 # The t quantile at a constant level, by degrees of freedom in a column.

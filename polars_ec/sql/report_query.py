@@ -32,8 +32,8 @@ def report_query(
     *,
     by: str | Sequence[str] | Mapping[str, str] = (),
     metrics: Sequence[str] | None = None,
-    cost_fn: float = 1,
-    cost_fp: float = 1,
+    cost_fn: float | str = 1,
+    cost_fp: float | str = 1,
     threshold: float | None = None,
     prior: Prior = None,
     score_type: ScoreType = "posterior",
@@ -68,9 +68,11 @@ def report_query(
         Names, which become the columns in this order: decision metrics for two classes, `cross_entropy`, `nce`, `brier` and `nbs`. Default:
         `nec`, `nce`, `nbs`, `precision`, `f1`, `recall`, and the confusion counts.
     cost_fn
-        The cost of a miss, which is a positive decided negative. Default 1.
+        The cost of a miss, which is a positive decided negative: a number, or a column name or SQL expression with the cost of each row.
+        Each row is then decided by its own costs, and a cost that is null, NaN, negative or infinite makes the metrics of decisions NULL.
+        Default 1.
     cost_fp
-        The cost of a false alarm, which is a negative decided positive. Default 1.
+        The cost of a false alarm, which is a negative decided positive. A number, or one cost per row as for `cost_fn`. Default 1.
     threshold
         Decide for the positive class if score > threshold (strictly), on the scale of the score as given. Default None: Bayes decisions,
         which minimise the expected cost.
@@ -104,7 +106,7 @@ def report_query(
     every engine in two cases: shares within 1e-8 of 1, and losses of rows whose weight is nearly all on one row.
 
     In PostgreSQL a product that underflows or overflows is an error. There, losses and weights below 1e-50 are set to 0, and groups whose
-    weights sum to more than 1e50 have no metrics. Log-odds such as 1e300 may still be an error. Bounds exist for values from 1e-30 to 1e30.
+    weights sum to more than 1e50 have no metrics. A cost of a row is 0 below 1e-50, and invalid above 1e50. Log-odds such as 1e300 may still be an error. Bounds exist for values from 1e-30 to 1e30.
 
     Raises
     ------
@@ -143,7 +145,9 @@ def report_query(
     from polars_ec.sql.report_limits import ReportQuery
 
     writer = Writer(dialect)
+    of_rows = {name: cost for name, cost in (("cost_fn", cost_fn), ("cost_fp", cost_fp)) if isinstance(cost, str)}
     given = {"cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
+    given |= dict.fromkeys(of_rows, 1)
     options = parse_options({**given, "score_type": score_type, "pos_label": pos_label, "classes": classes})
     names = _checked_metrics(metrics, options)
     of_label = class_of_label(writer, options.pos_label, options.classes)
@@ -152,6 +156,7 @@ def report_query(
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
+    row_costs = _row_costs(writer, options, of_rows, shares, bounded=dialect == "postgres") if of_rows else {}
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(
         rows=LogRows(
@@ -163,14 +168,15 @@ def report_query(
         ),
         columns=columns,
         losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
-        positive=_positive(writer, options, costs, shares),
-        costs=costs,
+        positive=_positive(writer, options, None if of_rows else costs, shares),
+        costs=None if of_rows else costs,
         shares=shares,
         writer=writer,
         least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
         most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else MOST_WEIGHT),
         level=level,
         min_rows=least_rows,
+        row_costs=row_costs,
     )
     return writer.write(query.text()) + (writer.settings if level is not None else "")
 
@@ -252,11 +258,56 @@ def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[
     return log_odds_kind(1, largest, f"(ec_score + {infinite if math.isinf(shift) else writer.number(shift)})")
 
 
-def _positive(writer: Writer, options: Options, costs: CostMatrix, shares: tuple[float, float] | None) -> str:
+def _row_costs(
+    writer: Writer, options: Options, of_rows: Mapping[str, str], shares: tuple[float, float] | None, *, bounded: bool
+) -> dict[str, dict[str, str]]:
+    """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
+    most = writer.number(_MOST_OF_POSTGRES if bounded else sys.float_info.max)
+    given, right = dict[str, str](), dict[str, str]()
+    for name, constant in (("cost_fn", options.cost_fn), ("cost_fp", options.cost_fp)):
+        of = f"ec_{name}"
+        given[of] = f"CAST({writer.expression(name, of_rows[name]) if name in of_rows else constant} AS DOUBLE)"
+        value = f"CASE WHEN {of} < {writer.number(_LEAST_OF_POSTGRES)} THEN 0 ELSE {of} END" if bounded else of
+        right[f"{of}_right"] = f"CASE WHEN {of} >= 0 AND {of} <= {most}{writer.and_not_nan(of)} THEN {value} END"
+    fn, fp = right
+    kept = {fn: fn, fp: fp}
+    usable = dict(kept)
+    # No sum and no quotient overflows, which is an error in some engines.
+    least, most = (writer.number(of) for of in (1e-150, 1e150))
+    small = f"{fn} <= {most} AND {fp} <= {most}"
+    bar = f"CASE WHEN {fn} > 0 OR {fp} > 0 THEN CASE WHEN {small} THEN {fp} / ({fp} + {fn}) ELSE {fp} / 2 / ({fp} / 2 + {fn} / 2) END ELSE 1 END"
+    if not options.scale.is_share:
+        usable["ec_ratio"] = f"CASE WHEN {small} AND {fn} >= {least} AND {fp} >= {least} THEN {fp} / {fn} END"
+        log_ratio, log_fp, log_fn = (f"LN(CASE WHEN {x} > 0 THEN {x} END)" for x in ("ec_ratio", fp, fn))
+        bar = (
+            f"CASE WHEN ec_ratio > 0 THEN {log_ratio} WHEN {fn} > 0 AND {fp} > 0 THEN {log_fp} - {log_fn} "
+            f"WHEN {fn} > 0 THEN -{writer.infinity} ELSE {writer.infinity} END"
+        )
+        if options.scale.needs_prior and shares is not None:
+            shift = -_prior_log_odds(shares)
+            infinite = f"{'-' if shift < 0 else ''}{writer.infinity}"
+            bar = f"({bar}) + {infinite if math.isinf(shift) else writer.number(shift)}"
+    cost = f"CASE WHEN ec_class = 1 THEN {fn} WHEN ec_class = 0 THEN {fp} END"
+    return {
+        "ec_rows": given,
+        "ec_classes": right,
+        "ec_usable": usable,
+        "ec_logs": kept | {"ec_bar": bar},
+        "ec_values": {"ec_cost": cost, "ec_uncosted": f"CASE WHEN {fn} IS NULL OR {fp} IS NULL THEN 1 END"},
+    }
+
+
+def _positive(writer: Writer, options: Options, costs: CostMatrix | None, shares: tuple[float, float] | None) -> str:
+    """Whether a row is decided for the positive class; without `costs` at its own threshold `ec_bar`."""
     if options.scale is DECISION:
         return "ec_used = 1"
     threshold = options.constant_threshold
+    if threshold is None and costs is None:
+        if options.scale.needs_prior and shares is None:
+            raise _needs_prior(options)
+        return f"{options.scale.share_sql('ec_used') if options.scale.is_share else 'ec_used'} > ec_bar"
     if threshold is None:
+        assert costs is not None
         threshold = options.scale.bayes_threshold(costs)
         if options.scale.needs_prior:
             if shares is None:

@@ -410,20 +410,18 @@ def test_missing_options():
     assert invoke("report", "x.parquet", *READ, "--format", "xlsx").exit_code == 2
 
 
-@pytest.mark.parametrize("command", ["report", "compare", "drift", "sketch"])
 @pytest.mark.parametrize("option", ["--cost-fn", "--cost-fp"])
-def test_a_column_where_one_number_is_needed(command, option):
-    result = invoke(command, "x.parquet", *READ, option, "amount", "--out", "out")
+def test_a_column_where_one_number_is_needed(option):
+    result = invoke("sketch", "x.parquet", *READ, option, "amount", "--out", "out")
     assert result.exit_code == 2
     said = " ".join(re.sub("[│╭╮╰╯─]", " ", result.stderr).split())
-    assert f"'{option}': 'amount' is not a number. To use a column, call Python: ec.report(" in said
+    assert f"'{option}': 'amount' is not a number. For a column of costs run polars-ec report on the log" in said
 
 
-def test_a_column_where_one_threshold_is_needed():
-    assert (
-        "'--threshold': 'amount' is not a number"
-        in invoke("report", "x.parquet", *READ, "--threshold", "amount").stderr
-    )
+@pytest.mark.parametrize("option", ["--cost-fn", "--cost-fp", "--threshold"])
+def test_a_column_of_costs_or_thresholds_that_is_not_there(folder, option):
+    fails(2, "report", folder / "log.parquet", *READ, option, "amount", words=[f"no column 'amount' ({option})"])
+    fails(2, "report", folder / "log.parquet", *READ, option, "carrier", words=["must be numbers, but 'carrier' is"])
 
 
 def broken(folder, name, content):

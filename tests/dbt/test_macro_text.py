@@ -12,10 +12,19 @@ from polars.testing import assert_frame_equal
 from tests.support.database import database
 from tests.support.dbt_calls import macro_call
 from tests.support.dbt_text import package
-from tests.support.report_queries import ALL, CASES, ReportCase, check, make_log
+from tests.support.report_queries import (
+    ALL,
+    CASES,
+    COSTS_OF_ROWS,
+    COSTS_OF_ROWS_WITH_LIMITS,
+    ReportCase,
+    check,
+    make_log,
+)
 from tests.support.slow import mostly_slow
 
-QUICK = [case for case in CASES if case.name in ("month", "classes", "llr", "decision")]
+EVERY = [*CASES, *COSTS_OF_ROWS, *COSTS_OF_ROWS_WITH_LIMITS]
+QUICK = [case for case in EVERY if case.name in ("costs_of_rows", "month", "classes", "llr", "decision")]
 SCORES = [
     "score",
     "log",
@@ -54,7 +63,7 @@ def text(table: str, score: str, label: str, **arguments: Any) -> str:
 
 @pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("classes", "llr")
-@pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", mostly_slow(EVERY, QUICK), ids=lambda case: case.name)
 def test_reports(case: ReportCase, log: pl.DataFrame, connection: duckdb.DuckDBPyConnection) -> None:
     query = macro_call(case, "duckdb", macros_of_duckdb=True)
     check(case, log, connection.sql(f"SELECT * FROM ({query}) AS report").pl())

@@ -142,6 +142,7 @@ def test_bad_calls_are_compile_errors(wrong: dict[str, Any], message: str) -> No
     ("dialect", "wrong", "message"),
     [
         ("snowflake", {"by": ["a"], "total": True}, "total=true needs DuckDB"),
+        ("snowflake", {"cost_fn": "amount"}, "cost_fn=amount: costs of each row need DuckDB with the macros"),
         ("postgres", {"prior": 1e-60}, "prior=1e-60: products with it"),
         ("redshift", {"cost_fp": 1e60}, r"cost_fp=1e\+60: products with it"),
     ],
@@ -157,7 +158,7 @@ def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], mes
         ((0, False), "no macro ec.report: put 'plugins: [{module: polars_ec.dbt}]' into the profile"),
         (
             (0, False),
-            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster= and total=true",
+            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster=, total=true and costs of each row",
         ),
         ((1, True), "attach the database under another alias"),
     ],

@@ -63,7 +63,7 @@ def test_postgres(case: Case, folder: Path, log: pl.DataFrame) -> None:
     check(case, log, answer(TABLE, folder / "log.csv", case.query("postgres")), least=1e-90)
 
 
-@pytest.mark.parametrize("case", [*report_queries.CASES, *report_queries.WITH_LIMITS], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", report_queries.EVERY, ids=lambda case: case.name)
 def test_report(case: report_queries.ReportCase, folder: Path, report_log: pl.DataFrame) -> None:
     found = answer(report_queries.TABLE, folder / "report_log.csv", case.query("postgres"))
     # JSON has numbers without types, and nothing but NULL may be of none.

@@ -18,6 +18,7 @@ from tests.support.report_macro import METRICS, OF_DECISIONS, Column, assert_equ
 if TYPE_CHECKING:
     import duckdb
 
+OF_COSTS = ["nec", "expected_cost"]
 CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
     "as it comes": ([], {}),
     "groups": (["g"], {"cost_fn": 5, "prior": 0.1, "total": True}),
@@ -28,6 +29,11 @@ CASES: dict[str, tuple[list[str], dict[str, Any]]] = {
     ),
     "a threshold": (["h"], {"threshold": 0.4, "metrics": OF_DECISIONS}),
     "thresholds of rows": (["g"], {"threshold": Column("t"), "total": True, "prior": [0.8, 0.2]}),
+    "costs of rows": (["g"], {"cost_fn": Column("a"), "cost_fp": 2, "prior": 0.1, "metrics": METRICS, "total": True}),
+    "costs of rows, weights": (
+        ["g", "h"],
+        {"cost_fn": Column("a"), "cost_fp": Column("a"), "weight": Column("w"), "metrics": [*OF_COSTS, "f1"]},
+    ),
 }
 
 
@@ -57,7 +63,12 @@ def check(connection: duckdb.DuckDBPyConnection, seed: int, case: str, limits: b
     assert_equal(*both(connection, hostile_log(seed, 300), by, **options, **level))
 
 
-CLUSTERS = {"keys": {}, "five buckets": {"buckets": 5}, "weights": {"buckets": 20, "weight": Column("w")}}
+CLUSTERS = {
+    "keys": {},
+    "five buckets": {"buckets": 5},
+    "weights": {"buckets": 20, "weight": Column("w")},
+    "costs of rows": {"cost_fn": Column("a"), "weight": Column("w")},
+}
 
 
 @pytest.mark.slow
@@ -245,7 +256,7 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
         pytest.param("metrics := ['nce'], score_type := 'decision'", "has no posteriors", marks=pytest.mark.slow),
         ("total := true", "without groups there is only one"),
         pytest.param("min_rows := -1", "min_rows := -1 is not a number of rows", marks=pytest.mark.slow),
-        ("cost_fn := t", "cost_fn and cost_fp of a report must be numbers"),
+        ("cost_fn := 'a'", "Could not convert string 'a'"),
         pytest.param("cost_fn := -1", "costs must be finite", marks=pytest.mark.slow),
         pytest.param("prior := 1.5", "prior must be a number", marks=pytest.mark.slow),
         pytest.param("prior := NULL", "prior := NULL is not a prior", marks=pytest.mark.slow),

@@ -19,7 +19,17 @@ from polars_ec.output.dialects import WarehouseDialect
 from polars_ec.sql.macro_formulas import MacroFormulas
 from polars_ec.sql.report_query import report_query
 from tests.support.cases import mostly_slow
-from tests.support.report_queries import ALL, CASES, LOSSES, OF_DECISIONS, ReportCase, check, make_log, write_log
+from tests.support.report_queries import (
+    ALL,
+    CASES,
+    COSTS_OF_ROWS,
+    LOSSES,
+    OF_DECISIONS,
+    ReportCase,
+    check,
+    make_log,
+    write_log,
+)
 
 PARSED = [dialect for dialect in get_args(WarehouseDialect) if dialect != "datafusion"]
 SPARK_CAST = exp.TryCast  # what sqlglot makes of Spark's CAST
@@ -28,7 +38,8 @@ FUNCTIONS = {
     *(exp.Sqrt, exp.Sum, SPARK_CAST),
     *(exp.Max, exp.Pow, exp.Tanh),  # of limits
 }  # fmt: skip
-QUICK = [case for case in CASES if case.name in ("weighted_usual", "llr", "no_rows")]
+EVERY = [*CASES, *COSTS_OF_ROWS]
+QUICK = [case for case in EVERY if case.name in ("weighted_usual", "llr", "no_rows")]
 
 
 @pytest.fixture(scope="module")
@@ -42,13 +53,13 @@ def log() -> pl.DataFrame:
 
 
 @pytest.mark.quick("usual", "all", "weighted", "month", "no_rows", "llr", "llr_certain", "log_odds", "decision")
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.name)
 def test_duckdb(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     check(case, log, duckdb.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", mostly_slow(CASES, QUICK), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", mostly_slow(EVERY, QUICK), ids=lambda case: case.name)
 def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
@@ -57,7 +68,7 @@ def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", mostly_slow(CASES, QUICK[:2]), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", mostly_slow(EVERY, QUICK[:2]), ids=lambda case: case.name)
 def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     chdb = pytest.importorskip("chdb")
     check(case, log, pl.from_arrow(chdb.query(case.query("clickhouse", f"file('{path}', Parquet)"), "ArrowTable")))
@@ -84,7 +95,7 @@ def test_the_log_has_all_kinds_of_values(log: pl.DataFrame) -> None:
 @pytest.mark.parametrize(
     ("case", "dialect"),
     mostly_slow(
-        [(case, dialect) for case in CASES for dialect in PARSED],
+        [(case, dialect) for case in EVERY for dialect in PARSED],
         [(CASES[i], dialect) for i, dialect in zip((0, 3, 4, 11, 15, 0, 3, 4), PARSED, strict=True)],
     ),
     ids=lambda value: getattr(value, "name", value),
@@ -208,7 +219,8 @@ BAD_CALLS = [
     ({"prior": [0.2, 0.3, 0.5]}, r"has 3 shares, but there are 2 classes"),
     ({"prior": {"no": 0.2, "yes": 0.8}}, "prior= names the classes"),
     ({"cost_fn": -1}, "cost"),
-    ({"cost_fn": "cost"}, "cost_fn='cost' is a column"),
+    ({"cost_fn": pl.col("cost")}, "cost_fn=col.*cost.* is a column"),
+    ({"cost_fn": "cost; DROP"}, "cost_fn='cost; DROP' cannot be part of a query"),
     ({"threshold": "limit"}, "threshold='limit' is a column"),
     ({"threshold": math.nan}, "threshold=nan is not a number"),
     ({"table": "log WHERE p > 0"}, "put a query into parentheses"),

@@ -21,11 +21,12 @@ from polars_ec.sql.log_rows import with_levels
 from polars_ec.sql.report_limits import t_levels
 from polars_ec.sql.report_query import report_query
 from tests.support.cases import mostly_slow
-from tests.support.report_queries import WITH_LIMITS, ReportCase, check, make_log, write_log
+from tests.support.report_queries import COSTS_OF_ROWS_WITH_LIMITS, WITH_LIMITS, ReportCase, check, make_log, write_log
 
 DIALECTS = get_args(WarehouseDialect)
 READ_AS = {"datafusion": "duckdb"}
-QUICK = [case for case in WITH_LIMITS if case.name == "weighted_usual_limits"]
+EVERY = [*WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS]
+QUICK = [case for case in EVERY if case.name in ("weighted_usual_limits", "costs_of_rows_threshold_limits")]
 ROWS = "(VALUES (0.9, true), (0.6, false), (0.2, false), (0.3, true), (0.7, true), (0.1, false)) AS t(p, y)"
 
 
@@ -57,13 +58,13 @@ def log() -> pl.DataFrame:
     return make_log()
 
 
-@pytest.mark.parametrize("case", mostly_slow(WITH_LIMITS, QUICK), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", mostly_slow(EVERY, QUICK), ids=lambda case: case.name)
 def test_duckdb(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     check(case, log, duckdb.sql(case.query("duckdb", f"read_parquet('{path}')")).pl())
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("case", WITH_LIMITS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.name)
 def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     datafusion = pytest.importorskip("datafusion")
     context = datafusion.SessionContext()
@@ -73,7 +74,9 @@ def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "case", [WITH_LIMITS[0], WITH_LIMITS[3], WITH_LIMITS[8], WITH_LIMITS[12], MANY_SCALES], ids=lambda case: case.name
+    "case",
+    [WITH_LIMITS[0], WITH_LIMITS[3], WITH_LIMITS[8], WITH_LIMITS[12], MANY_SCALES, EVERY[-2]],
+    ids=lambda case: case.name,
 )
 def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
     chdb = pytest.importorskip("chdb")
@@ -190,7 +193,7 @@ def test_clickhouse_needs_a_second(path: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("dialect", [dialect for dialect in DIALECTS if dialect not in READ_AS])
-@pytest.mark.parametrize("case", WITH_LIMITS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", EVERY, ids=lambda case: case.name)
 def test_every_dialect_parses_and_has_no_other_functions(case: ReportCase, dialect: str) -> None:
     query = sqlglot.parse_one(text := case.query(dialect), dialect=dialect, error_level=sqlglot.ErrorLevel.RAISE)
     assert isinstance(query, exp.Select)

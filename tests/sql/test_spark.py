@@ -37,7 +37,7 @@ def test_spark(case: Case, spark: Any, log: pl.DataFrame) -> None:
     check(case, log, pl.from_arrow(spark.sql(case.query("spark")).toArrow()))
 
 
-@pytest.mark.parametrize("case", [*report_queries.CASES, *report_queries.WITH_LIMITS], ids=lambda case: case.name)
+@pytest.mark.parametrize("case", report_queries.EVERY, ids=lambda case: case.name)
 def test_report(case: report_queries.ReportCase, spark: Any) -> None:
     found = pl.from_arrow(spark.sql(case.query("spark", "report_log")).toArrow())
     report_queries.check(case, report_queries.make_log(), found)

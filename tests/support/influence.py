@@ -18,7 +18,7 @@ LOSSES = ("cross_entropy", "nce", "brier", "nbs")
 
 @dataclass
 class Rows:
-    """Of one group; `prior` is the stated one of the positive class, `cost` what an error of the row's class costs."""
+    """Of one group; `prior` is the stated one of the positive class; a cost is one number, or one for each row."""
 
     y: np.ndarray
     d: np.ndarray
@@ -26,8 +26,8 @@ class Rows:
     log_loss: np.ndarray
     brier: np.ndarray
     c: np.ndarray
-    cost_fn: float = 1.0
-    cost_fp: float = 1.0
+    cost_fn: float | np.ndarray = 1.0
+    cost_fp: float | np.ndarray = 1.0
     prior: float | None = None
 
     def of(self, values: np.ndarray, where: np.ndarray) -> float:
@@ -58,7 +58,8 @@ def influence(name: str, rows: Rows) -> tuple[float, np.ndarray]:
         return t / f, (psi_t - t / f * psi_f) / f
     wrong = y * (1 - d) + (1 - y) * d
     price = y * (1 - d) * rows.cost_fn + (1 - y) * d * rows.cost_fp
-    naive_of_row = y * rows.cost_fn if rows.cost_fn * p1 < rows.cost_fp * p0 else (1 - y) * rows.cost_fp
+    a1, a0 = rows.of(rows.cost_fn * ones, y), rows.of(rows.cost_fp * ones, 1 - y)
+    naive_of_row = y * rows.cost_fn if a1 * p1 < a0 * p0 else (1 - y) * rows.cost_fp
     of_row = {
         **dict.fromkeys(("error_rate",), wrong),
         "accuracy": 1 - wrong,
@@ -71,11 +72,14 @@ def influence(name: str, rows: Rows) -> tuple[float, np.ndarray]:
         x = of_row[name]
         m1, m0 = rows.of(x, y), rows.of(x, 1 - y)
         mean = p1 * m1 + p0 * m0
-        naive = min(rows.cost_fn * p1, rows.cost_fp * p0)
+        naive = min(a1 * p1, a0 * p0)
         entropy = -p1 * np.log(p1) - p0 * np.log(p0)
         divisor = {"nec": naive, "nce": entropy, "nbs": p0 * p1}.get(name, 1.0)
         value = mean / divisor
         if rows.prior is not None:
+            if name == "nec":
+                x = x - value * naive_of_row
+                m1, m0 = rows.of(x, y), rows.of(x, 1 - y)
             return value, (p1 * y * (x - m1) / n1 + p0 * (1 - y) * (x - m0) / n0) / divisor
         if name == "nec":
             return value, (x - value * naive_of_row) / (naive * n)
@@ -104,23 +108,24 @@ def influence(name: str, rows: Rows) -> tuple[float, np.ndarray]:
 
 
 def with_half_rows(rows: Rows) -> Rows:
-    """Half a row more of each class and decision, of the class's mean weight."""
-    parts: dict[str, list[Any]] = {"y": [], "d": [], "w": []}
+    """Half a row more of each class and decision, of the class's mean weight and costs."""
+    parts: dict[str, list[Any]] = {"y": [], "d": [], "w": [], "cost_fn": [], "cost_fp": []}
+    costs = {name: getattr(rows, name) * np.ones(len(rows.y)) for name in ("cost_fn", "cost_fp")}
     for y in (0, 1):
         w = rows.w[rows.y == y]
         for d in (0, 1):
+            for name, cost in costs.items():
+                parts[name].append(rows.of(cost, rows.y == y))
             parts["y"].append(y)
             parts["d"].append(d)
             parts["w"].append((w**2).sum() / w.sum())
-    added = {name: np.concatenate([getattr(rows, name), values]) for name, values in parts.items()}
+    added = {name: np.concatenate([costs.get(name, getattr(rows, name)), values]) for name, values in parts.items()}
     nothing, halves = np.zeros(4), np.full(4, 0.5)
     return Rows(
         **added,
         log_loss=np.concatenate([rows.log_loss, nothing]),
         brier=np.concatenate([rows.brier, nothing]),
         c=np.concatenate([rows.c, halves]),
-        cost_fn=rows.cost_fn,
-        cost_fp=rows.cost_fp,
         prior=rows.prior,
     )
 
@@ -130,6 +135,12 @@ def limits_of_rows(name: str, rows: Rows, level: float) -> tuple[float, float]:
     value, _ = influence(name, rows)
     at = rows if name in LOSSES else with_half_rows(rows)
     centre, psi = influence(name, at)
+    variance, df = variance_of_rows(at, psi)
+    return _limits(name, value, centre, np.sqrt(variance), df, level, skewed=name not in LOSSES)
+
+
+def variance_of_rows(at: Rows, psi: np.ndarray) -> tuple[float, float]:
+    """Of what each row adds, and its degrees of freedom."""
     variance, lost, n = 0.0, 0.0, 0.0
     between = 0.0
     for y in (0, 1):
@@ -141,9 +152,7 @@ def limits_of_rows(name: str, rows: Rows, level: float) -> tuple[float, float]:
         variance += within
         lost += within**2 / (n_i - 1)
         n += n_i
-    df = (variance + between) ** 2 / (lost + between**2 / (n - 1))
-    skewed = name not in LOSSES
-    return _limits(name, value, centre, np.sqrt(variance + between), df, level, skewed)
+    return variance + between, (variance + between) ** 2 / (lost + between**2 / (n - 1))
 
 
 def limits_of_clusters(name: str, rows: Rows, cluster: np.ndarray, level: float) -> tuple[float, float]:

@@ -70,8 +70,17 @@ def hostile_log(seed: int, rows: int) -> pl.DataFrame:
             "w": with_nulls(rng, np.where(rng.random(rows) < 0.1, 0.0, rng.gamma(1, 1, rows)), 0.01),
             "t": with_nulls(rng, rng.choice([0.2, 0.5, 0.7], rows), np.where(group == "d", 0.05, 0.0)),
             "k": with_nulls(rng, rng.integers(0, rng.choice([4, 12, 60]), rows), 0.05),
+            # Of their own, so that the other columns are what they were.
+            "a": costs_of_rows(np.random.default_rng(seed + 1000), group),
         }
     )
+
+
+def costs_of_rows(rng: np.random.Generator, group: np.ndarray[Any, Any]) -> pl.Series:
+    """Amounts of any size, some of them 0; in group "d" one is invalid."""
+    amount = np.where(rng.random(len(group)) < 0.1, 0.0, rng.lognormal(1, 1.5, len(group)))
+    amount[np.flatnonzero(group == "d")[:1]] = rng.choice([-1.0, np.nan, np.inf])
+    return with_nulls(rng, amount, np.where(group == "d", 0.05, 0.0))
 
 
 def with_nulls(rng: np.random.Generator, values: Any, share: Any) -> pl.Series:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,7 @@ from tests.support.warehouse_cases import MONTH, MONTH_IN
 
 OF_DECISIONS = [name for name in DECISIONS if name in METRICS]
 LOSSES = list(SCORING_RULES)
+OF_COSTS = ["nec", "expected_cost", "bayes_risk"]
 ALL = [*OF_DECISIONS, *LOSSES]
 OF_THRESHOLDS = [name for name in ALL if name != "bayes_risk"]
 OF_DECIDED = [name for name in OF_DECISIONS if name != "bayes_risk"]
@@ -36,7 +37,7 @@ NEAR, OF_LIMITS_NEAR = 1e-4, 1e-6
 ALIKE = 3e-5
 TABLE = (
     "CREATE TEMP TABLE log (segment text, ts timestamp, late boolean, outcome text, code integer, p double precision, x double precision, "
-    "d double precision, w double precision)"
+    "d double precision, w double precision, a double precision)"
 )
 
 
@@ -93,11 +94,28 @@ CASES = [
     ReportCase("decision_usual", "d", {"by": "segment", "score_type": "decision", "weight": "w"}),
 ]  # fmt: skip
 
-WITH_LIMITS = [
-    replace(case, name=f"{case.name}_limits", arguments={**case.arguments, "interval": level, "min_rows": 20})
-    for case, level in zip(CASES, itertools.cycle((0.95, 0.9, 0.99)), strict=False)
-]
+COSTS_OF_ROWS = [
+    ReportCase("costs_of_rows", "p", {"by": "segment", "metrics": ALL, "prior": 0.1, "cost_fn": "a", "cost_fp": 2}),
+    ReportCase("costs_of_rows_weighted", "x", {"by": "segment", "metrics": [*OF_COSTS, "brier"], "cost_fn": 0.5, "cost_fp": "a", "weight": "w", "score_type": "log_odds"}),
+    ReportCase("costs_of_rows_llr", "x", {"by": "segment", "metrics": OF_COSTS, "score_type": "llr", "prior": 0.3, "cost_fn": "a"}),
+    ReportCase("costs_of_rows_decided", "d", {"by": "segment", "metrics": ["nec", "tp"], "score_type": "decision", "cost_fp": "a"}),
+    ReportCase("costs_of_rows_threshold", "p", {"by": "segment", "metrics": ["nec"], "threshold": 0.3, "cost_fn": "a", "cost_fp": "a"}),
+]  # fmt: skip
+"""Costs of each row, which the macros of dbt take in DuckDB alone."""
+
+
+def _with_limits(cases: Sequence[ReportCase]) -> list[ReportCase]:
+    return [
+        replace(case, name=f"{case.name}_limits", arguments={**case.arguments, "interval": level, "min_rows": 20})
+        for case, level in zip(cases, itertools.cycle((0.95, 0.9, 0.99)), strict=False)
+    ]
+
+
+WITH_LIMITS = _with_limits(CASES)
 """The same with limits, of whose quantiles some are summed in the middle and some in the tail."""
+
+COSTS_OF_ROWS_WITH_LIMITS = _with_limits(COSTS_OF_ROWS)
+EVERY = [*CASES, *COSTS_OF_ROWS, *WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS]
 
 
 def make_log() -> pl.DataFrame:
@@ -120,6 +138,7 @@ def _groups(rng: np.random.Generator) -> Iterator[pl.DataFrame]:
             pl.when(late).then(pl.lit("it's late")).when(~late).then(pl.lit("on\\time")).alias("outcome"),
             late.cast(pl.Int32).alias("code"),
             pl.col("p", "x", "d", "w").cast(pl.Float64),
+            pl.Series("a", columns.get("a", (np.arange(n) * 7 % 13) ** 2 / 4), pl.Float64),
         )
 
     def some(n: int, values: list[Any], plain: float = 0.5) -> list[Any]:
@@ -201,6 +220,9 @@ def _groups(rng: np.random.Generator) -> Iterator[pl.DataFrame]:
         x=[1.5, math.nextafter(1.5, 2), 0.0, -0.0, 1e-17, 5e-324, -5e-324, -1e-17] * 2,
     )
     yield group("light", 40, w=[1e-40, 1e-30, 1e-20, 1.0] * 10)
+    for value in (nan, inf, -1.0, None):
+        yield group(f"cost {value}", 20, a=some(20, [value], 1.0))
+    yield group("costs of 0", 20, a=[0.0] * 20)
 
 
 def write_log(path: Path) -> Path:

@@ -31,8 +31,12 @@
     {{ return(value | float) }}
 {% endmacro %}
 
+{# A number, or the column or SQL expression with the cost of each row. #}
 {% macro checked_cost(name, value) %}
-    {%- set way_out = 'pass a finite number that is not negative, without quotes; costs of each row are for the macros of DuckDB' -%}
+    {%- if value is string and not modules.re.fullmatch('[-+]?[0-9]*[.]?[0-9]*([eE][-+]?[0-9]+)?', value.strip()) -%}
+        {{ return(polars_ec.checked_expression(name, value)) }}
+    {%- endif -%}
+    {%- set way_out = 'pass a finite number that is not negative, without quotes, or the column with the cost of each row' -%}
     {%- set cost = polars_ec.checked_number(name, value, way_out) -%}
     {%- if not (cost >= 0 and cost <= polars_ec.largest_number()) -%}
         {%- do polars_ec.refuse(name ~ '=' ~ value ~ ' is not a cost: ' ~ way_out) -%}

@@ -11,6 +11,12 @@
     {%- for name in ['score', 'label', 'weight', 'cluster'] if request[name] is not none -%}
         {%- do columns.update({'ec_' ~ name: polars_ec.text_token(request[name], texts)}) -%}
     {%- endfor -%}
+    {%- set costs = [] -%}
+    {%- for name in ['cost_fn', 'cost_fp'] -%}
+        {%- set by_row = request[name] is string -%}
+        {%- if by_row -%}{%- do columns.update({'ec_' ~ name: polars_ec.text_token(request[name], texts)}) -%}{%- endif -%}
+        {%- do costs.append(name ~ ' := ' ~ ('ec_' ~ name if by_row else polars_ec.sql_number(request[name]))) -%}
+    {%- endfor -%}
     {%- set log = polars_ec.select_columns(columns, polars_ec.text_token(polars_ec.relation_text(request.relation), texts)) -%}
     {%- set has_classes = request.pos_label is not none or request.classes is not none -%}
     {%- set label = 'CASE WHEN ec_label IS NOT NULL THEN ' ~ request.class_of_label ~ ' END' if has_classes else 'ec_label' -%}
@@ -20,7 +26,7 @@
     {%- for name in request.metrics -%}{%- do metrics.append(polars_ec.sql_string(name)) -%}{%- endfor -%}
     {%- set arguments = [
         "'ec_log'", 'ec_score', label, 'groups := [' ~ names | join(', ') ~ ']',
-        'cost_fn := ' ~ polars_ec.sql_number(request.cost_fn), 'cost_fp := ' ~ polars_ec.sql_number(request.cost_fp),
+        costs | join(', '),
         "score_type := '" ~ request.score_type ~ "'"] -%}
     {%- if not request.usual -%}{%- do arguments.append('metrics := [' ~ metrics | join(', ') ~ ']') -%}{%- endif -%}
     {%- if request.threshold is not none -%}{%- do arguments.append('threshold := ' ~ polars_ec.any_number(request.threshold)) -%}{%- endif -%}
@@ -56,7 +62,7 @@
         {%- set found = run_query("SELECT count(*), count(*) FILTER (WHERE schema_name = 'ec') > 0 AND 'ec' IN (SELECT database_name FROM duckdb_databases()) FROM duckdb_functions() WHERE function_name = '" ~ name ~ "' AND 'ec' IN (schema_name, database_name)") -%}
         {%- if found.rows[0][0] == 0 -%}
             {%- set in_plain_sql = {
-                'report': 'plain SQL, which has all but cluster= and total=true',
+                'report': 'plain SQL, which has all but cluster=, total=true and costs of each row',
                 'sketch': 'plain SQL, which has all of it, and assigns clusters to buckets by another hash'}[name] -%}
             {%- if polars_ec.is_fusion() -%}
                 {%- do exceptions.warn('polars_ec: dbt ' ~ dbt_version ~ ' does not run the plugin polars_ec.dbt, and DuckDB has no macro ec.' ~ name ~ ': this is ' ~ in_plain_sql ~ ". To hide this warning put 'vars: {polars_ec_macros: false}' into dbt_project.yml") -%}

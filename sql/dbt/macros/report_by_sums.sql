@@ -2,6 +2,7 @@
 {% macro default__report(request) %}
     {#- A model that is for DuckDB alone, and disabled elsewhere, is parsed elsewhere too: hence errors only when it is compiled. -#}
     {%- if execute -%}{%- do polars_ec.check_plain(request) -%}{%- endif -%}
+    {%- if request.cost_fn is string or request.cost_fp is string -%}{{ return('') }}{%- endif -%}
     {%- set least, most = polars_ec.least_factor(), polars_ec.most_weight() -%}
     {%- set parts = polars_ec.report_parts() -%}
     {%- set texts = request.texts | list -%}
@@ -67,6 +68,9 @@
     {%- if request.total -%}
         {%- do polars_ec.refuse('total=true needs DuckDB with the macros: leave it out, and make a second report without by') -%}
     {%- endif -%}
+    {%- for name in ['cost_fn', 'cost_fp'] if request[name] is string -%}
+        {%- do polars_ec.refuse(name ~ '=' ~ request[name] ~ ': costs of each row need DuckDB with the macros: elsewhere make the model of the text that polars_ec.report_query(' ~ name ~ '=...) returns in Python') -%}
+    {%- endfor -%}
     {%- if request.cluster is not none -%}
         {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals with clusters need DuckDB with the macros: leave it out if rows are independent, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
     {%- endif -%}
