@@ -3571,7 +3571,7 @@ CREATE OR REPLACE MACRO ec._where_it_is(name) AS
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
                        'min_cllr', 'min_dcf', 'min_expected_cost', 'f1_of_averages',
                        'specificity_at_sensitivity', 'sensitivity_at_specificity')
-              OR regexp_matches(name, '^(class|macro|micro|weighted)_')
+              OR regexp_matches(name, '^(class|macro|micro|weighted|pairwise)_')
          THEN format('use SELECT ..., ec.{}(score, label) FROM log GROUP BY ...', name)
          WHEN name = 'dcf' THEN 'it equals nec_at_prior for LLRs with prior: pass nec'
          ELSE 'the metrics are ' || array_to_string(ec._report_names(), ', ') END;
@@ -4000,7 +4000,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '636176b5aadbd3edbfe52975b14b44658e383208f6347d069871cf66d9a66050', count(*),
+    SELECT concat_ws('-', 'acf98531bab94a47991468b2051147b440fb0ba0b2a73b96746ad7bff3da0045', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -19,7 +19,7 @@ CREATE OR REPLACE MACRO ec._where_it_is(name) AS
          WHEN name IN ('fbeta', 'net_benefit', 'epsr', 'cllr', 'ece', 'ece_mc', 'auc_roc', 'eer', 'average_precision', 'auprg', 'ks',
                        'min_cllr', 'min_dcf', 'min_expected_cost', 'f1_of_averages',
                        'specificity_at_sensitivity', 'sensitivity_at_specificity')
-              OR regexp_matches(name, '^(class|macro|micro|weighted)_')
+              OR regexp_matches(name, '^(class|macro|micro|weighted|pairwise)_')
          THEN format('use SELECT ..., ec.{}(score, label) FROM log GROUP BY ...', name)
          WHEN name = 'dcf' THEN 'it equals nec_at_prior for LLRs with prior: pass nec'
          ELSE 'the metrics are ' || array_to_string(ec._report_names(), ', ') END;

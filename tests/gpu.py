@@ -17,7 +17,7 @@ import polars as pl
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
-from tests.support.cases import CASES, DIVERGENCES, LEARNED, RANKING, ROW_FUNCTIONS, WITHOUT_MACRO
+from tests.support.cases import CASES, DIVERGENCES, LEARNED, RANKING, RANKING_OF_CLASSES, ROW_FUNCTIONS, WITHOUT_MACRO
 
 TOLERANCE = 1e-9
 EQUAL, DIFFERS, FELL_BACK, FAILED = "ran, equal", "ran, differs", "fell back", "failed"
@@ -63,11 +63,13 @@ def queries(frame: pl.DataFrame) -> dict[str, pl.LazyFrame]:
     """Reports, and every metric: in a group_by, also at a stated prior; functions of rows in a select."""
     lazy = frame.lazy()
     made = {text: lazy.ec.report("score", "late", by="segment", **keywords) for text, keywords in REPORTS.items()}
-    metrics = [(case.name, case.options, case.arguments) for case in CASES]
+    metrics = [(case.name, case.options, case.arguments) for case in (*CASES, *RANKING_OF_CLASSES)]
     metrics += [(name, options, {}) for name, options in (RANKING | LEARNED | DIVERGENCES | WITHOUT_MACRO).items()]
     for name, options, own in metrics:
         arguments = own | _ARGUMENTS.get(name, {})
         score, label = arguments.get("score_type", "score"), "reference" if name in DIVERGENCES else "late"
+        if name in [case.name for case in RANKING_OF_CLASSES]:
+            score = pl.concat_arr(1 - pl.col("score"), "score")
         metric = partial(getattr(ec, name), score, label, **arguments)
         made[name] = lazy.group_by("segment").agg(metric())
         if "prior" in options and "prior" not in arguments:

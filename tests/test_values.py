@@ -18,7 +18,7 @@ from polars_ec.arguments.options import RowOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.typing import IntoExpr
 from tests.support import ranking_oracle
-from tests.support.cases import CASES, DIVERGENCES, METRICS, ROW_FUNCTIONS, one_of_each_family
+from tests.support.cases import CASES, DIVERGENCES, METRICS, RANKING_OF_CLASSES, ROW_FUNCTIONS, one_of_each_family
 from tests.support.oracle import Group
 
 P = [0.9, 0.4, 0.7, 0.125, 0.25, 0.625]
@@ -52,6 +52,8 @@ def columns_of(name: str, p: Any, y: Any) -> list[Any]:
     """What a function takes by position: the score; and a label, or a reference."""
     if name in DIVERGENCES:
         return [p, p]
+    if name in [case.name for case in RANKING_OF_CLASSES]:
+        return [np.column_stack([1 - np.array(p), p]), y]
     return [p, y] if name not in ROW_FUNCTIONS or ROW_FUNCTIONS[name][1] else [p]
 
 

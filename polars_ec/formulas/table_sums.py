@@ -18,7 +18,10 @@ from polars_ec.formulas.sums import OfClass, Others, PerClass, Priors, Sums, Tot
 
 @dataclass(frozen=True)
 class Part:
-    """Values of a group that formulas use: one, or one per class, or one per bin; `joint` are probabilities in place of amounts."""
+    """Values of a group that formulas use: one, or one per class, or one per bin; `joint` are probabilities in place of amounts.
+
+    `loss` is the column of the rows that is summed or ranked.
+    """
 
     name: str
     costs: CostMatrix | None = field(default=None, compare=False)

@@ -128,11 +128,11 @@ def macro_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptio
     --------
     >>> import polars as pl, polars_ec as ec
     >>> q = [[0.6, 0.3, 0.1], [0.3, 0.5, 0.2], [0.4, 0.2, 0.4], [0.5, 0.4, 0.1]]
-    >>> log = pl.DataFrame({"q": q, "y": [0, 1, 2, 1]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
+    >>> log = pl.DataFrame({"q": q, "y": [1, 2, 1, 0]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
     >>> log.select(ec.macro_auc_roc("q", "y").round(4)).item()
-    1.0
-    >>> log.select(ec.macro_auc_roc("q", pl.col("y").reverse()).round(4)).item()
-    0.3889
+    0.4444
+    >>> log.select(ec.macro_auc_roc("q", "y", prior="uniform").round(4)).item()
+    0.5
     """
     return _averaged("macro_auc_roc", "macro_area", score, label, options)
 
@@ -158,7 +158,7 @@ def weighted_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOp
     >>> q = [[0.6, 0.3, 0.1], [0.3, 0.5, 0.2], [0.4, 0.2, 0.4], [0.5, 0.4, 0.1]]
     >>> log = pl.DataFrame({"q": q, "y": [1, 2, 1, 0]}, schema_overrides={"q": pl.Array(pl.Float64, 3)})
     >>> log.select(ec.weighted_auc_roc("q", "y").round(4)).item()
-    0.3542
+    0.3333
     """
     return _averaged("weighted_auc_roc", "weighted_area", score, label, options)
 

@@ -92,6 +92,11 @@ def test_a_stated_prior_is_one_by_weights(door: str) -> None:
         assert at_prior == pytest.approx(evaluate("function", name, weighted, weight="v"), rel=1e-12)
         assert at_prior != pytest.approx(evaluate(door, name, log), rel=1e-3)
         assert evaluate(door, name, weighted, prior="prior") == pytest.approx(at_prior, rel=1e-12)
+        of_groups = log.with_columns(prior=pl.when(pl.col("g") == 0).then(pl.lit(prior)).otherwise([0.3, 0.3, 0.4]))
+        found = evaluate(door, name, of_groups, by="g", prior="prior")
+        assert found[0] == pytest.approx(evaluate("function", name, log.filter(g=0), prior=prior), rel=1e-12)
+        assert found[1] == pytest.approx(evaluate("function", name, log.filter(g=1), prior=[0.3, 0.3, 0.4]), rel=1e-12)
+        assert evaluate(door, name, of_groups, prior="prior") is None
     pairwise = evaluate(door, "pairwise_auc_roc", log)
     for name in NAMES[:2]:
         assert evaluate(door, name, log, prior="uniform") == pytest.approx(pairwise, rel=1e-12)
@@ -191,6 +196,13 @@ def test_classes_by_name_and_arrays() -> None:
         assert turned.select(pl.col("q").ec.__getattribute__(name)("y", classes=["a", "b", "c"])).columns == [
             f"q_{name}"
         ]
+
+
+def test_a_null_has_its_reason() -> None:
+    q = LOGS[3]["score"].to_numpy()[:3]
+    for name in ("macro_auc_roc", "pairwise_auc_roc"):
+        with pytest.warns(UserWarning, match=f"{name}\\(\\) is null: no row has the class 2, of 3 rows"):
+            assert getattr(ec, name)(q, np.array([0, 1, 1])) is None
 
 
 def test_errors() -> None:
