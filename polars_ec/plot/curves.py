@@ -198,8 +198,8 @@ def gains(sketch: DecidingCells, *, prior: Prior = None, interval: float | None 
 
     Returns
     -------
-    alt.LayerChart of `sketch.gains(prior=, interval=)`, with the lift in the tooltips. The dashed diagonal is for a random choice. Costs are
-    not in this chart: see `cost_curve`.
+    alt.LayerChart of `sketch.gains(prior=, interval=)`, with the lift in the tooltips. The dashed diagonal is for a random choice. Unlike
+    `cost_curve`, this chart does not depend on costs.
 
     Examples
     --------
