@@ -174,18 +174,7 @@ def frame_calls(frame: pl.DataFrame, seed: int) -> Iterator[tuple[str, Callable[
                 return frame.lazy().ec.sketch(column, "y", **a)
 
             yield f"{shown}.cells", lambda m=made: m().sums
-            for method in (
-                "evaluate",
-                "roc",
-                "pr",
-                "det",
-                "prg",
-                "gains",
-                "roc_hull",
-                "cost_curve",
-                "bayes_risk",
-                "tippett",
-            ):
+            for method in ("evaluate", "roc", "pr", "det", "prg", "roc_hull", "cost_curve", "bayes_risk", "tippett"):
                 yield f"{shown}.{method}", lambda m=made, n=method: getattr(m(), n)()
             yield f"{shown}.bayes_error", lambda m=made: m().bayes_error([-1.0, 0.0, 2.0])
             yield f"{shown}.reliability", lambda m=made: m().reliability()

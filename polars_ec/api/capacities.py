@@ -46,6 +46,7 @@ _ROWS = ("n", "n_missing", "n_invalid")
 _COLUMNS = (*_ROWS, "class_prior", "selected", "tied", "threshold")
 _METRICS = ("precision", "recall", "lift", "expected_cost", "nec")
 _BOUNDED = [name for name in _METRICS if name != "lift"]
+_ENDS = ("_ci_low", "_ci_high")
 
 
 @lazy_if_lazy
@@ -145,7 +146,7 @@ def _capacity(
         )
     options = parse_options(keywords, ranking=True)
     keys = expand(frame, by, "by")
-    check_names(keys, {*_COLUMNS, *_METRICS}, "the result")
+    check_names(keys, {*_COLUMNS, *(f"{name}{end}" for name in _METRICS for end in ("", *_ENDS))}, "the result")
     names = [key.meta.output_name() for key in keys]
     of_period = pl.lit(0) if period is None else as_expr(period, "period")
     if options.prior.overall:
@@ -231,12 +232,11 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float 
     if level is not None:
         bounds = report(four, by=names, metrics=_BOUNDED, interval=level, cluster=_PERIOD, **moved)
         at = {
-            name: f"{name}{AT_PRIOR}" if moved["prior"] is not None and name != "recall" else name for name in _BOUNDED
+            name: f"{name}{AT_PRIOR}" if rows.row_prior is not None and name != "recall" else name for name in _BOUNDED
         }
-        ends = {f"{name}_ci_{end}": pl.col(f"{of}_ci_{end}") for name, of in at.items() for end in ("low", "high")}
-        limits = bounds.select(*names, **ends)
+        limits = bounds.select(*names, **{f"{name}{end}": f"{of}{end}" for name, of in at.items() for end in _ENDS})
         table = join_groups(table, limits, names) if names else table.join(limits, how="cross")
-        columns = [x for name in columns for x in (name, *(end for end in ends if end.startswith(f"{name}_ci_")))]
+        columns += [f"{name}{end}" for name in _BOUNDED for end in _ENDS]
     is_valid = pl.col("n_invalid") == 0
     shown = {name: pl.col(name) if name in _ROWS else pl.when(is_valid).then(name) for name in columns}
     judged = table.select(*names, **shown)
