@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import polars_ec as ec
 
@@ -110,6 +111,36 @@ def test_ties_and_the_cut_are_told() -> None:
     assert thirty.ec.capacity("p", "y", share=0.1).select(told).row(0) == (pytest.approx(3), 0, 0.9)
 
 
+def test_intervals_come_from_the_differences_between_the_periods() -> None:
+    rng = np.random.default_rng(3)
+    n_days, size, k = 40, 50, 8
+    log = pl.DataFrame({"day": np.repeat(np.arange(1, n_days + 1), size), "s": rng.permutation(n_days * size) / 2000})
+    log = log.with_columns(y=pl.lit(rng.random(log.height)) < pl.col("s") * (0.5 + pl.col("day") % 5 / 10))
+    chosen = log.with_columns(d=pl.col("s").rank(descending=True).over("day") <= k)
+    decided: dict[str, Any] = {"score_type": "decision", "cluster": "day", "interval": 0.9, "cost_fn": 3, "prior": 0.3}
+    metrics = ["precision", "recall", "expected_cost", "nec"]
+    named = log.with_columns(day=pl.date(2024, 1, 1) + pl.duration(days="day"))
+    for other, prior in ((log, 0.3), (named, None)):
+        found = other.ec.capacity("s", "y", k=k, period="day", cost_fn=3, prior=prior, interval=0.9)
+        expected = chosen.ec.report("d", "y", metrics=metrics, **decided | {"prior": prior})
+        for name in metrics:
+            of = f"{name}_at_prior" if prior is not None and name != "recall" else name
+            for end in ("", "_ci_low", "_ci_high"):
+                assert found[f"{name}{end}"].item() == pytest.approx(expected[f"{of}{end}"].item(), rel=1e-10), name
+    # In plain NumPy, of the sums of each bucket of days, on the logit scale.
+    sums = chosen.filter("d").group_by(b=ec.bucket("day", 100)).agg(pl.col("y").sum(), n=pl.len().cast(pl.Int64))
+    hits, n = sums["y"].to_numpy(), sums["n"].to_numpy()
+    p = hits.sum() / n.sum()
+    deviation = math.sqrt(len(n) / (len(n) - 1) * ((hits - p * n) ** 2).sum()) / n.sum()
+    half = stats.t.ppf(0.95, n.sum() ** 2 / (n**2).sum() - 1) * deviation / (p * (1 - p))
+    low, high = (math.log(x / (1 - x)) for x in found.select("precision_ci_low", "precision_ci_high").row(0))
+    assert (high - low) / 2 == pytest.approx(half, rel=0.03)
+    few = log.filter(pl.col("day") < 5).ec.capacity("s", "y", k=k, period="day", interval=0.9)
+    assert few.select("precision", "precision_ci_low").null_count().row(0) == (0, 1)
+    by = log.with_columns(g=pl.lit("a")).ec.capacity("s", "y", k=k, period="day", by="g", cost_fn=3, interval=0.9)
+    assert_frame_equal(by.drop("g"), found, rel_tol=1e-12)
+
+
 def test_rows_that_say_nothing() -> None:
     """Late rows are no candidates; an invalid row makes a group null; a class without rows leaves what needs it null."""
     rows = [(g, p, y) for g in ("right", "late", "wrong") for p, y in ((0.9, 1), (0.6, 0), (0.3, 1), (0.1, 0))]
@@ -156,6 +187,39 @@ def test_scores_labels_and_priors_of_every_kind() -> None:
     assert LOG.ec.capacity("p", "y", k=2, prior=pl.col("w") / 9)["precision"].item() is None
 
 
+@pytest.mark.parametrize("prior", [None, 0.1])
+def test_the_gains_of_a_sketch(prior: float | None) -> None:
+    sketch = LOG.ec.sketch("p", "y", by="g", exact=True)
+    for row in sketch.gains(prior=prior).to_dicts():
+        group = LOG.filter(g=row["g"])
+        y, above = group["y"].to_numpy(), group["p"].to_numpy() > row["threshold"]
+        p1 = y.mean() if prior is None else prior
+        share = p1 * above[y].mean() + (1 - p1) * above[~y].mean()
+        assert row["share"] == pytest.approx(share, abs=1e-15)
+        assert row["recall"] == pytest.approx(above[y].mean(), abs=1e-15)
+        assert row["lift"] == (pytest.approx(above[y].mean() / share) if share else None)
+    # At the shares of the curve, it is what a capacity of this share has.
+    (row,) = sketch.gains().filter(pl.col("g") == "a", pl.col("share").is_between(0.1, 0.6)).head(1).to_dicts()
+    taken = LOG.filter(g="a").ec.capacity("p", "y", share=row["share"]).row(0, named=True)
+    assert (taken["recall"], taken["lift"], taken["tied"]) == (
+        pytest.approx(row["recall"]),
+        pytest.approx(row["lift"]),
+        0,
+    )
+
+
+def test_the_bounds_of_the_gains() -> None:
+    """Of independent rows the share is one of n."""
+    log = pl.DataFrame({"p": RNG.random(400)}).with_columns(y=pl.col("p") > pl.lit(RNG.random(400)))
+    sketch = log.ec.sketch("p", "y", exact=True)
+    found = sketch.gains(interval=0.95)
+    middle = found.filter(pl.col("share").is_between(0.2, 0.8))
+    share, low, high = middle.select("share", "share_ci_low", "share_ci_high").to_numpy().T
+    assert np.abs((high - low) / (2 * 1.96 * np.sqrt(share * (1 - share) / 400)) - 1).max() < 0.05
+    bounds = [f"recall_ci_{end}" for end in ("low", "high")]
+    assert found.select(bounds).equals(sketch.pr(interval=0.95).select(bounds))
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -174,6 +238,8 @@ def test_scores_labels_and_priors_of_every_kind() -> None:
         ({"k": 3, "score": pl.concat_arr("p", "p")}, TypeError, "capacity is for one number per row"),
         ({"k": 3, "score": "y", "score_type": "decision"}, TypeError, "capacity is for one number per row"),
         ({"k": 3, "costs": [[0, 1, 0.5], [1, 0, 0.5]]}, ValueError, "capacity makes 2 decisions, but costs= has 3"),
+        ({"k": 3, "interval": 0.95}, ValueError, r"interval=0\.95 needs period="),
+        ({"k": 3, "interval": 95, "period": "day"}, ValueError, r"interval=95 .*pass 0\.95"),
         ({"k": 3, "threshold": 0.5}, TypeError, "no keyword threshold="),
         ({"k": 3, "label": "g"}, TypeError, "label 'g' is String"),
     ],

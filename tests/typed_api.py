@@ -153,7 +153,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.drift(eager, "p", "y", period="month", reference=4, metrics=["nec"], min_rows=9), pl.DataFrame)
     assert_type(ec.best_thresholds(lazy, "p", "y", period="month", by="carrier", cost_fn=4), pl.LazyFrame)
     assert_type(ec.best_thresholds(eager, ["p", "q"], "y", period="month", reference="previous"), pl.DataFrame)
-    assert_type(ec.capacity(lazy, "p", "y", k=50, period="day", by="month", cost_fn=4), pl.LazyFrame)
+    assert_type(ec.capacity(lazy, "p", "y", k=50, period="day", by="month", interval=0.9), pl.LazyFrame)
     assert_type(ec.capacity(eager, "p", "y", share=0.1, score_type="raw"), pl.DataFrame)
     assert_type(ec.rows_needed(lazy, "nec", width=0.1), pl.LazyFrame)
     assert_type(ec.rows_needed(eager, "nec", width=0.1), pl.DataFrame)

@@ -8,13 +8,15 @@ from typing import Any, Unpack
 
 import polars as pl
 
+from polars_ec.api.reports import report
 from polars_ec.arguments.classes import CheckedPrior, constant
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
-from polars_ec.arguments.keywords import as_expr, parse_options, parse_whole
+from polars_ec.arguments.keywords import as_expr, parse_level, parse_options, parse_whole
 from polars_ec.arguments.options import RankingRiskOptions
 from polars_ec.arguments.scales import DECISION
 from polars_ec.arguments.signatures import with_options
+from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import ROUNDING, checked_share
 from polars_ec.formulas.sums import ratio
 from polars_ec.metrics.binary import precision
@@ -31,6 +33,7 @@ from polars_ec.scores.read import (
     class_prior_of_log,
     count_rows,
     expand,
+    join_groups,
     resolve_columns,
     with_prior_column,
 )
@@ -39,12 +42,17 @@ from polars_ec.typing import FrameLike, IntoExpr
 
 _PERIOD, _SCORE, _CLASS, _WEIGHT = "__ec_period", "__ec_score", "__ec_class", "__ec_weight"
 _LABELS, _DECISIONS, _COUNTS = "__ec_label", "__ec_decision", ("__ec_tn", "__ec_fp", "__ec_fn", "__ec_tp")
-_COLUMNS = ("n", "n_missing", "n_invalid", "class_prior", "selected", "tied", "threshold")
+_ROWS = ("n", "n_missing", "n_invalid")
+_COLUMNS = (*_ROWS, "class_prior", "selected", "tied", "threshold")
 _METRICS = ("precision", "recall", "lift", "expected_cost", "nec")
+_BOUNDED = [name for name in _METRICS if name != "lift"]
+_ENDS = ("_ci_low", "_ci_high")
 
 
 @lazy_if_lazy
-@with_options(RankingRiskOptions, raises="Neither or both of `k` and `share`; reserved column names.")
+@with_options(
+    RankingRiskOptions, raises="Neither or both of `k` and `share`; `interval` without `period`; reserved column names."
+)
 def capacity(
     frame: FrameLike,
     score: IntoExpr,
@@ -54,6 +62,7 @@ def capacity(
     share: float | None = None,
     period: IntoExpr | None = None,
     by: IntoExpr | Sequence[IntoExpr] = (),
+    interval: float | None = None,
     **options: Unpack[RankingRiskOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
     """Judge the decision to look at the highest scores only, such as the 50 alerts that a team can handle per day.
@@ -79,6 +88,9 @@ def capacity(
         periods of a group. Default None: each group is one period.
     by
         Names or expressions of the group columns. Default: one group.
+    interval
+        The level of the confidence intervals, such as 0.95. They treat periods as independent, and rows of a period as correlated; so they
+        need `period`. Default None: no intervals.
 
     Returns
     -------
@@ -89,6 +101,7 @@ def capacity(
     - `threshold`, the lowest selected score of any period.
     - `precision`, `recall`, `expected_cost` and `nec` of these decisions; `lift`, the share of the positives that were selected over the
       share of all rows that were: 1 for a random choice.
+    - With `interval`, `NAME_ci_low` and `NAME_ci_high` of the metrics but `lift`; null for fewer than five periods.
 
     Values are null if the group has an invalid row, or as those of the function of the same name are.
 
@@ -107,7 +120,7 @@ def capacity(
     [(4.0, 2, 0.5, 0.625, 1.458)]
     """
     execute = pass_over(frame)
-    lazy = _capacity(as_lazy(frame), score, label, k, share, period, by, options, execute)
+    lazy = _capacity(as_lazy(frame), score, label, k, share, period, by, interval, options, execute)
     return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
 
 
@@ -119,15 +132,21 @@ def _capacity(
     share: float | None,
     period: IntoExpr | None,
     by: IntoExpr | Sequence[IntoExpr],
+    interval: float | None,
     keywords: Mapping[str, Any],
     execute: Pass,
 ) -> pl.LazyFrame:
     if (k is None) == (share is None):
         raise ValueError("pass either k=, the number of rows per period, or share=, the share of rows")
     limit = parse_whole(k, "k", 1) if share is None else checked_share(share, "share") * pl.col(_WEIGHT).sum()
+    level = None if interval is None else parse_level(interval)
+    if level is not None and period is None:
+        raise ValueError(
+            f"interval={interval!r} needs period=: intervals come from the differences between the periods"
+        )
     options = parse_options(keywords, ranking=True)
     keys = expand(frame, by, "by")
-    check_names(keys, {*_COLUMNS, *_METRICS}, "the result")
+    check_names(keys, {*_COLUMNS, *(f"{name}{end}" for name in _METRICS for end in ("", *_ENDS))}, "the result")
     names = [key.meta.output_name() for key in keys]
     of_period = pl.lit(0) if period is None else as_expr(period, "period")
     if options.prior.overall:
@@ -151,7 +170,7 @@ def _capacity(
             n_invalid=count_rows(pl.col(_CLASS) == -1),
         )
     )
-    return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows)
+    return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows, level, execute)
 
 
 def _columns(rows: Rows) -> dict[str, pl.Expr]:
@@ -176,11 +195,11 @@ def _selected(cells: pl.LazyFrame, keys: Sequence[str], limit: float | pl.Expr) 
     return cells.with_columns(pl.when((weight == 0) | (left <= rounding)).then(0.0).otherwise(some).alias("__ec_share"))
 
 
-def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows) -> pl.LazyFrame:
-    """The result: each group's expected counts, as four rows with weights that the metrics read."""
+def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float | None, execute: Pass) -> pl.LazyFrame:
+    """The result: the expected counts of each period, as four rows with weights that the metrics read."""
     share = pl.col("__ec_share")
     counts = [(of * pl.col(f"{_WEIGHT}{i}")).sum() for i in (0, 1) for of in (1 - share, share)]
-    groups = cells.group_by(names or pl.lit(0).alias(_PERIOD)).agg(
+    periods = cells.group_by(*names, _PERIOD).agg(
         pl.col("n", "n_missing", "n_invalid").sum(),
         constant(pl.col(PRIOR)),
         selected=(share * pl.col(_WEIGHT)).sum(),
@@ -188,27 +207,37 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows) -> pl.LazyFra
         threshold=pl.when(share > 0).then(_SCORE).min(),
         **dict(zip(_COUNTS, counts, strict=True)),
     )
-    four = groups.with_columns(
+    four = periods.with_columns(
+        # Of any type, as whole numbers.
+        pl.col(_PERIOD).rank("dense").fill_null(0),
         pl.lit([0, 0, 1, 1]).alias(_LABELS),
         pl.lit([0, 1, 0, 1]).alias(_DECISIONS),
         pl.concat_list(_COUNTS).alias(_WEIGHT),
     ).explode(_LABELS, _DECISIONS, _WEIGHT)
+    four = execute(four).cache()
     read: Any = {"score": _DECISIONS, "label": _LABELS, "score_type": DECISION.name, "weight": _WEIGHT}
     moved = read | {"costs": CostMatrix(rows.costs.values), "prior": None if rows.row_prior is None else pl.col(PRIOR)}
-    metrics = {
+    once = (pl.col(_LABELS) == 0) & (pl.col(_DECISIONS) == 0)
+    of_group = {name: pl.when(once).then(name).otherwise(0).sum() for name in (*_ROWS, "selected", "tied")}
+    of_group |= {"threshold": pl.col("threshold").min(), "class_prior": class_prior(**read)}
+    of_group |= {
         "precision": precision(**moved),
         "recall": recall(**read),
         "lift": ratio(recall(**read), decision_share(**moved, decision=1)),
         "expected_cost": expected_cost(**moved),
         "nec": nec(**moved),
     }
-    is_valid = pl.col("n_invalid").first() == 0
-    of_decisions = {"class_prior": class_prior(**read), **metrics}
-    of_group = {name: pl.col(name).first() for name in _COLUMNS if name != "class_prior"} | of_decisions
-    kept = ("n", "n_missing", "n_invalid")
-    shown = {
-        name: of_group[name] if name in kept else pl.when(is_valid).then(of_group[name])
-        for name in (*_COLUMNS, *_METRICS)
-    }
-    table = four.group_by(names or _PERIOD).agg(**shown)
-    return table.sort(names) if names else table.drop(_PERIOD)
+    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(**of_group)
+    columns = [*_COLUMNS, *_METRICS]
+    if level is not None:
+        bounds = report(four, by=names, metrics=_BOUNDED, interval=level, cluster=_PERIOD, **moved)
+        at = {
+            name: f"{name}{AT_PRIOR}" if rows.row_prior is not None and name != "recall" else name for name in _BOUNDED
+        }
+        limits = bounds.select(*names, **{f"{name}{end}": f"{of}{end}" for name, of in at.items() for end in _ENDS})
+        table = join_groups(table, limits, names) if names else table.join(limits, how="cross")
+        columns += [f"{name}{end}" for name in _BOUNDED for end in _ENDS]
+    is_valid = pl.col("n_invalid") == 0
+    shown = {name: pl.col(name) if name in _ROWS else pl.when(is_valid).then(name) for name in columns}
+    judged = table.select(*names, **shown)
+    return judged.sort(names) if names else judged

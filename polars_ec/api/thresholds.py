@@ -94,7 +94,7 @@ def best_thresholds(
     - The columns of `by` and of the period, `model`, and `reference`, the period in which the threshold was learned.
     - `threshold`, as in `ec.best_threshold`; null if that is, or if the group has no rows in the reference.
     - `nec` at this threshold, `nec_bayes` of the Bayes decisions, and `regret`, their difference with its bounds. The threshold counts as
-      given: the bounds are for the rows of the period alone.
+      given: the bounds are for the rows of the period alone. They cover too rarely if the thresholds differ in few rows.
     - `p_value` and `p_adjusted`, for the hypothesis that both cost the same, as in `compare`.
     - `small`, true if a class has fewer than 10 rows in the period; `n` and `n_reference`, the rows used; `n_missing`.
 

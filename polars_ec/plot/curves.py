@@ -236,8 +236,8 @@ def gains(
 
     Returns
     -------
-    alt.LayerChart of `sketch.gains(prior=, interval=)`, with the lift in the tooltips. The dashed diagonal is for a random choice. Costs are
-    not in this chart; `cost_curve` has them.
+    alt.LayerChart of `sketch.gains(prior=, interval=)`, with the lift in the tooltips. The dashed diagonal is for a random choice. Unlike
+    `cost_curve`, this chart does not depend on costs.
 
     Examples
     --------

@@ -186,7 +186,7 @@ def gains(cells: Cells, *, prior: Prior = None, interval: float | None = None) -
 
     Lift is recall / share: 1 for a random choice, at most 1 / P_1, and null if no row is above the threshold. With `prior`, the share is that
     at these class priors. With `interval`, such as 0.95, `share` and `recall` have bounds, `NAME_ci_low` and `NAME_ci_high`, for each
-    threshold alone. None of these columns knows costs; those of `cost_curve` do.
+    threshold alone. Unlike those of `cost_curve`, these columns do not depend on costs.
 
     Examples
     --------

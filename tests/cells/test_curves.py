@@ -108,31 +108,6 @@ def test_precision_recall_and_det() -> None:
         assert probits["fpr_probit"][0] == -math.inf
 
 
-def test_gains() -> None:
-    sketch = LOG.ec.sketch("p", "y", by="g", exact=True)
-    for group, log, points in parts():
-        for prior in (None, 0.1):
-            p1 = log["y"].mean() if prior is None else prior
-            found = sketch.gains(prior=prior).filter(g=group)
-            shares = [p1 * t + (1 - p1) * f for f, t in points]
-            assert found["share"].to_list() == pytest.approx(shares)
-            assert found["recall"].to_list() == pytest.approx([t for _, t in points])
-            lifts = [t / share if share else None for share, (_, t) in zip(shares, points, strict=True)]
-            assert found["lift"].to_list() == pytest.approx(lifts)
-    # Of independent rows the share is a share of n.
-    whole = LOG.ec.sketch("p", "y").gains(interval=0.95).filter(pl.col("share").is_between(0.2, 0.8))
-    share, low, high = whole.select("share", "share_ci_low", "share_ci_high").to_numpy().T
-    width = 2 * 1.96 * np.sqrt(share * (1 - share) / LOG.height)
-    assert np.abs((high - low) / width - 1).max() < 0.1
-    rates = (
-        LOG.ec.sketch("p", "y")
-        .roc(interval=0.95)
-        .select("threshold", "^tpr_ci.*$")
-        .rename(lambda name: name.replace("tpr", "recall"))
-    )
-    assert whole.select(rates.columns).equals(rates.filter(pl.col("threshold").is_in(whole["threshold"].implode())))
-
-
 def test_bayes_risk_integrates_to_the_scoring_rules() -> None:
     sketch = LOG.ec.sketch("p", "y", resolution=1024)
     curve = sketch.bayes_risk().sort("t", maintain_order=True)
