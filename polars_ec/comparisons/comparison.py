@@ -72,7 +72,8 @@ def _differences(
         metrics, table = Metrics(model, family, comparison.layout), tables[model.name]
         if other is None:
             assert against is not None
-            differences |= estimator_of(joint, table, metrics).difference(against, comparison.level)
+            estimator = estimator_of(joint.sums(model, family), table, metrics)
+            differences |= estimator.difference(against, comparison.level)
         else:
             metrics_of_pair = (metrics, replace(metrics, model=other))
             differences |= compare_models(joint, (table, tables[other.name]), metrics_of_pair, comparison.level)

@@ -226,10 +226,10 @@ class _Levels:
 
     @classmethod
     def of(cls, weight: Floats, influence: Floats) -> _Levels:
-        """From sums of w and of w psi, (pairs, strata, classes)."""
+        """From sums of w and of w psi, (pairs, strata, classes); the latter perhaps of several metrics, one after the other."""
         of_class = ratio(influence, weight)
         of_stratum = ratio(influence.sum(axis=-1), weight.sum(axis=-1))[..., None]
-        return cls(of_class - of_stratum, np.broadcast_to(of_stratum, weight.shape))
+        return cls(of_class - of_stratum, np.broadcast_to(of_stratum, influence.shape))
 
     @property
     def mean_influence(self) -> Floats:
@@ -388,32 +388,43 @@ class _StratifiedClusters:
         """Sums of w of all strata, (pairs, buckets, classes)."""
         return np.asarray(self.weight.sum(axis=2), dtype=np.float64)
 
-    def components(self, slopes: Floats, by_stratum: bool) -> VarianceComponents:
-        """Components of the variance of one component of a metric's change."""
+    def components(self, slopes: Floats, by_stratum: bool) -> list[VarianceComponents]:
+        """Components of the variance of one component of each metric's change; slopes have one more axis, of metrics, at the end."""
         clusters = self.clusters
+        slopes = np.moveaxis(slopes, -1, 0)
         with np.errstate(all="ignore"):
             sums = (slopes * self._sums).sum(axis=-1)
-            singletons = None if clusters.singletons is None else clusters.singletons.singletons(slopes)
+            singletons = None if clusters.singletons is None else [clusters.singletons.singletons(of) for of in slopes]
             if singletons is not None:
-                sums = sums + singletons.influence
+                sums = sums + np.stack([of.influence for of in singletons])
             at = _Levels.of(self._total, sums)
             linear, weight = self._by_stratum if by_stratum else self._by_class
             classes, strata = self._of_shares
             without: Floats = _times(linear, slopes) - _times(weight, at.mean_influence)
             without = without + _times(classes, at.of_class) + _times(strata, at.of_stratum)
             # A column for each class, so that this is a product of matrices.
-            of_class = slopes[..., None] * np.eye(slopes.shape[2])[:, None]
-            influence = _in_rows(clusters.linear) @ of_class.reshape(
-                len(slopes), int(np.prod(slopes.shape[1:])), slopes.shape[2]
+            n_classes = slopes.shape[3]
+            of_class = slopes[..., None] * np.eye(n_classes)[:, None]
+            influence = _in_rows(clusters.linear) @ np.moveaxis(of_class, 0, -2).reshape(
+                slopes.shape[1], int(np.prod(slopes.shape[2:])), len(slopes) * n_classes
             )
-            of = cluster_influence(
-                self.of_classes, influence, clusters.weight, None if singletons is None else singletons.over_strata
-            )
-            squares = (
-                of.squares if singletons is None else _squares(singletons, at, self._total, self._whole, by_stratum)
-            )
-            times = (of.number - 1) / of.number
-        return VarianceComponents(without * np.sqrt(times)[:, None], squares * times, of.df)
+            influence = influence.reshape(*influence.shape[:2], len(slopes), n_classes)
+            found = []
+            for m in range(len(slopes)):
+                of_rows = None if singletons is None else singletons[m]
+                of = cluster_influence(
+                    self.of_classes,
+                    influence[:, :, m],
+                    clusters.weight,
+                    None if of_rows is None else of_rows.over_strata,
+                )
+                squares = of.squares
+                if of_rows is not None:
+                    of_metric = _Levels(at.of_class[m], at.of_stratum[m])
+                    squares = _squares(of_rows, of_metric, self._total, self._whole, by_stratum)
+                times = (of.number - 1) / of.number
+                found.append(VarianceComponents(without[..., m] * np.sqrt(times)[:, None], squares * times, of.df))
+        return found
 
 
 def _in_rows(values: Floats) -> Floats:
@@ -422,8 +433,9 @@ def _in_rows(values: Floats) -> Floats:
 
 
 def _times(values: Floats, of: Floats) -> Floats:
-    """Their products, summed over each row."""
-    return np.asarray((values @ of.reshape(len(of), values.shape[2], 1))[..., 0], dtype=np.float64)
+    """Their products, summed over each row, (pairs, buckets, metrics)."""
+    columns = np.moveaxis(of.reshape(len(of), len(values), values.shape[2]), 0, -1)
+    return np.asarray(values @ columns, dtype=np.float64)
 
 
 def _squares(singletons: Singletons, at: _Levels, total: Floats, whole: Floats, by_stratum: bool) -> Floats:
@@ -477,6 +489,19 @@ class StratifiedEstimate:
         singletons = None if clusters.singletons is None else clusters.singletons.mapped(split)
         linear, weight = np.moveaxis(split(clusters.linear), 1, 2), split(clusters.weight).sum(axis=1)
         return cls(moments.mapped(split), Clusters(linear, weight, clusters.unit, singletons))
+
+    @property
+    def units(self) -> tuple[Moments, Clusters | None]:
+        """Sums of the units without strata."""
+
+        def whole(values: Floats) -> Floats:
+            return np.asarray(values.sum(axis=1), dtype=np.float64)
+
+        of = self.clusters
+        if of is None:
+            return self.moments.mapped(whole), None
+        singletons = None if of.singletons is None else of.singletons.mapped(whole)
+        return self.moments.mapped(whole), Clusters(of.linear.sum(axis=2), of.weight, of.unit, singletons)
 
 
 @dataclass(frozen=True)
@@ -593,10 +618,7 @@ class _Block:
             (period, other), moves = self._components_of_rows(factor, metric)
             return period.minus(other), moves
         slopes = [of_period[..., metric] for of_period in self._attribution.slopes[factor]]
-        components = [
-            of_period.components(slope, factor != PRIOR)
-            for of_period, slope in zip(self._clusters, slopes, strict=True)
-        ]
+        components = [of_period[metric] for of_period in self._of_buckets[factor]]
         assert components[1].shared is not None
         # The slopes of the reference are those of the difference, so that its influences are added, and not taken off.
         components[1] = replace(components[1], shared=-components[1].shared)
@@ -617,6 +639,17 @@ class _Block:
             components = [_either(*of) for of in zip(by_rows, rows, components, strict=True)]
             moves = np.where(by_rows[0] | by_rows[1], rows_move, moves)
         return components[0].minus(components[1]), moves
+
+    @cached_property
+    def _of_buckets(self) -> dict[str, list[list[VarianceComponents]]]:
+        """Components of the variance by factor, period, reference or not, and metric."""
+        return {
+            factor: [
+                of_period.components(slopes, factor != PRIOR)
+                for of_period, slopes in zip(self._clusters or [], self._attribution.slopes[factor], strict=True)
+            ]
+            for factor in self._factors
+        }
 
     @cached_property
     def _lacks_decision(self) -> Bools:
