@@ -65,7 +65,7 @@ def _differences(
     """Differences of each column of a metric of a model."""
     model, other = pair
     against = None if other is not None else against_of(comparison.reference, groups, comparison.keys)
-    tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in pair if m is not None}
+    tables = {m.name: with_references(m, comparison.layout, joint, groups) for m in pair if m is not None}
     differences: dict[str, Differences] = {}
     of_sums = [name for name in comparison.names if name not in RANKING_METRICS]
     for family in families(of_sums, model.rows.row_costs is not None):

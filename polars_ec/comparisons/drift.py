@@ -154,7 +154,7 @@ def drifted(cells: pl.DataFrame, drift: CheckedDrift) -> pl.DataFrame:
     with np.errstate(all="ignore"):
         costs = model.rows.costs
         shape = Shape(groups.height, costs.n_classes, costs.n_decisions, drift.buckets)
-        groups = with_references(model, drift.layout, JointCells(cells, shape).counts, groups)
+        groups = with_references(model, drift.layout, JointCells(cells, shape), groups)
         _check_priors(model, groups, against, keys)
         changes = PeriodChanges.joined(list(_blocks(cells, most_strata(units), groups, against, shape, drift)))
         return changes.table(model.name, drift.metrics, keys, drift.factors, drift.min_rows)
@@ -172,9 +172,7 @@ def _blocks(
         some = cells.filter(group >= start, group < end).with_columns(unit)
         strata = JointCells(some, replace(shape, groups=(end - start) * n_strata))
         table, compared = groups[at], np.where(against[at] >= 0, against[at] - start, -1)
-        counts, counts2 = (
-            of.reshape(end - start, n_strata, -1).sum(axis=1) for of in (strata.counts, strata.counts2)
-        )
+        counts, counts2 = (of.reshape(end - start, n_strata, -1).sum(axis=1) for of in (strata.counts, strata.counts2))
         yield PeriodChanges(
             table.with_columns(group - start),
             Sizes.of(drift.model, table, counts, counts2),

@@ -285,11 +285,11 @@ def families(names: Sequence[str], costs_by_row: bool) -> list[MetricFamily]:
     return [MetricFamily(tuple(of_family), numbers) for numbers, of_family in found.items()]
 
 
-def with_references(model: Model, layout: ReportLayout, counts: Floats, groups: pl.DataFrame) -> pl.DataFrame:
-    """The table of groups with the stated prior of each, where it follows from all groups: from the classes' counts, (groups, classes)."""
+def with_references(model: Model, layout: ReportLayout, cells: JointCells, groups: pl.DataFrame) -> pl.DataFrame:
+    """The table of groups with the stated prior of each, where it follows from the counts of the classes in all groups."""
     if not layout.options.prior.overall or model.rows.row_prior is not None:
         return groups
-    table = _with_sums(groups, ValueFeatures(model), counts[..., None]).lazy()
+    table = _with_sums(groups, ValueFeatures(model), cells.counts[..., None]).lazy()
     prefixed = f"^{model.prefix}reference.*$"
     return groups.hstack(with_priors(table, [model], layout.options, total=False).select(pl.col(prefixed)).collect())
 
@@ -433,8 +433,9 @@ class JointCells:
         sums = self._by_bucket if by_bucket else self._by_class
         if family.decides:
             return sums(self.weight, self.decisions_of(model), self.shape.decisions)
-        columns = [self.weight, *(self.column(f"{model.prefix}{name}") for name in family.numbers)]
-        return np.stack([sums(column) for column in columns], axis=-1)
+        weight = self.weight_by_bucket if by_bucket else self.counts
+        columns = (self.column(f"{model.prefix}{name}") for name in family.numbers)
+        return np.stack([weight, *(sums(column) for column in columns)], axis=-1)
 
     def moments(self, model: Model, family: MetricFamily, alone: CellsTaken) -> Moments:
         """Moments of one model's rows in these cells."""
