@@ -314,11 +314,10 @@ def columns_for(names: Collection[str], arguments: RankingArguments) -> set[str]
     """The columns of prepared cells that these metrics are computed from."""
     used = {GROUP}
     for name in names:
-        bounded = _bounded(name, arguments)
-        expressions = (_tpr, _fpr, _tpr_before, _fpr_before, _LOOSE)
-        if bounded is not None:
-            expressions = tuple(of for of in (bounded.value, bounded.error, bounded.threshold) if of is not None)
-        used |= {column for expression in expressions for column in expression.meta.root_names()}
+        of = _bounded(name, arguments)
+        hull = (_tpr, _fpr, _tpr_before, _fpr_before, _LOOSE)
+        expressions = hull if of is None else (of.value, of.error, of.threshold)
+        used |= {column for each in expressions if each is not None for column in each.meta.root_names()}
     return used
 
 

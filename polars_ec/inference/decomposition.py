@@ -371,13 +371,13 @@ class _StratifiedClusters:
     def _scaled(self) -> Floats:
         """Sums of w x, scaled as those of a class in its stratum."""
         times = np.sqrt(self._of_class[:, :, None] * _left_out(self.weight, self._total[:, None]))
-        return self.clusters.linear * times[..., None]
+        return np.asarray(self.clusters.linear * times[..., None], dtype=np.float64)
 
     @cached_property
     def _of_shares(self) -> Floats:
         """Sums of w, scaled as those of classes in a stratum."""
         in_stratum = _left_out(np.einsum("pbmk->pbm", self.weight), self._total.sum(axis=-1)[:, None])
-        return self.weight * np.sqrt(self._of_all[..., None] * in_stratum)[..., None]
+        return np.asarray(self.weight * np.sqrt(self._of_all[..., None] * in_stratum)[..., None], dtype=np.float64)
 
     def _by_class(self, slopes: Floats) -> Floats:
         """Influence of each bucket by metric and class, (pairs, buckets, metrics, classes)."""
