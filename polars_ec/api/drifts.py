@@ -18,6 +18,7 @@ from polars_ec.comparisons.joint_pass import sum_jointly
 from polars_ec.reports.models import Pass, metrics_of, needed, pass_over, read_models
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import expand
+from polars_ec.sketches.counting import KeyCode
 from polars_ec.typing import FrameLike, IntoExpr
 
 
@@ -176,7 +177,13 @@ def _drift(
     requirements = needed(metric_names, ())
     if requirements.decisions:
         validation.check_number(model.rows.costs)
+    units = [*keys, of_period, *strata]
+    schema = frame.select(units).collect_schema()
+    # As whole numbers, of which the engine holds many more in memory than texts.
+    codes = [KeyCode.of(name, dtype) for name, dtype in schema.items()]
+    encoded = [code.encoded(key) for code, key in zip(codes, units, strict=True)]
     what = CheckedDrift(
+        codes=codes,
         by=tuple(key_names),
         period=period_name,
         mix=tuple(mix_names),
@@ -189,8 +196,8 @@ def _drift(
         buckets=None if clusters is None else clusters.buckets,
         min_rows=least,
     )
-    groups, pairs = [*keys, of_period, *strata], [(model, None)]
-    cells = execute(sum_jointly(frame, groups, pairs, [model], requirements, clusters, [as_expr(label, "label")]))
-    schema = cells.collect_schema()
+    cells = execute(
+        sum_jointly(frame, encoded, [(model, None)], [model], requirements, clusters, [as_expr(label, "label")])
+    )
     columns = {**{name: schema[name] for name in what.keys}, **validation.drift_columns(what.factors)}
     return cells.map_batches(partial(drifted, drift=what), schema=columns)

@@ -65,14 +65,15 @@ def _differences(
     """Differences of each column of a metric of a model."""
     model, other = pair
     against = None if other is not None else against_of(comparison.reference, groups, comparison.keys)
-    tables = {m.name: with_references(m, comparison.layout, joint.counts, groups) for m in pair if m is not None}
+    tables = {m.name: with_references(m, comparison.layout, joint, groups) for m in pair if m is not None}
     differences: dict[str, Differences] = {}
     of_sums = [name for name in comparison.names if name not in RANKING_METRICS]
     for family in families(of_sums, model.rows.row_costs is not None):
         metrics, table = Metrics(model, family, comparison.layout), tables[model.name]
         if other is None:
             assert against is not None
-            differences |= estimator_of(joint, table, metrics).difference(against, comparison.level)
+            estimator = estimator_of(joint.sums(model, family), table, metrics)
+            differences |= estimator.difference(against, comparison.level)
         else:
             metrics_of_pair = (metrics, replace(metrics, model=other))
             differences |= compare_models(joint, (table, tables[other.name]), metrics_of_pair, comparison.level)

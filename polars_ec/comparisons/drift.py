@@ -20,6 +20,7 @@ from polars_ec.numerics import Floats, Integers, np
 from polars_ec.reports.models import Model
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups
+from polars_ec.sketches.counting import KeyCode
 
 STRATUM = "__ec_stratum"
 """The number of a stratum in its group."""
@@ -30,8 +31,12 @@ _MOST_AT_ONCE = 2**26
 
 @dataclass(frozen=True)
 class CheckedDrift:
-    """A drift whose arguments are checked: `by` and `mix` name columns of groups and of strata, `period` the column of periods."""
+    """A drift whose arguments are checked: `by` and `mix` name columns of groups and of strata, `period` the column of periods.
 
+    `codes` are those of these columns in the cells.
+    """
+
+    codes: Sequence[KeyCode]
     by: tuple[str, ...]
     period: str
     mix: tuple[str, ...]
@@ -131,60 +136,58 @@ def most_strata(strata: pl.DataFrame) -> int:
 def drifted(cells: pl.DataFrame, drift: CheckedDrift) -> pl.DataFrame:
     """The result: a row for each group, period, model and metric, from the cells of the joint pass."""
     keys, model = drift.keys, drift.model
-    groups, cells = with_numbers(cells, keys)
+    # The strata of periods, of which there are far fewer than cells.
+    names = [code.name for code in drift.codes]
+    codes = cells.lazy().select(names).unique().collect(engine="streaming")
+    groups, units = with_numbers(codes.with_columns(code.decoded() for code in drift.codes), keys)
     if not groups.height:
         return pl.DataFrame(schema={**groups.select(keys).schema, **drift_columns(drift.factors)})
+    if drift.mix:
+        strata = numbered_strata(units, drift.by, drift.mix)
+        units = join_groups(units, strata, [*drift.by, *drift.mix])
+    else:
+        units = units.with_columns(pl.lit(0).alias(STRATUM))
+    numbers = join_groups(cells.select(names), codes.hstack(units.select(GROUP, STRATUM)), names)
+    cells = cells.drop(names).hstack(numbers.select(GROUP, STRATUM))
     groups = with_sums(groups, cells, [model])
     against = references(drift.reference, groups, drift.by, drift.period)
     with np.errstate(all="ignore"):
         costs = model.rows.costs
         shape = Shape(groups.height, costs.n_classes, costs.n_decisions, drift.buckets)
-        groups = with_references(model, drift.layout, JointCells(cells, shape).counts, groups)
+        groups = with_references(model, drift.layout, JointCells(cells, shape), groups)
         _check_priors(model, groups, against, keys)
-        changes = PeriodChanges.joined(list(_blocks(cells, groups, against, shape, drift)))
+        changes = PeriodChanges.joined(list(_blocks(cells, most_strata(units), groups, against, shape, drift)))
         return changes.table(model.name, drift.metrics, keys, drift.factors, drift.min_rows)
 
 
 def _blocks(
-    cells: pl.DataFrame, groups: pl.DataFrame, against: Integers, shape: Shape, drift: CheckedDrift
+    cells: pl.DataFrame, n_strata: int, groups: pl.DataFrame, against: Integers, shape: Shape, drift: CheckedDrift
 ) -> Iterator[PeriodChanges]:
     """All changes, in blocks of periods that limit the memory for sums of strata and buckets."""
-    n_strata = 1
-    if drift.mix:
-        strata = numbered_strata(cells, drift.by, drift.mix)
-        cells, n_strata = join_groups(cells, strata, [*drift.by, *drift.mix]), most_strata(strata)
     features = max(shape.decisions, 3)
     of_period = n_strata * shape.classes * features * ((shape.buckets or 0) + features)
     for start, end in pairwise(_bounds(against, max(_MOST_AT_ONCE // of_period, 1))):
         group, at = pl.col(GROUP), slice(start, end)
-        some = cells.filter(group >= start, group < end).with_columns(group - start)
-        joint, strata_cells = JointCells(some, replace(shape, groups=end - start)), None
-        if drift.mix:
-            by_stratum = (group.cast(pl.Int64) * n_strata + pl.col(STRATUM)).alias(GROUP)
-            strata_cells = JointCells(some.with_columns(by_stratum), replace(shape, groups=(end - start) * n_strata))
+        unit = ((group.cast(pl.Int64) - start) * n_strata + pl.col(STRATUM)).alias(GROUP)
+        some = cells.filter(group >= start, group < end).with_columns(unit)
+        strata = JointCells(some, replace(shape, groups=(end - start) * n_strata))
         table, compared = groups[at], np.where(against[at] >= 0, against[at] - start, -1)
+        counts, counts2 = (of.reshape(end - start, n_strata, -1).sum(axis=1) for of in (strata.counts, strata.counts2))
         yield PeriodChanges(
             table.with_columns(group - start),
-            Sizes.of(drift.model, table, joint.counts, joint.counts2),
+            Sizes.of(drift.model, table, counts, counts2),
             compared,
-            _changes(joint, strata_cells, n_strata, table, compared, drift),
+            _changes(strata, n_strata, table, compared, drift),
         )
 
 
 def _changes(
-    cells: JointCells,
-    strata_cells: JointCells | None,
-    n_strata: int,
-    groups: pl.DataFrame,
-    against: Integers,
-    drift: CheckedDrift,
+    cells: JointCells, n_strata: int, groups: pl.DataFrame, against: Integers, drift: CheckedDrift
 ) -> dict[str, MetricChange]:
     changes: dict[str, MetricChange] = {}
     for family in families(drift.metrics, drift.model.rows.row_costs is not None):
-        metrics = Metrics(drift.model, family, drift.layout)
-        periods = estimator_of(cells, groups, metrics)
-        sums = (periods.moments, periods.clusters) if strata_cells is None else strata_cells.sums(drift.model, family)
-        strata = StratifiedEstimate.split(*sums, n_strata)
+        strata = StratifiedEstimate.split(*cells.sums(drift.model, family), n_strata)
+        periods = estimator_of(strata.units, groups, Metrics(drift.model, family, drift.layout))
         changes |= periods.decompose(strata, against, drift.factors, drift.level)
     return changes
 

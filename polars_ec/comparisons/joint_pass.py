@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import and_, or_
+from typing import TypeAlias
 
 import polars as pl
 
@@ -287,11 +288,11 @@ def families(names: Sequence[str], costs_by_row: bool) -> list[MetricFamily]:
     return [MetricFamily(tuple(of_family), numbers) for numbers, of_family in found.items()]
 
 
-def with_references(model: Model, layout: ReportLayout, counts: Floats, groups: pl.DataFrame) -> pl.DataFrame:
-    """The table of groups with the stated prior of each, where it follows from all groups: from the classes' counts, (groups, classes)."""
+def with_references(model: Model, layout: ReportLayout, cells: JointCells, groups: pl.DataFrame) -> pl.DataFrame:
+    """The table of groups with the stated prior of each, where it follows from the counts of the classes in all groups."""
     if not layout.options.prior.overall or model.rows.row_prior is not None:
         return groups
-    table = _with_sums(groups, ValueFeatures(model), counts[..., None]).lazy()
+    table = _with_sums(groups, ValueFeatures(model), cells.counts[..., None]).lazy()
     prefixed = f"^{model.prefix}reference.*$"
     return groups.hstack(with_priors(table, [model], layout.options, total=False).select(pl.col(prefixed)).collect())
 
@@ -364,6 +365,12 @@ class Shape:
     buckets: int | None
 
 
+CellsTaken: TypeAlias = "Bools | slice"
+"""Some of the cells."""
+
+_EVERY = slice(None)
+
+
 class JointCells:
     """Cells, with the number of their group, of rows that lack nothing."""
 
@@ -380,16 +387,6 @@ class JointCells:
         return self.column(name) if gap is None else self.column(gap[0]) - self.column(gap[1])
 
     @cached_property
-    def group(self) -> Integers:
-        """The number of each cell's group."""
-        return self._codes(GROUP)
-
-    @cached_property
-    def bucket(self) -> Integers:
-        """The bucket of each cell; -1 for rows without a key."""
-        return self._table[BUCKET].cast(pl.Int64).fill_null(-1).to_numpy()
-
-    @cached_property
     def weight(self) -> Floats:
         """Rows, or their weight."""
         return self.column(WEIGHT if WEIGHT in self._table.columns else ROWS)
@@ -400,12 +397,12 @@ class JointCells:
         return self.column(WEIGHT2 if WEIGHT in self._table.columns else ROWS)
 
     @cached_property
-    def without_key(self) -> Bools | None:
+    def without_key(self) -> CellsTaken | None:
         """Cells whose rows are clusters of their own: those without a key, or all where there are no clusters. None for none."""
         if self.shape.buckets is None:
-            return np.ones(len(self.weight), dtype=bool)
-        alone = self.bucket < 0
-        return alone if alone.any() else None
+            return _EVERY
+        keys = self._table[BUCKET]
+        return keys.is_null().to_numpy() if keys.has_nulls() else None
 
     @cached_property
     def weight_by_bucket(self) -> Floats:
@@ -438,33 +435,40 @@ class JointCells:
         """Sums of w x of a model's rows, (groups, classes, features), or of each bucket, (groups, buckets, classes, features)."""
         sums = self._by_bucket if by_bucket else self._by_class
         if family.decides:
-            return sums(self.weight, [self.decisions_of(model)], [self.shape.decisions])
-        columns = [self.weight, *(self.column(f"{model.prefix}{name}") for name in family.numbers)]
-        return np.stack([sums(column) for column in columns], axis=-1)
+            return sums(self.weight, self.decisions_of(model), self.shape.decisions)
+        weight = self.weight_by_bucket if by_bucket else self.counts
+        columns = (self.column(f"{model.prefix}{name}") for name in family.numbers)
+        return np.stack([weight, *(sums(column) for column in columns)], axis=-1)
 
-    def moments(self, model: Model, family: MetricFamily, alone: Bools) -> Moments:
+    def moments(self, model: Model, family: MetricFamily, alone: CellsTaken) -> Moments:
         """Moments of one model's rows in these cells."""
         if family.decides:
             return Moments.one_hot(*self._decided(self.decisions_of(model), self.shape.decisions, alone))
         return self.moments_of_numbers(numbers_of((model, None), family.numbers), alone)
 
-    def moments_of_numbers(self, names: Sequence[str], alone: Bools) -> Moments:
+    def moments_of_numbers(self, names: Sequence[str], alone: CellsTaken) -> Moments:
         """Moments of 1 and numbers of a row, (groups, classes, features)."""
         weighted = WEIGHT in self._table.columns
         shape = (self.shape.groups, self.shape.classes, len(names) + 1)
         linear, square = np.empty(shape), np.empty((*shape, shape[-1]))
-        linear[..., 0], square[..., 0, 0] = (self._by_class(w, cells=alone) for w in (self.weight, self.weight2))
+        linear[..., 0] = self._by_class(self.weight, cells=alone)
+        for i, x in enumerate(names, start=1):
+            linear[..., i] = self._by_class(self._number(x), cells=alone)
+        # Without weights, w^2 is w.
+        square[..., 0, :] = square[..., :, 0] = linear
+        if weighted:
+            square[..., 0, 0] = self._by_class(self.weight2, cells=alone)
         for i, x in enumerate(names):
-            linear[..., i + 1] = self._by_class(self._number(x), cells=alone)
-            with_one = self.column(with_weight(x)) if weighted else self._number(x)
-            square[..., 0, i + 1] = square[..., i + 1, 0] = self._by_class(with_one, cells=alone)
+            if weighted:
+                with_one = self._by_class(self.column(with_weight(x)), cells=alone)
+                square[..., 0, i + 1] = square[..., i + 1, 0] = with_one
             for j, y in enumerate(names[i:], start=i):
                 of_both = self._by_class(self.column(product(x, y)), cells=alone)
                 square[..., i + 1, j + 1] = square[..., j + 1, i + 1] = of_both
         return Moments(linear, square, np.eye(shape[-1])[0])
 
     def joint_moments(
-        self, pair: tuple[Model, Model], family: MetricFamily, alone: Bools
+        self, pair: tuple[Model, Model], family: MetricFamily, alone: CellsTaken
     ) -> Moments | tuple[Floats, Floats]:
         """Moments of the features of a difference of losses; or sums of w and of w^2 by class and the decisions of both models.
 
@@ -475,9 +479,9 @@ class JointCells:
         number, (decisions, others) = self.shape.decisions, map(self.decisions_of, pair)
         return self._decided(decisions * number + others, number**2, alone)
 
-    def _decided(self, decisions: Integers, number: int, cells: Bools) -> tuple[Floats, Floats]:
-        w, w2 = (self._by_class(of, [decisions], [number], cells) for of in (self.weight, self.weight2))
-        return w, w2
+    def _decided(self, decisions: Integers, number: int, cells: CellsTaken) -> tuple[Floats, Floats]:
+        w = self._by_class(self.weight, decisions, number, cells)
+        return w, self._by_class(self.weight2, decisions, number, cells) if WEIGHT in self._table.columns else w
 
     def clusters(self, model: Model, family: MetricFamily) -> Clusters:
         """The buckets of one model, and its rows without a key."""
@@ -487,7 +491,7 @@ class JointCells:
 
     def sums(self, model: Model, family: MetricFamily) -> tuple[Moments, Clusters | None]:
         """Moments of all rows of a model, and its clusters if rows are in clusters."""
-        moments = self.moments(model, family, np.ones(len(self.weight), dtype=bool))
+        moments = self.moments(model, family, _EVERY)
         return moments, None if self.shape.buckets is None else self.clusters(model, family)
 
     def unit(self, family: MetricFamily) -> Floats:
@@ -495,41 +499,59 @@ class JointCells:
         return np.ones(self.shape.decisions) if family.decides else np.eye(len(family.numbers) + 1)[0]
 
     @cached_property
-    def _class(self) -> Integers:
-        return self._codes(JOINT)
+    def _class_place(self) -> Integers:
+        """The place of each cell's class among those of all groups."""
+        return self._codes(GROUP) * self.shape.classes + self._codes(JOINT)
+
+    @cached_property
+    def _bucket_place(self) -> tuple[CellsTaken, Integers]:
+        """The cells with a key, and the place of the class of each among those of all buckets."""
+        keys = self._table[BUCKET]
+        keyed = keys.is_not_null().to_numpy() if keys.has_nulls() else _EVERY
+        place = self._codes(GROUP) * (self.shape.buckets or 0)
+        place += self._codes(BUCKET)
+        place *= self.shape.classes
+        place += self._codes(JOINT)
+        return keyed, place[keyed]
 
     def _codes(self, name: str) -> Integers:
         return self._table[name].cast(pl.Int64).fill_null(0).to_numpy()
 
     def _by_class(
-        self,
-        values: Floats,
-        codes: Sequence[Integers] = (),
-        sizes: Sequence[int] = (),
-        cells: Bools | slice = slice(None),
+        self, values: Floats, codes: Integers | None = None, number: int = 1, cells: CellsTaken = _EVERY
     ) -> Floats:
-        shape = (self.shape.groups, self.shape.classes, *sizes)
-        return summed(values[cells], [code[cells] for code in (self.group, self._class, *codes)], shape)
+        """Sums of some cells, (groups, classes), and perhaps by codes, of which there is a number."""
+        return _summed(values, codes, cells, self._class_place[cells], (self.shape.groups, self.shape.classes, number))
 
-    def _by_bucket(self, values: Floats, codes: Sequence[Integers] = (), sizes: Sequence[int] = ()) -> Floats:
+    def _by_bucket(self, values: Floats, codes: Integers | None = None, number: int = 1) -> Floats:
         assert self.shape.buckets is not None
-        keyed = self.bucket >= 0
-        in_buckets = [code[keyed] for code in (self.group, self.bucket, self._class, *codes)]
-        shape = (self.shape.groups, self.shape.buckets, self.shape.classes, *sizes)
-        return summed(values[keyed], in_buckets, shape)
+        shape = (self.shape.groups, self.shape.buckets, self.shape.classes, number)
+        return _summed(values, codes, *self._bucket_place, shape)
+
+
+def _summed(
+    values: Floats, codes: Integers | None, cells: CellsTaken, place: Integers, shape: tuple[int, ...]
+) -> Floats:
+    """Sums of some cells at these places, and perhaps by codes, which are the last axis of the shape."""
+    if codes is None:
+        return _binned(values[cells], place, shape[:-1])
+    return _binned(values[cells], place * shape[-1] + codes[cells], shape)
 
 
 def summed(values: Floats, codes: Sequence[Integers], shape: tuple[int, ...]) -> Floats:
     """Sums of the values by these codes, as an array of this shape."""
-    flat = np.ravel_multi_index(tuple(codes), shape) if len(values) else np.empty(0, dtype=np.int64)
-    return np.asarray(np.bincount(flat, values, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+    return _binned(values, np.ravel_multi_index(tuple(codes), shape) if len(values) else np.empty(0, np.int64), shape)
+
+
+def _binned(values: Floats, place: Integers, shape: tuple[int, ...]) -> Floats:
+    return np.asarray(np.bincount(place, values, int(np.prod(shape))), dtype=np.float64).reshape(shape)
 
 
 # Estimates of the groups of a log, and of the same rows by two models.
 
 
-def estimator_of(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> Estimator:
-    """Estimate the metrics of a family in each group."""
+def estimator_of(sums: tuple[Moments, Clusters | None], groups: pl.DataFrame, metrics: Metrics) -> Estimator:
+    """Estimate the metrics of a family in each group, from its sums."""
     model = metrics.model
     # All is added up over groups but priors, which are the same in all.
     counts = [name for name, dtype in groups.schema.items() if dtype.is_integer() and name.startswith(model.prefix)]
@@ -537,7 +559,7 @@ def estimator_of(cells: JointCells, groups: pl.DataFrame, metrics: Metrics) -> E
     whole = groups[:1].with_columns(pl.lit(groups[name].sum()).alias(name) for name in counts)
     return Estimator(
         lambda some: partial(metrics.of, groups=groups[some]),
-        *cells.sums(model, metrics.family),
+        *sums,
         metrics.features.pseudocounts,
         {column: lower_is_better(name) for column, name in metrics.columns.items()},
         rest=partial(metrics.of, groups=others),

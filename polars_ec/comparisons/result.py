@@ -169,6 +169,6 @@ def with_numbers(cells: pl.DataFrame, keys: Sequence[str]) -> tuple[pl.DataFrame
 
 def with_sums(groups: pl.DataFrame, cells: pl.DataFrame, models: Sequence[Model]) -> pl.DataFrame:
     """The groups with how many rows they have, of each model; 0 where no cell is theirs."""
-    sums = cells.group_by(GROUP).agg(**sum_of_groups(cells, models))
+    sums = cells.lazy().group_by(GROUP).agg(**sum_of_groups(cells, models)).collect(engine="streaming")
     joined = groups.join(sums, on=GROUP, how="left", maintain_order="left")
     return joined.with_columns((cs.integer() - cs.by_name(groups.columns)).fill_null(0))

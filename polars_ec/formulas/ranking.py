@@ -53,13 +53,17 @@ class RankingArguments:
     method: str = "hull"
 
 
-def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
+def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None, columns: Collection[str] | None = None) -> pl.DataFrame:
     """Prepare cells for the formulas: running sums from the top, totals of the groups, and priors `p1`, `p0`.
 
     `cells` is sorted and has GROUP, `w1`, `w0` (rows, or their weight), `whole` (whether these are row counts), `point` and `threshold`.
     `prior` has GROUP, `p1` and `p0`, null if the stated prior is invalid; None for the groups' own. Groups that lack a class, or whose
-    weights sum to `MOST_WEIGHT` or more, are left out because metrics are undefined there.
+    weights sum to `MOST_WEIGHT` or more, are left out because metrics are undefined there. With `columns`, others may be missing.
     """
+
+    def used(*names: str) -> bool:
+        return columns is None or not set(names).isdisjoint(columns)
+
     counted = cells.filter((pl.col("w1") > 0) | (pl.col("w0") > 0)).with_columns(
         pl.col(name).sum().over(GROUP).alias(f"weight{name[1]}") for name in ("w1", "w0")
     )
@@ -70,10 +74,12 @@ def prepare(cells: pl.DataFrame, prior: pl.DataFrame | None) -> pl.DataFrame:
     )
     # Sum from both ends, because sums of weights are rounded and their difference may be below 0.
     down = {name: pl.col(w).cum_sum().over(GROUP) for name, w in (("tp", "w1"), ("fp", "w0"))}
-    up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in (("fn", "w1"), ("tn", "w0"))}
+    from_below = [(name, w) for name, w in (("fn", "w1"), ("tn", "w0")) if used(name, f"{name}_before")]
+    up = {f"{name}_before": pl.col(w).cum_sum(reverse=True).over(GROUP) for name, w in from_below}
     sums = two_class.with_columns(**down, **up)
-    moved = {f"{name}_before": pl.col(name).shift(1, fill_value=0.0).over(GROUP) for name in down}
-    moved |= {name: pl.col(f"{name}_before").shift(-1, fill_value=0.0).over(GROUP) for name in ("fn", "tn")}
+    before = [(name, f"{name}_before") for name in down]
+    moved = {to: pl.col(name).shift(1, fill_value=0.0).over(GROUP) for name, to in before if used(to)}
+    moved |= {name: pl.col(f"{name}_before").shift(-1, fill_value=0.0).over(GROUP) for name, _ in from_below}
     totals = {"n1": pl.col("tp").last().over(GROUP), "n0": pl.col("fp").last().over(GROUP)}
     summed = sums.with_columns(**moved, **totals)
     if prior is None:
@@ -319,6 +325,24 @@ _OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
 RANKING_METRICS = (*_PLAIN, *_OF_HULL)
 
 
+def columns_for(names: Collection[str], arguments: RankingArguments) -> set[str]:
+    """The columns of prepared cells that these metrics are computed from."""
+    used = {GROUP}
+    for name in names:
+        of = _bounded(name, arguments)
+        hull = (_tpr, _fpr, _tpr_before, _fpr_before, _LOOSE)
+        expressions = hull if of is None else (of.value, of.error, of.threshold)
+        used |= {column for each in expressions if each is not None for column in each.meta.root_names()}
+    return used
+
+
+def _bounded(name: str, arguments: RankingArguments) -> Bounded | None:
+    """The aggregates of a metric; None if it is one of the hull."""
+    if name == "eer" and arguments.method == "linear":
+        return _eer_linear(arguments)
+    return None if name in _OF_HULL else (_PLAIN | _OF_ROWS)[name](arguments)
+
+
 def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
     """GROUP, `value`, `error` and, where one attains it, `threshold`: one row per group that has both classes."""
     return evaluate_all(cells, [name], arguments)[name]
@@ -326,12 +350,12 @@ def evaluate(cells: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.
 
 def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingArguments) -> dict[str, pl.DataFrame]:
     """The results of `evaluate` for several metrics, which share the hull."""
-    of_hull = [name for name in names if name in _OF_HULL and not (name == "eer" and arguments.method == "linear")]
+    found = {name: _bounded(name, arguments) for name in names}
+    of_hull = [name for name, bounded in found.items() if bounded is None]
     values = _of_hulls(cells, of_hull) if of_hull else {}
-    for name in names:
-        if name in of_hull:
+    for name, bounded in found.items():
+        if bounded is None:
             continue
-        bounded = (_eer_linear if name == "eer" else (_PLAIN | _OF_ROWS)[name])(arguments)
         columns = {"value": bounded.value, "error": bounded.error}
         if bounded.threshold is not None:
             columns["threshold"] = bounded.threshold

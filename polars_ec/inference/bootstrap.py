@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TypeAlias
 
+import polars as pl
 from polars.exceptions import PerformanceWarning
 
 from polars_ec.arguments.keywords import Request
@@ -171,11 +173,13 @@ def _evaluated(
 ) -> Floats:
     """(variants, groups, metrics), of the sums of each group, which come in blocks of this size."""
     values = []
-    for start in range(0, number, size):
-        tables = np.zeros((min(size, number - start), len(sums), math.prod(shape)))
-        for at, of_group in enumerate(sums):
-            tables[:, at] = next(of_group)
-        values.append(value(tables.reshape(*tables.shape[:2], *shape), block))
+    # Random numbers are drawn without the interpreter's lock.
+    with ThreadPoolExecutor(pl.thread_pool_size()) as pool:
+        for start in range(0, number, size):
+            tables = np.zeros((min(size, number - start), len(sums), math.prod(shape)))
+            for at, of_group in enumerate(pool.map(quiet(next), sums)):
+                tables[:, at] = of_group
+            values.append(value(tables.reshape(*tables.shape[:2], *shape), block))
     return np.concatenate(values)
 
 

@@ -236,7 +236,7 @@ class Clusters:
         with np.errstate(all="ignore"):
             influence = np.einsum("gkf,gbkf->gbk", gradient, self.linear)
         singletons = None if self.singletons is None else self.singletons.singletons(gradient)
-        return cluster_influence(self.linear @ self.unit, influence, self.weight, singletons)
+        return cluster_influence(np.einsum("gbkf,f->gbk", self.linear, self.unit), influence, self.weight, singletons)
 
     def variance(self, gradient: Floats) -> Variance:
         """Delta-method variance; NaN where a class with a weight of its own in the metric, as at a stated prior, is in one bucket."""
@@ -318,7 +318,7 @@ def cluster_influence(
         is_one = total**2 / weight2 < 1 + _ZERO
         within = np.where(is_one[:, None], 0.0, influence - weight * mean[:, None])
         left = np.where(weight < total[:, None], within / (1 - weight / total[:, None]), 0.0)
-        without = left.sum(axis=-1) + np.where(buckets > 0, between / (1 - buckets / whole[:, None]), 0.0)
+        without = np.einsum("gbk->gb", left) + np.where(buckets > 0, between / (1 - buckets / whole[:, None]), 0.0)
         of_classes, of_all = (within**2).sum(axis=1), (between**2).sum(axis=-1)
         squares = np.zeros(len(whole))
         if singletons is not None:

@@ -397,20 +397,28 @@ def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, l
     tail, size = (1 - level) / 2 / n_pairs, 1000
     quantiles = -t_quantile(tail, np.append(np.inf, size / np.arange(1, size + 2)))
     others = components.taken(chosen)
-    width = 1 if components.shared is None else max(components.shared.shape[1] // 16, 1)
+    alone = VarianceComponents(None, others.variance, others.df)
+    width = 1 if others.shared is None else max(others.shared.shape[1] // 64, 1)
     at_once = max(_BLOCK // (len(chosen) * width), 1)
     for start in range(0, len(chosen), at_once):
-        some = chosen[start : start + at_once]
-        variance = components.taken(some[:, None]).minus(others)
-        gaps, df = sign * (values[some][:, None] - values[chosen]), np.fmax(variance.df, 1)
-        error = np.where(some[:, None] == chosen, 0.0, variance.standard_error)
-        # Quantiles are slow: compute them only for pairs whose bound may be the worst, judged by tabulated quantiles.
-        place = (size / df).astype(np.int64)
-        least, most = quantiles[place] * error * (1 - _EQUAL), quantiles[place + 1] * error * (1 + _EQUAL)
+        at = np.arange(start, min(start + at_once, len(chosen)))
+        some = chosen[at]
+        both = alone.taken(at[:, None]).minus(alone)
+        gaps, df = sign * (values[some][:, None] - values[chosen]), np.fmax(both.df, 1)
+        # Exact variances and quantiles are slow: compute them only for pairs whose bound may be the worst, judged by tabulated quantiles
+        # and by variances from a product of matrices, which is rounded.
+        squared, rounding = both.variance, _EQUAL * both.variance
+        if others.shared is not None:
+            squared = squared - 2 * (others.shared[at] @ others.shared.T)
+        is_other, place = at[:, None] != np.arange(len(chosen)), (size / df).astype(np.int64)
+        least = quantiles[place] * np.sqrt(np.maximum(squared - rounding, 0.0)) * is_other * (1 - _EQUAL)
+        most = quantiles[place + 1] * np.sqrt(squared + rounding) * is_other * (1 + _EQUAL)
         worst = gaps - most <= (gaps - least).min(axis=1, keepdims=True)
         worst |= gaps + least <= (gaps + most).min(axis=1, keepdims=True)
+        row, column = np.nonzero(worst)
+        error = others.taken(at[row]).minus(others.taken(column)).standard_error * is_other[worst]
         half = np.full_like(gaps, np.nan)
-        half[worst] = -t_quantile(tail, df[worst]) * error[worst]
+        half[worst] = -t_quantile(tail, df[worst]) * error
         far, near = np.nanmin(gaps - half, axis=1), np.minimum(np.nanmin(gaps + half, axis=1), 0.0)
         low[some], high[some] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
     to_best = others.minus(components.taken(np.array([best])))

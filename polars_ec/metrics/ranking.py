@@ -122,7 +122,7 @@ def macro_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOptio
 
     References
     ----------
-    Fawcett, "An introduction to ROC analysis", 2006, section 10.2, with equal weights; `roc_auc_score(multi_class="ovr")` in scikit-learn.
+    Fawcett, "An introduction to ROC analysis", 2006, with equal weights; `roc_auc_score(multi_class="ovr")` in scikit-learn.
 
     Examples
     --------
@@ -150,7 +150,7 @@ def weighted_auc_roc(score: IntoExpr, label: IntoExpr, **options: Unpack[PriorOp
 
     References
     ----------
-    Provost and Domingos, "Well-trained PETs", 2000, section 6.2; Fawcett, "An introduction to ROC analysis", 2006, section 10.2.
+    Provost and Domingos, "Well-trained PETs", 2000; Fawcett, "An introduction to ROC analysis", 2006.
 
     Examples
     --------

@@ -196,11 +196,11 @@ def _read_vector(
     # Nulls are counted, which works on all rows at once: `drop_nulls` of lists takes a hundred times as long.
     if isinstance(dtype, pl.Array):
         elements = [numbers.arr.get(k) for k in range(n_classes)]
-        nulls = numbers.arr.agg(pl.element().null_count())
+        nulls = numbers.arr.count_matches(None)
     else:
         elements = [numbers.list.get(k, null_on_oob=True) for k in range(n_classes)]
         wrong_length = numbers.list.len() != n_classes
-        nulls = numbers.list.agg(pl.element().null_count())
+        nulls = numbers.list.count_matches(None)
     return VectorScores(elements, wrong_length, (nulls != 0).fill_null(True), scale, prior)
 
 

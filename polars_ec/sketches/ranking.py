@@ -10,11 +10,11 @@ import polars as pl
 
 from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.decisions import interval_scale
-from polars_ec.formulas.ranking import RankingArguments, evaluate, evaluate_all, prepare
+from polars_ec.formulas.ranking import RankingArguments, columns_for, evaluate, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import OPERATING_POINTS, SHARE_VARIANCE, influence, influence_on_share
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference import confidence
-from polars_ec.inference.bootstrap import DenseSums, Units, bootstrap
+from polars_ec.inference.bootstrap import DenseSums, OneSumEach, Units, UnitSums, bootstrap
 from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
 from polars_ec.sketches.grid import Grid
@@ -392,7 +392,7 @@ def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) ->
     if not request.is_resampled:
         return ranking_limits(ranking, values, request.level, request.seed)
     drawn = _Resamples(ranking)
-    low, high = bootstrap(drawn.values, drawn.units, DenseSums(drawn.sums, (drawn.width, 2)), request, seconds=0.2)
+    low, high = bootstrap(drawn.values, drawn.units, drawn.unit_sums, request, seconds=0.2)
     at_hand, ends = drawn.at_hand(), {}
     for m, (name, (value, error)) in enumerate(_estimates(ranking.coarse, values, ranking.metrics).items()):
         moved_low, moved_high = (_moved(limit[:, m], at_hand[:, m], value, name) for limit in (low, high))
@@ -451,7 +451,17 @@ class _Resamples:
     def units(self) -> Units:
         return self._of_units[2]
 
-    def sums(self, group: int) -> Floats:
+    @property
+    def unit_sums(self) -> UnitSums:
+        """The weights that each unit has in the cells and classes of its group."""
+        if self.cells.clustered is not None:
+            return DenseSums(self._sums, (self.width, 2))
+        # A unit is the rows of one cell and class.
+        entries, _, units = self._of_units
+        place = (entries.cell - self.starts[self.cells.group[entries.cell]]) * 2 + entries.label
+        return OneSumEach(units, place, entries.weight, (self.width, 2))
+
+    def _sums(self, group: int) -> Floats:
         """(units, cells, classes): the weights that each unit of a group has in its cells."""
         entries, unit, units = self._of_units
         chosen = units.of(group)
@@ -472,16 +482,18 @@ class _Resamples:
     def values(self, weight: Floats, groups: slice) -> Floats:
         """(variants, groups, metrics), of the weights in cells, (variants, groups, cells, classes); NaN where there are none."""
         n_variants, n_groups = weight.shape[:2]
-        variant, group, place = np.nonzero((weight > 0).any(axis=-1))
+        metrics, arguments = self.ranking.metrics, self.ranking.arguments
+        variant, group, place = np.nonzero((weight[..., 0] > 0) | (weight[..., 1] > 0))
         cell = self.starts[group + groups.start] + place
         ids = self.cells.group_ids[groups]
-        drawn = self.cells.frame[cell].with_columns(
-            pl.Series(GROUP, variant * n_groups + group, dtype=ids.dtype),
+        drawn = self.cells.frame.select("point", "whole", "threshold")[cell].with_columns(
+            pl.Series(GROUP, variant * n_groups + group, dtype=ids.dtype).set_sorted(),
             *(pl.Series(f"w{i}", weight[variant, group, place, i]) for i in range(2)),
         )
-        prepared = prepare(drawn, _repeated(self.ranking.prior, ids, n_variants, ids.dtype))
-        found = np.full((n_variants * n_groups, len(self.ranking.metrics)), np.nan)
-        for m, name in enumerate(self.ranking.metrics):
-            of_groups = evaluate(prepared, name, self.ranking.arguments)
+        prior = _repeated(self.ranking.prior, ids, n_variants, ids.dtype)
+        prepared = prepare(drawn, prior, columns_for(metrics, arguments))
+        found = np.full((n_variants * n_groups, len(metrics)), np.nan)
+        for m, name in enumerate(metrics):
+            of_groups = evaluate(prepared, name, arguments)
             found[of_groups[GROUP].to_numpy(), m] = of_groups["value"].cast(pl.Float64).to_numpy()
-        return found.reshape(n_variants, n_groups, len(self.ranking.metrics))
+        return found.reshape(n_variants, n_groups, len(metrics))
