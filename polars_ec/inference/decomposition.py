@@ -407,22 +407,19 @@ class _StratifiedClusters:
             without = without + _times(self._of_shares, at.of_class)
             without = without + self._of_all[..., None] * _times(self.weight, at.of_stratum)
             influence = self._by_class(slopes)
-            found = []
+            components = []
             for m in range(len(slopes)):
-                of_rows = None if singletons is None else singletons[m]
+                single = None if singletons is None else singletons[m]
                 of = cluster_influence(
-                    self.of_classes,
-                    influence[:, :, m],
-                    clusters.weight,
-                    None if of_rows is None else of_rows.over_strata,
+                    self.of_classes, influence[:, :, m], clusters.weight, None if single is None else single.over_strata
                 )
                 squares = of.squares
-                if of_rows is not None:
+                if single is not None:
                     of_metric = _Levels(at.of_class[m], at.of_stratum[m])
-                    squares = _squares(of_rows, of_metric, self._total, self._whole, by_stratum)
+                    squares = _squares(single, of_metric, self._total, self._whole, by_stratum)
                 times = (of.number - 1) / of.number
-                found.append(VarianceComponents(without[..., m] * np.sqrt(times)[:, None], squares * times, of.df))
-        return found
+                components.append(VarianceComponents(without[..., m] * np.sqrt(times)[:, None], squares * times, of.df))
+        return components
 
 
 def _in_rows(values: Floats) -> Floats:

@@ -469,13 +469,13 @@ class ReportQuery:
         lost: list[dict[str, str]] = []
         for i in (0, 1):
             sums = {name: f"ec_{name}{i}" for name in "abc"} | {f"x{j}": f"ec_s{i}{j}" for j in (0, 1)}
-            given = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_u"}
+            arguments = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_u"}
             names = {}
             formulas = MacroFormulas({})
-            of_class = formulas.parts_of("_influence", given)
+            of_class = formulas.parts_of("_influence", arguments)
             if self.row_costs:
                 third = {"g2": f"ec_g{i}2", "x2": f"ec_s{i}2", "d": f"ec_d{i}", "e": f"ec_e{i}"}
-                slopes = {name: given[name] for name in ("g0", "g1")}
+                slopes = {name: arguments[name] for name in ("g0", "g1")}
                 of_class = formulas.parts_of("_influence_of_costs", {"i": of_class, **slopes, **third})
             for part, sql in of_class.items():
                 names[part] = f"ec_i_{part}_{i}"
