@@ -145,9 +145,9 @@ def report_query(
     from polars_ec.sql.report_limits import ReportQuery
 
     writer = Writer(dialect)
-    of_rows = {name: cost for name, cost in (("cost_fn", cost_fn), ("cost_fp", cost_fp)) if isinstance(cost, str)}
+    cost_columns = {name: cost for name, cost in (("cost_fn", cost_fn), ("cost_fp", cost_fp)) if isinstance(cost, str)}
     given = {"cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
-    given |= dict.fromkeys(of_rows, 1)
+    given |= dict.fromkeys(cost_columns, 1)
     options = parse_options({**given, "score_type": score_type, "pos_label": pos_label, "classes": classes})
     names = _checked_metrics(metrics, options)
     of_label = class_of_label(writer, options.pos_label, options.classes)
@@ -156,7 +156,7 @@ def report_query(
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
-    row_costs = _row_costs(writer, options, of_rows, shares, bounded=dialect == "postgres") if of_rows else {}
+    row_costs = _row_costs(writer, options, cost_columns, shares, bounded=dialect == "postgres") if cost_columns else {}
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(
         rows=LogRows(
@@ -168,8 +168,8 @@ def report_query(
         ),
         columns=columns,
         losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
-        positive=_positive(writer, options, None if of_rows else costs, shares),
-        costs=None if of_rows else costs,
+        positive=_positive(writer, options, None if cost_columns else costs, shares),
+        costs=None if cost_columns else costs,
         shares=shares,
         writer=writer,
         least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
@@ -259,17 +259,23 @@ def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[
 
 
 def _row_costs(
-    writer: Writer, options: Options, of_rows: Mapping[str, str], shares: tuple[float, float] | None, *, bounded: bool
+    writer: Writer,
+    options: Options,
+    cost_columns: Mapping[str, str],
+    shares: tuple[float, float] | None,
+    *,
+    bounded: bool,
 ) -> dict[str, dict[str, str]]:
     """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
-    most = writer.number(_MOST_OF_POSTGRES if bounded else sys.float_info.max)
-    given, right = dict[str, str](), dict[str, str]()
-    for name, constant in (("cost_fn", options.cost_fn), ("cost_fp", options.cost_fp)):
+    stated, most = options.costs(2), writer.number(_MOST_OF_POSTGRES if bounded else sys.float_info.max)
+    costs, checked = dict[str, str](), dict[str, str]()
+    for name, constant in (("cost_fn", stated.values[1][0]), ("cost_fp", stated.values[0][1])):
         of = f"ec_{name}"
-        given[of] = f"CAST({writer.expression(name, of_rows[name]) if name in of_rows else constant} AS DOUBLE)"
+        column = cost_columns.get(name)
+        costs[of] = f"CAST({writer.number(constant) if column is None else writer.expression(name, column)} AS DOUBLE)"
         value = f"CASE WHEN {of} < {writer.number(_LEAST_OF_POSTGRES)} THEN 0 ELSE {of} END" if bounded else of
-        right[f"{of}_right"] = f"CASE WHEN {of} >= 0 AND {of} <= {most}{writer.and_not_nan(of)} THEN {value} END"
-    fn, fp = right
+        checked[f"{of}_right"] = f"CASE WHEN {of} >= 0 AND {of} <= {most}{writer.and_not_nan(of)} THEN {value} END"
+    fn, fp = checked
     kept = {fn: fn, fp: fp}
     usable = dict(kept)
     # No sum and no quotient overflows, which is an error in some engines.
@@ -289,8 +295,8 @@ def _row_costs(
             bar = f"({bar}) + {infinite if math.isinf(shift) else writer.number(shift)}"
     cost = f"CASE WHEN ec_class = 1 THEN {fn} WHEN ec_class = 0 THEN {fp} END"
     return {
-        "ec_rows": given,
-        "ec_classes": right,
+        "ec_rows": costs,
+        "ec_classes": checked,
         "ec_usable": usable,
         "ec_logs": kept | {"ec_bar": bar},
         "ec_values": {"ec_cost": cost, "ec_uncosted": f"CASE WHEN {fn} IS NULL OR {fp} IS NULL THEN 1 END"},
@@ -328,5 +334,5 @@ def _columns(
         columns += [name, *(f"{name}{end}" for end in ends), *(["nec_kinked"] if limited and name == "nec" else [])]
         if shares is not None and not of_counts and is_moved_by_prior(name):
             columns += [f"{name}{AT_PRIOR}{end}" for end in ("", *ends)]
-    of_rows = ["small"] if limited or small else []
-    return [*columns, "class_prior", *of_rows, *(CELLS if usual else ()), "n_missing", "n_invalid"]
+    cost_columns = ["small"] if limited or small else []
+    return [*columns, "class_prior", *cost_columns, *(CELLS if usual else ()), "n_missing", "n_invalid"]
