@@ -481,9 +481,10 @@ def with_cost_pseudocounts(moments: Moments) -> Moments:
     right = np.stack([np.ones_like(cost), cost, np.zeros_like(cost)], axis=-1)
     wrong = np.stack([np.ones_like(cost), cost, cost], axis=-1)
     linear, square = moments.linear, moments.square
-    for x in (right, wrong):
-        linear = linear + x * weight[..., None] / 2
-        square = square + x[..., :, None] * x[..., None, :] * (weight**2)[..., None, None] / 2
+    with np.errstate(all="ignore"):
+        for x in (right, wrong):
+            linear = linear + x * weight[..., None] / 2
+            square = square + x[..., :, None] * x[..., None, :] * (weight**2)[..., None, None] / 2
     return Moments(linear, square, moments.unit)
 
 

@@ -123,8 +123,8 @@ class ReportQuery:
         """The metrics with intervals, and where NEC has its kink."""
         limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
         kink = [Limited(KINK)] if "nec" in limited else []
-        of_rows = bool(self.row_costs)
-        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), of_rows) for name in limited), *kink]
+        by_row = bool(self.row_costs)
+        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), by_row) for name in limited), *kink]
 
     @property
     def _sums_of_features(self) -> tuple[str, ...]:
@@ -452,7 +452,9 @@ class ReportQuery:
     def value(self, name: str) -> str:
         """A metric, of changed sums."""
         priors = {"p0": "ec_p0", "p1": "ec_p1"}
-        errors = {"a0": "ec_r01", "a1": "ec_r11", "m0": "ec_r02", "m1": "ec_r12"} | priors
+        means = {"a0": "ec_r01", "a1": "ec_r11", "m0": "ec_r02", "m1": "ec_r12"}
+        largest = self.writer.number(_LARGEST)
+        errors = {mean: f"CASE WHEN {x} <= {largest} THEN {x} END" for mean, x in means.items()} | priors
         if name == KINK:
             constants = errors if self.costs is None else _constant_costs(self.costs) | priors
             return self._of("_constants_apart", e=constants)
@@ -469,13 +471,12 @@ class ReportQuery:
         lost: list[dict[str, str]] = []
         for i in (0, 1):
             sums = {name: f"ec_{name}{i}" for name in "abc"} | {f"x{j}": f"ec_s{i}{j}" for j in (0, 1)}
-            arguments = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)} | sums | {"u": "ec_u"}
+            slopes = {f"g{j}": f"ec_g{i}{j}" for j in (0, 1)}
             names = {}
             formulas = MacroFormulas({})
-            of_class = formulas.parts_of("_influence", arguments)
+            of_class = formulas.parts_of("_influence", slopes | sums | {"u": "ec_u"})
             if self.row_costs:
                 third = {"g2": f"ec_g{i}2", "x2": f"ec_s{i}2", "d": f"ec_d{i}", "e": f"ec_e{i}"}
-                slopes = {name: arguments[name] for name in ("g0", "g1")}
                 of_class = formulas.parts_of("_influence_of_costs", {"i": of_class, **slopes, **third})
             for part, sql in of_class.items():
                 names[part] = f"ec_i_{part}_{i}"

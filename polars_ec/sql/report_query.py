@@ -267,16 +267,15 @@ def _row_costs(
     bounded: bool,
 ) -> dict[str, dict[str, str]]:
     """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
-    most = writer.number(_MOST_OF_POSTGRES if bounded else sys.float_info.max)
-    as_stated, right = dict[str, str](), dict[str, str]()
-    for name, constant in (("cost_fn", options.cost_fn), ("cost_fp", options.cost_fp)):
+    stated, most = options.costs(2), writer.number(_MOST_OF_POSTGRES if bounded else sys.float_info.max)
+    costs, checked = dict[str, str](), dict[str, str]()
+    for name, constant in (("cost_fn", stated.values[1][0]), ("cost_fp", stated.values[0][1])):
         of = f"ec_{name}"
-        as_stated[of] = (
-            f"CAST({writer.expression(name, cost_columns[name]) if name in cost_columns else constant} AS DOUBLE)"
-        )
+        column = cost_columns.get(name)
+        costs[of] = f"CAST({writer.number(constant) if column is None else writer.expression(name, column)} AS DOUBLE)"
         value = f"CASE WHEN {of} < {writer.number(_LEAST_OF_POSTGRES)} THEN 0 ELSE {of} END" if bounded else of
-        right[f"{of}_right"] = f"CASE WHEN {of} >= 0 AND {of} <= {most}{writer.and_not_nan(of)} THEN {value} END"
-    fn, fp = right
+        checked[f"{of}_right"] = f"CASE WHEN {of} >= 0 AND {of} <= {most}{writer.and_not_nan(of)} THEN {value} END"
+    fn, fp = checked
     kept = {fn: fn, fp: fp}
     usable = dict(kept)
     # No sum and no quotient overflows, which is an error in some engines.
@@ -296,8 +295,8 @@ def _row_costs(
             bar = f"({bar}) + {infinite if math.isinf(shift) else writer.number(shift)}"
     cost = f"CASE WHEN ec_class = 1 THEN {fn} WHEN ec_class = 0 THEN {fp} END"
     return {
-        "ec_rows": as_stated,
-        "ec_classes": right,
+        "ec_rows": costs,
+        "ec_classes": checked,
         "ec_usable": usable,
         "ec_logs": kept | {"ec_bar": bar},
         "ec_values": {"ec_cost": cost, "ec_uncosted": f"CASE WHEN {fn} IS NULL OR {fp} IS NULL THEN 1 END"},
@@ -335,5 +334,5 @@ def _columns(
         columns += [name, *(f"{name}{end}" for end in ends), *(["nec_kinked"] if limited and name == "nec" else [])]
         if shares is not None and not of_counts and is_moved_by_prior(name):
             columns += [f"{name}{AT_PRIOR}{end}" for end in ("", *ends)]
-    of_rows = ["small"] if limited or small else []
-    return [*columns, "class_prior", *of_rows, *(CELLS if usual else ()), "n_missing", "n_invalid"]
+    cost_columns = ["small"] if limited or small else []
+    return [*columns, "class_prior", *cost_columns, *(CELLS if usual else ()), "n_missing", "n_invalid"]
