@@ -407,22 +407,18 @@ class _StratifiedClusters:
             without = without + _times(self._of_shares, at.of_class)
             without = without + self._of_all[..., None] * _times(self.weight, at.of_stratum)
             influence = self._by_class(slopes)
-            found = []
+            components = []
             for m in range(len(slopes)):
-                of_rows = None if singletons is None else singletons[m]
-                of = cluster_influence(
-                    self.of_classes,
-                    influence[:, :, m],
-                    clusters.weight,
-                    None if of_rows is None else of_rows.over_strata,
-                )
+                one_by_one = None if singletons is None else singletons[m]
+                whole = None if one_by_one is None else one_by_one.over_strata
+                of = cluster_influence(self.of_classes, influence[:, :, m], clusters.weight, whole)
                 squares = of.squares
-                if of_rows is not None:
+                if one_by_one is not None:
                     of_metric = _Levels(at.of_class[m], at.of_stratum[m])
-                    squares = _squares(of_rows, of_metric, self._total, self._whole, by_stratum)
+                    squares = _squares(one_by_one, of_metric, self._total, self._whole, by_stratum)
                 times = (of.number - 1) / of.number
-                found.append(VarianceComponents(without[..., m] * np.sqrt(times)[:, None], squares * times, of.df))
-        return found
+                components.append(VarianceComponents(without[..., m] * np.sqrt(times)[:, None], squares * times, of.df))
+        return components
 
 
 def _in_rows(values: Floats) -> Floats:
