@@ -409,14 +409,13 @@ class _StratifiedClusters:
             influence = self._by_class(slopes)
             components = []
             for m in range(len(slopes)):
-                single = None if singletons is None else singletons[m]
-                of = cluster_influence(
-                    self.of_classes, influence[:, :, m], clusters.weight, None if single is None else single.over_strata
-                )
+                one_by_one = None if singletons is None else singletons[m]
+                whole = None if one_by_one is None else one_by_one.over_strata
+                of = cluster_influence(self.of_classes, influence[:, :, m], clusters.weight, whole)
                 squares = of.squares
-                if single is not None:
+                if one_by_one is not None:
                     of_metric = _Levels(at.of_class[m], at.of_stratum[m])
-                    squares = _squares(single, of_metric, self._total, self._whole, by_stratum)
+                    squares = _squares(one_by_one, of_metric, self._total, self._whole, by_stratum)
                 times = (of.number - 1) / of.number
                 components.append(VarianceComponents(without[..., m] * np.sqrt(times)[:, None], squares * times, of.df))
         return components
