@@ -373,3 +373,10 @@ def test_lists_of_columns_that_are_refused(tmp_path, score, words, command):
     result = invoke(command, tmp_path / "log.csv", *out, "--score", score, *READ[2:])
     assert result.exit_code in (1, 2)
     assert words in result.stderr
+
+
+def test_a_group_column_of_the_log_may_be_called_target(tmp_path):
+    """It has no classes of a model, whose rows would be the same."""
+    pl.DataFrame({"p": [1.5, 2.0, 0.3], "y": [0, 1, 1], "target": ["a", "a", "b"]}).write_csv(tmp_path / "log.csv")
+    result = invoke("report", tmp_path / "log.csv", "--score", "p", "--label", "y", "--by", "target")
+    assert result.stderr.startswith("polars-ec: 2 rows have an invalid score")
