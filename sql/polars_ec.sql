@@ -2077,12 +2077,18 @@ CREATE OR REPLACE MACRO ec._weight_of(score, checked, weight "NULL") AS CAST(cou
 CREATE OR REPLACE MACRO ec._weight2_of(score, checked, weight "NULL") AS CAST(count(score) AS DOUBLE),
 (score, checked, weight) AS coalesce(sum(checked * checked), 0);
 
+CREATE OR REPLACE MACRO ec._number_per_row(score DOUBLE[]) AS
+    CAST(error('ec: the scores are lists, so pass the number of classes and a reduction too, such as classes := 3, '
+               || 'reduction := ''one_vs_rest'' or ''top_label''') AS DOUBLE),
+(score "NULL") AS CAST(NULL AS DOUBLE),
+(score) AS CAST(score AS DOUBLE);
+
 -- The log with the class, score and weight of each row. Scores of rows that are wrong or miss a part are NULL, so that they enter no
 -- logarithm.
 CREATE OR REPLACE MACRO ec._sketch_rows(log, score, label, score_type, weight) AS TABLE
-    SELECT *, CASE WHEN "ec: class" >= 0 THEN CAST(score AS DOUBLE) END AS "ec: score",
+    SELECT *, CASE WHEN "ec: class" >= 0 THEN ec._number_per_row(score) END AS "ec: score",
            CASE WHEN "ec: class" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight"
-    FROM (SELECT *, ec._ranked_class(CAST(score AS DOUBLE), label, ec._binned_type(score_type), weight) AS "ec: class"
+    FROM (SELECT *, ec._ranked_class(ec._number_per_row(score), label, ec._binned_type(score_type), weight) AS "ec: class"
           FROM query_table(log));
 
 -- COLUMNS(lambda) must find something even where there are no groups: it takes the class too, which comes last.
@@ -2119,6 +2125,55 @@ CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
                          || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
 
 -- With clusters two tables, one below the other: "table" says which one a row is of.
+CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, score_type, resolution, thresholds, weight, buckets) AS TABLE
+    -- One name at a time: of several DuckDB does not keep the order in a file, and the macros would seem others than those written.
+    SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
+    FROM (SELECT * RENAME ("ec: bucket" AS bucket)
+          FROM (SELECT * RENAME ("ec: class" AS class)
+                FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
+                      FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
+                      UNION ALL BY NAME
+                      SELECT 'coarse' AS "ec: table", *
+                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
+                                             ec._buckets_of_clusters(buckets)))));
+
+-- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
+
+CREATE OR REPLACE MACRO ec._reduction(reduction) AS
+    CASE WHEN reduction IN ('one_vs_rest', 'top_label') THEN CAST(reduction AS VARCHAR)
+         ELSE error(format('ec: reduction ''{}'' is not one of one_vs_rest, top_label', coalesce(CAST(reduction AS VARCHAR), 'NULL'))) END;
+CREATE OR REPLACE MACRO ec._number_of_classes(classes) AS
+    CASE WHEN TRY_CAST(classes AS INTEGER) = classes AND classes >= 2 AND typeof(classes) <> 'BOOLEAN' THEN CAST(classes AS INTEGER)
+         ELSE CAST(error('ec: classes must be the number of classes, a whole number from 2, not '
+                         || coalesce(CAST(classes AS VARCHAR), 'NULL')) AS INTEGER) END;
+
+-- The posteriors of a row, NULL if one is missing and an empty list if they are wrong.
+CREATE OR REPLACE MACRO ec._checked_posteriors(score, classes, score_type) AS
+    CASE WHEN score_type NOT IN ('posterior', 'posteriors', 'log_posteriors')
+         THEN error(format('ec: score_type ''{}'' is not one of posteriors, log_posteriors for a sketch of lists',
+                           coalesce(CAST(score_type AS VARCHAR), 'NULL')))
+         WHEN score IS NULL OR list_position(score, NULL) IS NOT NULL THEN NULL
+         WHEN len(score) = classes AND ec._vector_ok(score, NULL, score_type) THEN ec._posteriors(score, score_type, NULL)
+         ELSE [] END;
+
+-- The log with a score and a label of two classes for each row and, of each class against the rest, for each class. A label that is no
+-- class is -1, which is wrong, and so is NaN as a score.
+CREATE OR REPLACE MACRO ec._reduced_rows(log, score, label, classes, reduction, score_type) AS TABLE
+    SELECT *, CASE WHEN "ec: posteriors" IS NULL THEN NULL
+                   WHEN len("ec: posteriors") = 0 THEN CAST('nan' AS DOUBLE)
+                   WHEN ec._reduction(reduction) = 'top_label' THEN least(list_max("ec: posteriors"), CAST(1 AS DOUBLE))
+                   ELSE least("ec: posteriors"["ec: target" + 1], CAST(1 AS DOUBLE)) END AS "ec: reduced score",
+           CASE WHEN "ec: label" IS NULL THEN NULL
+                WHEN len("ec: posteriors") = 0 OR NOT "ec: label" BETWEEN 0 AND ec._number_of_classes(classes) - 1 THEN -1
+                WHEN ec._reduction(reduction) = 'top_label' THEN CAST(ec._first_of_most("ec: posteriors") = "ec: label" AS INTEGER)
+                ELSE CAST("ec: label" = "ec: target" AS INTEGER) END AS "ec: reduced label"
+    FROM (SELECT *, CASE WHEN label IS NULL THEN NULL ELSE coalesce(ec._class(label), -1) END AS "ec: label",
+                 ec._checked_posteriors(CAST(score AS DOUBLE[]), ec._number_of_classes(classes), score_type) AS "ec: posteriors",
+                 unnest(CASE WHEN ec._reduction(reduction) = 'top_label' THEN [0] ELSE range(ec._number_of_classes(classes)) END) AS "ec: target"
+          FROM query_table(log));
+
+CREATE OR REPLACE MACRO ec._with_target(groups) AS list_concat(CAST(groups AS VARCHAR[]), ['ec: target']);
+
 CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type := 'posterior', resolution := 64,
     thresholds := [], weight := NULL) AS TABLE (
     SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
@@ -2129,19 +2184,28 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
 (log, score, label, cluster, groups := [], score_type := 'posterior', resolution := 64, thresholds := [], weight := NULL,
     buckets := 100) AS TABLE (
     SELECT COLUMNS(lambda _c: CAST(score_type AS VARCHAR) <> 'raw' OR _c NOT IN ('log_loss', 'brier', 'posterior'))
-    -- One name at a time: of several DuckDB does not keep the order in a file, and the macros would seem others than those written.
-    FROM (SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
-          FROM (SELECT * RENAME ("ec: bucket" AS bucket)
-                FROM (SELECT * RENAME ("ec: class" AS class)
-                      FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
-                            FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
-                            UNION ALL BY NAME
-                            SELECT 'coarse' AS "ec: table", *
-                            FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                                   ec._buckets_of_clusters(buckets))))))
+    FROM ec._sketch_tables(log, score, label, cluster, groups, score_type, resolution, thresholds, weight, buckets)
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
+                                                      'log_loss', 'brier', 'posterior'])), true)),
+(log, score, label, classes, reduction VARCHAR, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [], weight := NULL) AS TABLE (
+    WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type))
+    SELECT COLUMNS(lambda _c: reduction <> 'top_label' OR _c <> 'target')
+    FROM (SELECT * RENAME ("ec: target" AS target)
+          FROM (SELECT * RENAME ("ec: class" AS class)
+                FROM ec._sketch_cells('ec: reduced', "ec: reduced score", "ec: reduced label", ec._with_target(groups), 'posterior',
+                                      resolution, thresholds, weight)))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['target', 'class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_loss', 'brier',
+                                                      'posterior'])), true)),
+(log, score, label, classes, reduction VARCHAR, cluster, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [],
+    weight := NULL, buckets := 100) AS TABLE (
+    WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type))
+    SELECT COLUMNS(lambda _c: reduction <> 'top_label' OR _c <> 'target')
+    FROM (SELECT * RENAME ("ec: target" AS target)
+          FROM ec._sketch_tables('ec: reduced', "ec: reduced score", "ec: reduced label", cluster, ec._with_target(groups), 'posterior',
+                                 resolution, thresholds, weight, buckets))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'target', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true));
-COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket.';
+COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket. Lists of posteriors take classes := 3, reduction := one_vs_rest or top_label.';
 -- polars_ec for DuckDB, file 7 of 12: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with
@@ -4039,7 +4103,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '79b69c9531ddf2d623af7288820138f336b4376f9b385ffb563910baeae81f9a', count(*),
+    SELECT concat_ws('-', '68ad1419b61ff7cee7be80415057824bb8d97f291aebb02952de15c779dd4b8b', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

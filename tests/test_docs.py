@@ -202,6 +202,10 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
     Path("demo-output/log").mkdir(parents=True)
     flights = log.rename({"ts": "time", "p": "score", "y": "late"}).with_columns(date=pl.col("time").dt.date())
     flights.write_parquet("demo-output/log/all.parquet")
+    Path("votes").mkdir()
+    shares = [pl.col("p") / 2, pl.col("q") / 2, 1 - (pl.col("p") + pl.col("q")) / 2]
+    votes = log.select("y", **{f"p_{name}": share for name, share in zip("abc", shares, strict=True)})
+    votes.with_columns(y=pl.col("y").replace_strict({True: "a", False: "b"}), region=1).write_csv("votes/1.csv")
     with duckdb.connect("flights.duckdb") as connection:
         connection.execute("CREATE TABLE log AS FROM 'logs/all.parquet'")
     lines = [line for page in RUN for line in commands_of(page) if re.match(r"(\.venv/bin/)?polars-ec ", line)]

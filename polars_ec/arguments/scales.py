@@ -179,7 +179,7 @@ SCALES = {
 VECTOR_TYPES = tuple(name for name, scale in SCALES.items() if scale.is_vector)
 SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS = (
     f"Type of the scores: {', '.join(names[:-1])} or {names[-1]}."
-    for names in (get_args(ScoreType), SKETCH_SCORE_TYPES)
+    for names in (get_args(ScoreType), (*SKETCH_SCORE_TYPES, *VECTOR_TYPES))
 )
 
 

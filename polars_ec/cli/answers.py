@@ -31,7 +31,7 @@ from polars_ec.cli.options import (
     with_time,
 )
 from polars_ec.cli.questions import Answer, Question, RowInput, SketchInput
-from polars_ec.cli.request import RowRequest, model_keys, positive_warnings, values_and_presence
+from polars_ec.cli.request import RowRequest, positive_warnings, values_and_presence
 from polars_ec.cli.sketch_folder import Manifest, SketchFolder, pos_label_note, total
 from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
@@ -39,7 +39,7 @@ from polars_ec.output.dialects import quoted, quoted_text
 from polars_ec.output.words import first_line
 from polars_ec.scores.read import read_by_row
 from polars_ec.scores.scores import decision_faults
-from polars_ec.sketches.cells import SCORE, without_clusters
+from polars_ec.sketches.cells import SCORE, keys_of_models, without_clusters
 from polars_ec.sketches.sums import overall_prior
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _from_files(log: FileLog, request: RowRequest, question: Question) -> Answer
     check_columns(request.columns(), schema, log.name)
     log.check_zones(request.columns())
     log.check_partitions()
-    frame = request.no_rows(schema.names()) if log.is_empty else log.frame
+    frame = request.with_vectors(request.no_rows(schema.names()) if log.is_empty else log.frame)
     options = request.for_label(frame.collect_schema()[request.label])
     log.check_rows(request.columns())
     if request.time is not None:
@@ -105,7 +105,9 @@ def _from_database(database: Database, request: RowRequest, question: Question) 
                     )
         wide = {key: _WIDE[kinds[key]] for key in (*request.by, *request.other_columns) if kinds[key] in _WIDE}
         used = dict.fromkeys(column for names in request.columns().values() for column in names)
-        columns = [_as_text(column) if column in wide else quoted(column) for column in used]
+        request.check_vectors(schema)
+        vectors = [_array(columns, score) for score, columns in request.vectors.items()]
+        columns = [*(_as_text(column) if column in wide else quoted(column) for column in used), *vectors]
         keys = [pl.col(key).cast(wide[key]) if key in wide else pl.col(key) for key in request.by]
         with refusals_as_data_errors():
             frame = connection.sql(f"SELECT {', '.join(columns)} FROM {relation}")
@@ -209,8 +211,13 @@ def _as_text(name: str) -> str:
     return f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
 
 
+def _array(columns: Sequence[str], name: str) -> str:
+    numbers = ", ".join(map(quoted, columns))
+    return f"CAST([{numbers}] AS DOUBLE[{len(columns)}]) AS {quoted(name)}"
+
+
 _ROWS_ONLY = {
-    "per_class": "sketches have two classes only",
+    "per_class": "sketches of K-class scores have a row per class in any case, in the column target",
     "missing": "sketches count all rows with missing values together",
     "score_prior": "sketches hold the losses of the original posteriors",
     **dict.fromkeys(BY_ROW, "sketches have one number for all rows, not a column"),
@@ -266,7 +273,7 @@ def answer_from_sketches(
         if options.get("prior") == "overall":
             options["prior"] = counted_prior(overall_prior(rolled_up))
         periods = () if roll_up.every is None else _periods_in(rolled_up, manifest)
-        sketched = SketchInput(rolled_up, made_with, options, periods, roll_up.every)
+        sketched = SketchInput(rolled_up, made_with, options, periods, roll_up.every, manifest.targets)
         table = question.from_sketch(sketched)
         page = None if question.page is None else question.page.from_sketch(sketched)
     return Answer(table, _warnings(sketches, manifest) if table["n"].sum() else [], page)
@@ -296,7 +303,7 @@ def _warnings(sketches: SketchFolder, manifest: Manifest) -> list[str]:
 
 def _rolled_up(folder: Path, sketch: Sketch, made_with: Mapping[str, Any], roll_up: RollUp) -> Sketch:
     time = made_with["--time"]
-    by, models = [*roll_up.by, *roll_up.mix], model_keys(made_with)
+    by, models = [*roll_up.by, *roll_up.mix], keys_of_models(sketch.keys)
     segments = [key for key in sketch.keys if key not in models]
     if roll_up.time is not None and roll_up.time != time:
         raise UsageError(
@@ -346,7 +353,7 @@ def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:
 
 def _periods_in(sketch: Sketch, manifest: Manifest) -> list[str]:
     """The group columns of periods of what `_rolled_up` made."""
-    others = (*manifest.options["--by"], *model_keys(manifest.options))
+    others = (*manifest.options["--by"], *keys_of_models(sketch.keys))
     return [name for name in sketch.keys if name == manifest.options["--time"] or name not in others]
 
 

@@ -41,6 +41,7 @@ from polars_ec.cli.terminal import DataError, UsageError
 from polars_ec.output.words import first_line
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sql import macros
+from polars_ec.typing import Reduction
 from polars_ec.version import __version__
 
 _ONE_NUMBER: dict[str, Any] = {"parser": options.one_number, "metavar": "<float>"}
@@ -65,7 +66,10 @@ class LogOptions:
         ),
     ]
     score: Annotated[
-        list[str] | None, typer.Option(help="Score column; repeat for more models. Not needed for sketches.")
+        list[str] | None,
+        typer.Option(
+            help="Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]. Repeat for more models. Not needed for sketches."
+        ),
     ] = None
     label: Annotated[str | None, typer.Option(help="Label column (true classes). Not needed for sketches.")] = None
     by: options.By = None
@@ -454,7 +458,12 @@ def drift(
 def sketch(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help=f"{_LOGS}.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder for the sketches.")],
-    score: Annotated[list[str], typer.Option(help="Score column; repeat for more models.")],
+    score: Annotated[
+        list[str],
+        typer.Option(
+            help="Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]. Can be repeated for more models."
+        ),
+    ],
     label: Annotated[str, typer.Option(help="Label column (true classes).")],
     by: options.By = None,
     time: options.Time = None,
@@ -468,13 +477,24 @@ def sketch(
         float, typer.Option(help="Cost of a missed positive. Its Bayes threshold is exact.", **_ONE_NUMBER)
     ] = 1.0,
     cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.", **_ONE_NUMBER)] = 1.0,
-    prior: Annotated[str | None, typer.Option(help="For LLRs: prior whose Bayes threshold is exact.")] = None,
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            help="For LLRs: prior whose Bayes threshold is exact. For log-likelihoods: prior that makes them posteriors."
+        ),
+    ] = None,
+    reduction: Annotated[
+        Reduction,
+        typer.Option(
+            help="How K-class scores become binary: each class against the rest, or whether the top label is right."
+        ),
+    ] = "one_vs_rest",
     score_type: Annotated[str, typer.Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
     weight: options.Weight = None,
     cluster: options.Cluster = None,
     buckets: options.Buckets = BUCKETS,
     pos_label: options.PosLabel = None,
-    classes: Annotated[str | None, typer.Option(help="The two label values in class order: a,b or JSON.")] = None,
+    classes: Annotated[str | None, typer.Option(help="Label values in class order: a,b,c or JSON.")] = None,
     time_zone: Annotated[
         str | None,
         typer.Option(
@@ -513,6 +533,7 @@ def sketch(
         raise UsageError("--prior overall is not known before the whole log is read: pass a number")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
     grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
+    grid |= {"reduction": reduction}
     told = partial(terminal.progress, name=lambda task: task.file, label="sketch", done="inputs read")
     track = nullcontext if quiet else told
     outcome = run_job(paths, out, SketchRequest(request, grid), vanished=vanished, track=track)

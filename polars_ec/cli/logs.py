@@ -418,7 +418,8 @@ def check_columns(columns_by_option: Mapping[str, Sequence[str]], schema: pl.Sch
             near = [by_lower[match] for match in difflib.get_close_matches(column.lower(), by_lower, cutoff=0.5)]
             hint = f"did you mean {' or '.join(map(repr, near))}? " if near else ""
             if set(column.split(",")) <= set(names):
-                hint = f"name one at a time, {' '.join(f'{option} {name}' for name in column.split(','))}. "
+                hint = f"name one at a time, {' '.join(f'{option} {name}' for name in column.split(','))}"
+                hint += f", or for K-class scores {option} [{column}]. " if option == "--score" else ". "
             if len(names) == 1 and (mark := next((mark for mark in ";\t|" if mark in names[0]), None)):
                 raise UsageError(f"{log} has one column, {names[0]!r}: separate its fields by commas, not by {mark!r}")
             raise UsageError(f"{log} has no column {column!r} ({option}): {hint}The columns are {', '.join(names)}")

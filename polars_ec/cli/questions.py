@@ -29,7 +29,6 @@ from polars_ec.cli.gates import Names
 from polars_ec.cli.object_store import check_local
 from polars_ec.cli.options import PERIOD_NAMES, counted_prior
 from polars_ec.cli.output import SideFile, check_place
-from polars_ec.cli.request import model_keys
 from polars_ec.cli.terminal import UsageError
 from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
@@ -40,7 +39,7 @@ from polars_ec.page.sources import contents_of
 from polars_ec.reports.models import METRICS
 from polars_ec.reports.of_cells import Point, columns
 from polars_ec.scores.folds import FOLD
-from polars_ec.sketches.cells import SCORE, TARGET, check_keys
+from polars_ec.sketches.cells import SCORE, TARGET, check_keys, keys_of_models
 from polars_ec.typing import FrameLike
 
 
@@ -69,7 +68,8 @@ class RowInput:
 class SketchInput:
     """The sketch of a folder, rolled up, as a question takes it; `made_with` are the options of its files.
 
-    `periods` are its group columns of periods, one mostly, which are of `every`, if it is rolled up to some.
+    `periods` are its group columns of periods, one mostly, which are of `every`, if it is rolled up to some. `targets` are the classes of
+    one-vs-rest sketches in their order, as text.
     """
 
     sketch: Sketch
@@ -77,6 +77,7 @@ class SketchInput:
     options: Mapping[str, Any]
     periods: Sequence[str] = ()
     every: str | None = None
+    targets: Sequence[str] = ()
 
     @property
     def period(self) -> str:
@@ -117,6 +118,8 @@ class PageFile:
         return self._page((rows.frame, rows.scores, rows.label), arguments, rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> MadePage:
+        if {SCORE, TARGET} <= {*sketched.sketch.keys}:
+            raise UsageError(f"--html {self.file}: a page shows the classes of one model: name it with --score")
         period = sketched.period if sketched.periods else None
         by = [key for key in sketched.sketch.keys if key not in (period, SCORE, TARGET, FOLD)]
         layout = {name: value for name, value in self.layout.items() if name != "buckets"}
@@ -512,10 +515,14 @@ _ADDED_BY = {"small": ("min_rows", "interval"), "total": ("total",)}
 
 
 def _in_order(table: pl.DataFrame, sketched: SketchInput) -> pl.DataFrame:
-    """As in the report on rows: nulls first, and within a group the models as they were named."""
-    models, order = model_keys(sketched.made_with), sketched.made_with["--score"]
-    keys = sketched.sketch.keys
-    by = [pl.col(key).replace_strict(order, range(len(order))) if key in models else pl.col(key) for key in keys]
+    """As in the report on rows: nulls first, and within a group the models as they were named and the classes in their order."""
+    keys, orders = sketched.sketch.keys, {SCORE: sketched.made_with["--score"], TARGET: sketched.targets}
+    by = [
+        pl.col(key).cast(pl.String).replace_strict(orders[key], range(len(orders[key])))
+        if key in orders
+        else pl.col(key)
+        for key in keys
+    ]
     return table.sort(by) if by else table
 
 
@@ -582,7 +589,7 @@ class ReportQuestion(Question):
 
     def _with_total(self, table: pl.DataFrame, sketched: SketchInput) -> pl.DataFrame:
         """The table with a row over all groups, of each model, as the last."""
-        models = model_keys(sketched.made_with)
+        models = keys_of_models(sketched.sketch.keys)
         if sketched.sketch.keys == models:
             raise UsageError(
                 "--total adds a row over all groups, but without --by and --every there is only one group: leave it out"
@@ -620,7 +627,7 @@ class ReportQuestion(Question):
     def verdict(self, table: pl.DataFrame) -> list[str]:
         """Which groups cost more than treating all cases alike; nothing of several models or classes, whose rows are no groups."""
         metric = _first_metric(table)
-        if metric is None or self.layout.get("per_class") or SCORE in self.names(table).keys:
+        if metric is None or self.layout.get("per_class") or self._model_keys(table):
             return []
         period = self._period(table)
         keys = [name for name in self.names(table).keys if name != period]
@@ -657,7 +664,12 @@ class ReportQuestion(Question):
     def _group_rows(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows that are of its groups, each once: without the total, and of several classes the last one's."""
         rows = table.filter(~pl.col("total")) if self.layout.get("total") else table
-        return rows.filter(pl.col("class") == pl.col("class").last()) if self.layout.get("per_class") else rows
+        classes = "class" if self.layout.get("per_class") else TARGET if TARGET in self._model_keys(table) else None
+        return rows if classes is None else rows.filter(pl.col(classes) == pl.col(classes).last())
+
+    def _model_keys(self, table: pl.DataFrame) -> list[str]:
+        """The columns of models and classes, which are no columns of the log."""
+        return [key for key in keys_of_models(self.names(table).keys) if key not in (*self.by, self._period(table))]
 
 
 def _first_metric(table: pl.DataFrame) -> str | None:

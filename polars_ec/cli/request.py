@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 import polars as pl
 
 from polars_ec.arguments.classes import by_likeness, meant_values
 from polars_ec.arguments.keywords import BY_ROW
+from polars_ec.arguments.scales import scale_of
 from polars_ec.cli.gates import Gates
 from polars_ec.cli.options import Periods
 from polars_ec.cli.terminal import DataError, UsageError
-from polars_ec.sketches.cells import SCORE
 
 
 @dataclass(frozen=True)
@@ -42,7 +44,7 @@ class RowRequest:
         weight, time = self.options.get("weight"), self.time
         by_row = {name: value for name in BY_ROW if isinstance(value := self.options.get(name), str)}
         return {
-            "--score": self.scores,
+            "--score": [column for score in self.scores for column in self.vectors.get(score, [score])],
             "--label": [self.label],
             "--by": self.by,
             **{option: list(names) for option, names in self.others.items()},
@@ -51,6 +53,29 @@ class RowRequest:
             **{f"--{name.replace('_', '-')}": [column] for name, column in by_row.items()},
             "--cluster": [] if self.cluster is None else [self.cluster],
         }
+
+    @cached_property
+    def vectors(self) -> dict[str, list[str]]:
+        """The columns of each score that is stated as a list of columns, [a,b,c]."""
+        return {score: _listed_columns(score) for score in self.scores if score.startswith("[")}
+
+    def with_vectors(self, frame: pl.LazyFrame) -> pl.LazyFrame:
+        """The frame with a column of K numbers per row for each score that is a list of columns."""
+        if not self.vectors:
+            return frame
+        self.check_vectors(frame.collect_schema())
+        # Columns of CSV may be whole numbers, such as 0 and 1.
+        return frame.with_columns(
+            pl.concat_arr(pl.col(column).cast(pl.Float64) for column in columns).alias(score)
+            for score, columns in self.vectors.items()
+        )
+
+    def check_vectors(self, schema: Mapping[str, pl.DataType]) -> None:
+        """UsageError for a list of columns that are not all numbers."""
+        for score, columns in self.vectors.items():
+            for column in columns:
+                if not schema[column].is_numeric():
+                    raise UsageError(f"--score {score}: the column {column!r} is {schema[column]}, not numbers")
 
     @property
     def other_columns(self) -> list[str]:
@@ -66,13 +91,24 @@ class RowRequest:
         """A log of these columns without a row, of types that say nothing against it."""
         label = pl.String if {"pos_label", "classes"} & set(self.options) else pl.Boolean
         dtypes: dict[str, Any] = dict.fromkeys(names, pl.String)
-        dtypes |= dict.fromkeys(self.scores, pl.Float64) | {self.label: label}
+        dtypes |= dict.fromkeys(self.columns()["--score"], pl.Float64) | {self.label: label}
+        if self._has_vectors:
+            classes, prior = self.options.get("classes"), self.options.get("prior")
+            n_classes = len(classes or (prior if isinstance(prior, list) else ()) or range(2))
+            dtypes |= {score: pl.Array(pl.Float64, n_classes) for score in self.scores if score not in self.vectors}
+            dtypes[self.label] = pl.String if classes else pl.Int64
         for name in ("weight", *BY_ROW):
             if isinstance(column := self.options.get(name), str):
                 dtypes[column] = pl.Float64
         if self.time is not None:
             dtypes[self.time] = pl.Datetime("us", "UTC" if self.time_zone is not None else None)
         return pl.LazyFrame(schema=dtypes)
+
+    @property
+    def _has_vectors(self) -> bool:
+        """Whether the options say that scores are vectors, or there is a list of columns."""
+        scale = scale_of(self.options)
+        return bool(self.vectors) or len(self.options.get("classes", ())) > 2 or (scale is not None and scale.is_vector)
 
     def for_label(self, dtype: pl.DataType) -> dict[str, Any]:
         """The options, with the label's values as a label of this dtype holds them."""
@@ -84,9 +120,18 @@ class RowRequest:
         return options
 
 
-def model_keys(options: Mapping[str, Any]) -> list[str]:
-    """The group column of the models, where sketches made with these options have several."""
-    return [SCORE] if isinstance(options["--score"], list) else []
+def _listed_columns(score: str) -> list[str]:
+    """The columns of [a,b,c], or of a JSON list of names."""
+    try:
+        names = json.loads(score)
+    except (ValueError, RecursionError):
+        names = [name.strip() for name in score[1:].removesuffix("]").split(",")]
+    if len(names) < 2 or not all(isinstance(name, str) and name for name in names) or not score.endswith("]"):
+        raise UsageError(f"--score {score}: pass a column, or a list with a column per class such as [p_a,p_b,p_c]")
+    twice = next((name for i, name in enumerate(names) if name in names[:i]), None)
+    if twice is not None:
+        raise UsageError(f"--score {score} has the column {twice!r} twice: name one column per class")
+    return [*names]
 
 
 # So many different values of the label are looked at, and so many of them are named.

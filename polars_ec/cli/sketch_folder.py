@@ -8,7 +8,7 @@ import json
 import os
 import re
 import stat
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
@@ -22,14 +22,14 @@ from polars_ec.cli.discovery import State, as_found, looked_up, status
 from polars_ec.cli.formats import CATALOG, CSV, SKETCH_SUFFIX
 from polars_ec.cli.logs import common_type
 from polars_ec.cli.object_store import is_in_store
-from polars_ec.cli.request import model_keys
 from polars_ec.cli.terminal import DataError, UsageError, panics_unseen
 from polars_ec.exceptions import SketchError
 from polars_ec.output.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.output.words import first_line
-from polars_ec.sketches.cells import add_up
+from polars_ec.sketches.cells import SCORE, TARGET, add_up, keys_of_models
 from polars_ec.sketches.files import DAMAGE, VERSIONS, described_schema
 from polars_ec.sketches.grid import AMOUNTS
+from polars_ec.typing import Reduction
 
 LOCK, NOTE = ".polars-ec-sketch.lock", ".polars-ec-sketch.reading.json"
 _PREFIX = ".polars-ec-sketch-"
@@ -98,7 +98,7 @@ _TEXT, _TEXTS, _NULL = pl.String(), pl.List(pl.String()), pl.Null()
 _SCHEMA: Mapping[str, tuple[pl.DataType, ...]] = {
     **dict.fromkeys(("input", "--label", "--score-type"), (_TEXT,)),
     **dict.fromkeys(("size", "modified_ns", "rows"), (pl.Int64(),)),
-    "key_types": (_TEXTS, pl.List(_NULL)),
+    **dict.fromkeys(("key_types", "targets"), (_TEXTS, pl.List(_NULL))),
     "positives": (pl.Int64(), _NULL),
     **dict.fromkeys(("cluster_type", "tag"), (_TEXT, _NULL)),
     "--score": (_TEXT, _TEXTS),
@@ -110,6 +110,8 @@ _SCHEMA: Mapping[str, tuple[pl.DataType, ...]] = {
 # Of later versions, so that they may be missing, which is to say not stated.
 _LATER = ("--time-zone", "--cluster")
 COSTS = "--cost-fn and --cost-fp"
+REDUCTION: Reduction = "one_vs_rest"
+"""The reduction of entries of the time before there was another."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +121,7 @@ class Record:
     `key_types` has the dtype of every group column, None where the column holds only nulls and so any dtype will do.
     `positives` counts the usable rows of the positive class; entries of the time before it have None. `cluster_type` says what
     the keys of the clusters are to their hash, None if there are none. `tag` is the ETag of an object or the version of a table, None
-    of a local file.
+    of a local file. `targets` are the classes of one-vs-rest sketches in their order, as text, none where there are no rows.
     """
 
     input: str
@@ -131,6 +133,7 @@ class Record:
     positives: int | None = None
     cluster_type: str | None = None
     tag: str | None = None
+    targets: list[str] = field(default_factory=list)
 
     @property
     def state(self) -> State:
@@ -166,7 +169,7 @@ class Record:
             raise ValueError(str(error)) from None
         if not _is_sound(record):
             raise ValueError("an impossible entry")
-        return record
+        return replace(record, options={"--reduction": REDUCTION, **record.options})
 
 
 def _is_sound(record: Record) -> bool:
@@ -184,7 +187,12 @@ def _is_sound(record: Record) -> bool:
         and (os.path.isabs(record.input) or is_in_store(record.input) or record.input.startswith(CATALOG))
         and "\0" not in record.input
         and (options["--time"] is None) == (options["--every"] is None)
-        and [*options["--by"], *([] if options["--time"] is None else [options["--time"]]), *model_keys(options)]
+        and [
+            *options["--by"],
+            *([] if options["--time"] is None else [options["--time"]]),
+            *([SCORE] if isinstance(options["--score"], list) else []),
+            *([TARGET] if TARGET in types else []),
+        ]
         == list(types)
     )
 
@@ -222,17 +230,29 @@ class Manifest:
         return next(iter(self.entries.values())).record.options
 
     @property
+    def targets(self) -> list[str]:
+        """The classes of one-vs-rest sketches in their order, as text."""
+        return next((entry.record.targets for entry in self.entries.values() if entry.record.targets), [])
+
+    @property
     def has_positives(self) -> bool:
         """Whether some input has a row of the positive class, as far as the entries say."""
         return any(entry.record.positives != 0 for entry in self.entries.values())
 
 
-def count_rows(sketch: Sketch, options: Mapping[str, Any], which: pl.Expr | None = None) -> int:
-    """The rows of the input, or those of them in these cells: of the model that has most, for each model has every row."""
+def count_rows(sketch: Sketch, which: pl.Expr | None = None) -> int:
+    """The rows of the input, or those of them in these cells: of the model or class that has most, for each has every row."""
     cells = sketch.frame if which is None else sketch.frame.filter(which)
-    models = model_keys(options)
-    counts = cells.group_by(models).agg(pl.col("n").sum()) if models else cells.select(pl.col("n").sum())
+    within = keys_of_models(sketch.keys)
+    counts = cells.group_by(within).agg(pl.col("n").sum()) if within else cells.select(pl.col("n").sum())
     return max(counts["n"].to_list(), default=0)
+
+
+def targets_of(sketch: Sketch) -> list[str]:
+    """The classes of a one-vs-rest sketch in their order, as text."""
+    if TARGET not in sketch.keys:
+        return []
+    return sketch.frame[TARGET].unique(maintain_order=True).cast(pl.String).to_list()
 
 
 def difference(stated: Mapping[str, Any], other: Mapping[str, Any]) -> str | None:
@@ -257,14 +277,29 @@ def key_types(sketch: Sketch) -> dict[str, str | None]:
 class CommonTypes:
     """The dtypes of the group columns of some sketches, and what the keys of their clusters are to their hash.
 
-    Beside each dtype stands whether only CSV has it, which has no types, so that it may be text as well.
+    Beside each dtype stands whether only CSV has it, which has no types, so that it may be text as well. `is_one_vs_rest` is None where
+    there are no sketches yet.
     """
 
     keys: Mapping[str, tuple[pl.DataType, bool]] = field(default_factory=dict)
     cluster: str | None = None
+    is_one_vs_rest: bool | None = None
+    targets: Sequence[str] = ()
 
     def joined(self, entry: Entry) -> CommonTypes:
         """The types that hold those of one more sketch as well; DataError if none do."""
+        record, is_one_vs_rest = entry.record, TARGET in entry.dtypes
+        if self.is_one_vs_rest is not None and is_one_vs_rest != self.is_one_vs_rest:
+            scores = ["one number per row", "K-class scores"]
+            raise DataError(
+                f"--score has {scores[is_one_vs_rest]}, but {scores[self.is_one_vs_rest]} in the other inputs: sketch "
+                "them to another --out"
+            )
+        if record.targets and self.targets and record.targets != [*self.targets]:
+            own, others = (", ".join(classes) for classes in (record.targets, self.targets))
+            raise DataError(
+                f"the scores have the classes {own}, but {others} in the other inputs: make the classes the same"
+            )
         keys = dict(self.keys)
         time = entry.record.options["--time"]
         is_csv = entry.record.input.endswith(CSV.suffixes)
@@ -286,7 +321,9 @@ class CommonTypes:
                 f"the cluster key {entry.record.options['--cluster']!r} is {cluster}, but {self.cluster} in the other "
                 "inputs, so a key would get two buckets: make the types the same"
             )
-        return CommonTypes(keys, self.cluster if cluster is None else cluster)
+        return CommonTypes(
+            keys, self.cluster if cluster is None else cluster, is_one_vs_rest, record.targets or self.targets
+        )
 
 
 _UNDONE, _VERIFIED = ".polars-ec-sketch.undone.json", ".polars-ec-sketch.verified.json"
@@ -397,7 +434,7 @@ class SketchFolder:
         except SketchError as error:
             raise DataError(f"{error}: remove it and run polars-ec sketch again") from error
         record = entry.record
-        if (count_rows(sketch, record.options), key_types(sketch)) != (record.rows, record.key_types):
+        if (count_rows(sketch), key_types(sketch)) != (record.rows, record.key_types):
             raise DataError(
                 f"{file} is damaged, because it differs from its entry: remove it and run polars-ec sketch again"
             )

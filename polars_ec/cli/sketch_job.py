@@ -14,6 +14,7 @@ import polars as pl
 
 from polars_ec.api.sketches import Sketch, sketch
 from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.scales import scale_of
 from polars_ec.cli import discovery, sketch_folder
 from polars_ec.cli.formats import LakeTable
 from polars_ec.cli.logs import check_columns, open_log, typing
@@ -26,7 +27,7 @@ from polars_ec.scores.folds import kind_of_key
 
 @dataclass(frozen=True)
 class SketchRequest:
-    """How every input is sketched. `grid` has resolution, thresholds, exact and buckets, as `polars_ec.sketch` takes them."""
+    """How every input is sketched. `grid` has resolution, thresholds, exact, buckets and reduction, as `polars_ec.sketch` takes them."""
 
     request: RowRequest
     grid: Mapping[str, Any] = field(default_factory=dict)
@@ -39,6 +40,8 @@ class SketchRequest:
         request = self.request
         columns = dict.fromkeys(name for names in request.columns().values() for name in names)
         sketched = self.sketch(request.no_rows([*columns]))
+        scale = scale_of(request.options)
+        vector_type = scale.name if scale is not None and scale.is_vector else None
         return {
             "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
             "--label": request.label,
@@ -49,7 +52,10 @@ class SketchRequest:
             "--weight": request.options.get("weight"),
             "--pos-label": request.options.get("pos_label"),
             "--classes": request.options.get("classes"),
-            "--score-type": sketched.grid.score_type,
+            "--score-type": vector_type or sketched.grid.score_type,
+            # Of log-likelihoods it makes the scores; elsewhere it sets a threshold.
+            "--prior": None if vector_type is None else request.options.get("prior"),
+            "--reduction": self.grid.get("reduction", sketch_folder.REDUCTION),
             "--resolution": "exact" if sketched.grid.resolution is None else sketched.grid.resolution,
             "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in sketched.grid.thresholds],
             "--cluster": sketched.cluster,
@@ -60,6 +66,7 @@ class SketchRequest:
     def sketch(self, frame: pl.LazyFrame) -> Sketch:
         """The sketch of a log whose columns have been checked."""
         request = self.request
+        frame = request.with_vectors(frame)
         schema = frame.collect_schema()
         # One file may have categories where the next has text, or nanoseconds where it has microseconds.
         categories = (pl.Categorical, pl.Enum)
@@ -331,7 +338,7 @@ class _Run:
                 self.entries[name] = entry
                 common = joined
                 outcome.sketched += 1
-                outcome.invalid += sketch_folder.count_rows(sketched, self.recorded, pl.col("class") == -1)
+                outcome.invalid += sketch_folder.count_rows(sketched, pl.col("class") == -1)
 
     def _refuse_twin(self, task: Task) -> None:
         """A table has a name by its folder, one by its metadata and one in its catalog, and counts once."""
@@ -387,11 +394,6 @@ def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None
         log = opened.with_codes(request.columns())
         schema = log.schema()
         check_columns(request.columns(), schema, log.name)
-        for score in request.scores:
-            if schema[score].is_nested():
-                raise DataError(
-                    f"{log.name}: --score {score} is {schema[score]}, but a sketch needs one number per row"
-                )
         log.check_partitions()
         log.check_rows(request.columns())
         try:
@@ -411,9 +413,12 @@ def _sketch_file(task: Task, options: SketchRequest) -> tuple[Sketch, str | None
 
 
 def _entry(task: Task, sketched: Sketch, recorded: dict[str, Any], cluster_type: str | None) -> sketch_folder.Entry:
-    rows = sketch_folder.count_rows(sketched, recorded)
-    positives = sketch_folder.count_rows(sketched, recorded, pl.col("class") == 1)
+    rows = sketch_folder.count_rows(sketched)
+    positives = sketch_folder.count_rows(sketched, pl.col("class") == 1)
     types = sketch_folder.key_types(sketched)
     size, modified_ns, tag = task.state.size, task.state.modified_ns, task.state.tag
-    record = sketch_folder.Record(task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag)
+    targets = sketch_folder.targets_of(sketched)
+    record = sketch_folder.Record(
+        task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag, targets
+    )
     return sketch_folder.Entry.of(record, sketched.frame.schema)

@@ -57,7 +57,9 @@ class Contents:
         What was left out or approximated; and how the page was made, in words.
     model, versus, versus_by_group
         On a page with several models, the name of this one; and `compare` of it with the first by the judged metric, on the same rows, in the
-        whole log and by group.
+        whole log and by group. On a page with the classes of one model, each against the rest, the name of the class.
+    noun
+        What `model` names.
     """
 
     title: str
@@ -82,6 +84,7 @@ class Contents:
     model: str = ""
     versus: pl.DataFrame | None = None
     versus_by_group: pl.DataFrame | None = None
+    noun: Literal["Model", "Class"] = "Model"
 
     @property
     def judged_metric(self) -> str:

@@ -6,7 +6,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import altair as alt
@@ -468,8 +468,10 @@ def page_view(
 
 @dataclass(frozen=True)
 class ModelsView:
-    """The table that compares the models, and the sentence above it."""
+    """The table that compares the models, or the classes of one, and the sentence above it."""
 
+    title: str
+    noun: str
     headline: str
     columns: list[Column]
     rows: list[GroupRow]
@@ -478,12 +480,18 @@ class ModelsView:
 
     @classmethod
     def of(cls, contents: Sequence[Contents]) -> ModelsView:
-        """Compare each model with the first by the judged metric."""
+        """Compare each model with the first by the judged metric; classes have no difference, because each has other positives."""
         first, judged = contents[0], contents[0].judged_metric
+        of_classes, is_compared = first.noun == "Class", any(of_model.versus is not None for of_model in contents)
         about = f"{short(judged)}, on the same rows"
         against = Column("versus", f"Difference from {text(first.model)}", about, naive=0.0)
         shown = [column for column in columns(first) if column.name not in ("rest", "change", TREND)]
-        shown.insert(1 + (judged != first.metrics[0]), against)
+        if is_compared:
+            shown.insert(1 + (judged != first.metrics[0]), against)
+        if len({of_model.prior for of_model in contents}) > 1 and of_classes:
+            # Each class has its own base rate.
+            shown = [column for column in shown if column.name == first.metrics[0] or column.name != judged]
+            judged = first.metrics[0]
         rows, real = list[GroupRow](), list[bool]()
         for of_model in contents:
             total, versus = (
@@ -499,16 +507,26 @@ class ModelsView:
         values = pl.concat(of_model.total.select(pl.col(judged).cast(pl.Float64)) for of_model in contents)[judged]
         findings = [finding for of_model in contents for finding in model_sentences(of_model, first.model)]
         lower = lower_is_better(first.metrics[0])
-        best = values.arg_min() if lower else values.arg_max()
-        if best is None:
-            says = "No model has a value for the whole log. Leave out or repair its invalid rows to compare the models."
-            return cls(says, shown, rows, findings)
-        most = "lowest" if lower else "highest"
+        best, worst = (values.arg_min(), values.arg_max())[:: 1 if lower else -1]
+        title = "Classes" if of_classes else "Models"
+        view = partial(cls, title, first.noun, columns=shown, rows=rows, findings=findings)
+        if best is None or worst is None:
+            return view(
+                f"No {first.noun.lower()} has a value for the whole log. Leave out or repair its invalid rows to compare "
+                f"the {title.lower()}."
+            )
+        most, least = ("lowest", "highest")[:: 1 if lower else -1]
+        if of_classes:
+            headline = (
+                f"Each class against the rest: {isolated(rows[worst].name)} has the {least} {short(judged)}, "
+                f"{number_in_table(values[worst])}, and {isolated(rows[best].name)} the {most}, {number_in_table(values[best])}."
+            )
+            return view(headline, best=worst)
         headline = f"Model {isolated(rows[best].name)} has the {most} {short(judged)}, {number_in_table(values[best])}."
-        if best and values[0] is not None:
+        if best and values[0] is not None and is_compared:
             of_first = f"Model {isolated(rows[0].name)} has {number_in_table(values[0])}"
             headline += f" {of_first}; the difference is {'' if real[best] else 'not '}significant."
-        return cls(headline, shown, rows, findings, best)
+        return view(headline, best=best)
 
 
 def _cards(contents: Contents, trends: Trends | None) -> list[Card]:
@@ -721,7 +739,7 @@ _MOST_GROUPS, _LEAST_GROUPS = 2_000, 20
 
 
 def render(*contents: Contents) -> str:
-    """The page of one or several models, of at most 2 MB: of too many groups the largest and the worst."""
+    """The page of one or several models, or of the classes of one, of at most 2 MB: of too many groups the largest and the worst."""
     charts, (template, assets) = [figures(of_model) for of_model in contents], _template()
     most, n_charts = min(max(of_model.groups.height for of_model in contents), _MOST_GROUPS), max(map(len, charts))
     several = len(contents) > 1

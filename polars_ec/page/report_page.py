@@ -48,7 +48,7 @@ def report_page(
     path
         The path of the page; an existing file is replaced.
     log
-        A data frame of Polars or of another library, or a `Sketch` with one model. A sketch already contains `score`, `label`, `cluster`,
+        A data frame of Polars or of another library, or a `Sketch`, also of several models or of the classes of one. A sketch already contains `score`, `label`, `cluster`,
         `buckets`, `score_type`, `weight`, `pos_label` and `classes`: leave them out then.
     score, label
         Column names or expressions; several scores are several models, which are compared with the first.
@@ -86,7 +86,8 @@ def report_page(
     Raises
     ------
     ValueError, TypeError
-        A path that does not end in .html, or whose folder does not exist; `model` without `item`, or `item` without `model`; a frame without score or label; an argument that
+        A path that does not end in .html, or whose folder does not exist; `model` without `item`, or `item` without `model`; more than 10 classes of
+        a sketch; a frame without score or label; an argument that
         the sketch already contains; a prior that is an expression; other errors of `report`, `compare` and `drift`.
     ModuleNotFoundError
         Jinja2 or Altair is not installed.

@@ -70,6 +70,8 @@ _MOST_IN_TRENDS, _MOST_CALIBRATED = 5_000, 500
 _CALIBRATION = ("rcl", "rcl_ci_low", "rcl_ci_high")
 # The bins per nat and the folds of the sketch of rows; and the number of classes beyond which sums are collected.
 _RESOLUTION, _FOLDS, _MANY_CLASSES = 16, 5, 2
+# So many classes are shown one by one on a page.
+_MOST_CLASSES = 10
 
 
 @dataclass(frozen=True)
@@ -627,10 +629,12 @@ def contents_of(
         if threshold is not None and "threshold" not in stated:
             point = OperatingPoint(point.costs, threshold)
         sketch = sketch_of(sketch, point)
-        models: dict[str, Sketch | ModelRows] = {**_models_of(sketch)}
+        classes = _classes_of(sketch)
+        models: dict[str, Sketch | ModelRows] = {**(classes or _models_of(sketch))}
         period_name = None if period is None else as_expr(period, "period").meta.output_name()
         named = PageRequest.title
     else:
+        classes = dict[str, Sketch]()
         rows = _model_rows(as_lazy(log), score, label, model, item, by, period, cluster, buckets, options)
         models = {model.score.meta.output_name(): model for model in rows}
         keys = [key.meta.output_name() for key in rows[0].keys]
@@ -646,7 +650,12 @@ def contents_of(
     }
     if len(sources) == 1:
         return [build_contents(source) for source in sources.values()]
-    contents = [replace(build_contents(source), model=name) for name, source in sources.items()]
+    contents = [
+        replace(build_contents(source), model=name, noun="Class" if classes else "Model")
+        for name, source in sources.items()
+    ]
+    if classes:
+        return contents
     first = contents[0]
     terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
     if isinstance(log, Sketch):
@@ -680,16 +689,28 @@ def contents_of(
 
 def _models_of(sketch: Sketch) -> dict[str, Sketch]:
     """The sketch of each model by its name."""
-    if TARGET in sketch.keys and (targets := sketch.frame[TARGET].unique(maintain_order=True)).len() > 1:
-        shown = ", ".join(map(str, targets[:5]))
-        raise SketchError(
-            f"the sketch has {targets.len()} targets, {shown}, and a page shows one: pass "
-            f"sketch.filter(pl.col({TARGET!r}) == {targets[0]!r})"
-        )
     if SCORE not in sketch.keys:
         return {"": sketch}
     names = sketch.frame[SCORE].unique(maintain_order=True).to_list()
     return {str(name): sketch.filter(pl.col(SCORE) == name) for name in names}
+
+
+def _classes_of(sketch: Sketch) -> dict[str, Sketch]:
+    """The sketch of each class against the rest by its name; none if there are not several."""
+    targets = sketch.frame[TARGET].unique(maintain_order=True).to_list() if TARGET in sketch.keys else []
+    if len(targets) < 2:
+        return {}
+    if SCORE in sketch.keys and (models := sketch.frame[SCORE].unique(maintain_order=True)).len() > 1:
+        raise SketchError(
+            f"the sketch has {models.len()} models of {len(targets)} classes, and a page shows the classes of one model: pass "
+            f"sketch.filter(pl.col({SCORE!r}) == {models[0]!r})"
+        )
+    if len(targets) > _MOST_CLASSES:
+        raise SketchError(
+            f"the sketch has {len(targets)} classes, and a page shows at most {_MOST_CLASSES}: pass "
+            f"sketch.filter(pl.col({TARGET!r}).is_in({targets[:2]!r}))"
+        )
+    return {str(target): sketch.filter(pl.col(TARGET) == target) for target in targets}
 
 
 def build_contents(source: PageSource) -> Contents:

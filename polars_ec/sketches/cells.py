@@ -121,9 +121,14 @@ def without_clusters(cells: C) -> C:
     return cells if cells.coarse is None else replace(cells, coarse=cells.coarse.clear())
 
 
+def keys_of_models(keys: Sequence[str]) -> list[str]:
+    """Find the columns of models and of classes against the rest: each row of the log counts once for each of their values."""
+    return [name for name in (SCORE, TARGET) if name in keys]
+
+
 def of_each_model(cells: C) -> Iterator[tuple[dict[str, Any], C]]:
     """The cells of each model and target, whose group columns have the values beside them."""
-    within = [key for key in (SCORE, TARGET) if key in cells.keys]
+    within = keys_of_models(cells.keys)
     if not within:
         yield {}, cells
         return

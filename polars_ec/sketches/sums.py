@@ -24,7 +24,7 @@ from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, Sums, ratio
 from polars_ec.scores.read import join_groups
 from polars_ec.scores.scores import BinaryScores, sigmoid
 from polars_ec.sketches.arguments import EvaluationArguments, parse_formula_arguments
-from polars_ec.sketches.cells import SCORE, TARGET, Cells, check_keys
+from polars_ec.sketches.cells import Cells, check_keys, keys_of_models
 from polars_ec.sketches.grid import EXACT, SUMS, Grid
 
 
@@ -246,7 +246,7 @@ def stated_shares(table: pl.DataFrame, keys: list[str], prior: CheckedPrior, cla
 
 def _overall_shares(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
     """The prior of all groups together, for each score and target; null if a row is invalid, or none is usable."""
-    within = [name for name in (SCORE, TARGET) if name in keys]
+    within = keys_of_models(keys)
 
     def whole(column: str) -> pl.Expr:
         return pl.col(column).sum().over(within) if within else pl.col(column).sum()

@@ -141,21 +141,6 @@ def test_segments_with_names_of_columns_of_a_sketch(logs, tmp_path, name):
     )
 
 
-def test_a_vector_a_row_is_not_sketched(tmp_path):
-    for name, kind in (
-        ("array", pl.Array(pl.Float64, 2)),
-        ("struct", pl.Struct({"no": pl.Float64, "yes": pl.Float64})),
-    ):
-        values = [[0.1, 0.9], [0.8, 0.2]] if name == "array" else [{"no": 0.1, "yes": 0.9}, {"no": 0.8, "yes": 0.2}]
-        log = tmp_path / f"{name}.parquet"
-        pl.DataFrame({"p": pl.Series(values, dtype=kind), "y": ["yes", "no"]}).write_parquet(log)
-        args = ("--score", "p", "--label", "y", "--classes", "no,yes")
-        result = sketch(log, out=tmp_path / "out", args=args, code=1)
-        assert f"{log}: --score p is" in result.stderr
-        assert "one number per row" in result.stderr
-        assert SketchFolder(tmp_path / "out").entries() == ({}, {})
-
-
 def test_a_report_is_at_the_costs_of_the_sketches(logs, tmp_path):
     sketch(logs, out=tmp_path / "out", args=MADE_WITH)
     for stated in ((), ("--cost-fn", "5")):

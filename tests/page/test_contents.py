@@ -177,6 +177,7 @@ def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
         blunt.ec.sketch(["p", "other"], "y", cost_fn=COST_FN), None, None, metrics=["nec"], options={}
     )
     assert all(of_model.notes[0].startswith("The models are not compared: ") for of_model in without)
+    assert "significant" not in ModelsView.of(without).headline
 
 
 @pytest.mark.parametrize("source", ["rows", "sketch"])
@@ -412,13 +413,43 @@ def test_days_become_months() -> None:
     assert made.trend_total["day"].to_list() == [dt.date(2024, m, 1) for m in (1, 2, 3, 4)]
 
 
-def test_models_and_targets_are_one_by_one() -> None:
+def test_one_of_the_models_has_a_page() -> None:
     two = LOG.with_columns(other=1 - pl.col("p")).ec.sketch(["p", "other"], "y", by="segment")
     one = contents_of(two.filter(pl.col("score") == "p"), None, None, metrics=["nec"], options={})
     assert one.keys == ["segment"]
-    targets = LOG.ec.sketch("q", "k", by="segment")
-    with pytest.raises(ec.SketchError, match=r"has 3 targets.*sketch.filter\(pl.col\('target'\) == 0\)"):
-        contents_of(targets, None, None, options={})
+
+
+@pytest.mark.parametrize("prior", ["overall", 0.2])
+def test_classes_have_a_table(prior: float | str) -> None:
+    sketch = LOG.ec.sketch("q", "k", by="segment")
+    made = sources.contents_of(sketch, None, None, metrics=["nec"], prior=prior, options={})
+    assert [(of_class.noun, of_class.model) for of_class in made] == [("Class", str(k)) for k in range(3)]
+    nec = [ec.nec(pl.col("q").arr.get(k), pl.col("k") == k).alias(str(k)) for k in range(3)]
+    own = LOG.select(nec).row(0)
+    assert [of_class.total["nec"].item() for of_class in made] == pytest.approx(own, rel=1e-12)
+    view = ModelsView.of(made)
+    columns = [column.name for column in view.columns]
+    assert columns[:2] == (["nec", "nec_at_prior"] if prior == 0.2 else ["nec", "rcl"])
+    assert "versus" not in columns
+    if prior == "overall":
+        worst, best = np.argmax(own), np.argmin(own)
+        assert view.headline == (
+            f"Each class against the rest: {worst} has the highest NEC, {own[worst]:.3f}, and {best} the lowest, "
+            f"{own[best]:.3f}."
+        )
+        assert view.best == worst
+
+
+def test_classes_that_are_too_many_for_a_page(monkeypatch) -> None:
+    monkeypatch.setattr(sources, "_MOST_CLASSES", 2)
+    sketch = LOG.ec.sketch("q", "k")
+    with pytest.raises(ec.SketchError, match=r"has 3 classes, and a page shows at most 2: pass sketch.filter"):
+        sources.contents_of(sketch, None, None, options={})
+    one = contents_of(sketch.filter(pl.col("target") == 1), None, None, metrics=["nec"], options={})
+    assert one.total["n"].item() == LOG.height
+    models = LOG.with_columns(r="q").ec.sketch(["q", "r"], "k")
+    with pytest.raises(ec.SketchError, match="has 2 models of 3 classes, and a page shows the classes of one model"):
+        sources.contents_of(models, None, None, options={})
 
 
 @pytest.mark.slow
