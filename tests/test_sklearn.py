@@ -69,6 +69,22 @@ def test_three_classes_of_which_one_is_missing() -> None:
     assert ec.sklearn.scorer("macro_f1", response_method="predict")(model, x, y) == pytest.approx(macro, rel=1e-12)
 
 
+@pytest.mark.parametrize("classes", [np.array(["low", "mid", "top"]), LABELS["text"]], ids=["three", "two"])
+def test_areas_of_each_class(classes: np.ndarray) -> None:
+    x, y = data(classes)
+    model, weight = LogisticRegression().fit(x, y), RNG.uniform(0.5, 2, len(y))
+    q = model.predict_proba(x)
+    scores = q if len(classes) > 2 else q[:, 1]
+    for name, options in {
+        "macro_auc_roc": {"multi_class": "ovr", "sample_weight": weight},
+        "weighted_auc_roc": {"multi_class": "ovr", "average": "weighted", "sample_weight": weight},
+        "pairwise_auc_roc": {"multi_class": "ovo"},
+    }.items():
+        expected = metrics.roc_auc_score(y, scores, **options)
+        found = ec.sklearn.scorer(name)(model, x, y, sample_weight=options.get("sample_weight"))
+        assert found == pytest.approx(expected, rel=1e-12), name
+
+
 def test_cross_validation_and_search() -> None:
     x, y = data(LABELS["bool"])
     scores = cross_validate(

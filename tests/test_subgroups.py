@@ -121,6 +121,17 @@ def test_highest_and_lowest_are_the_best_by_either_direction(cluster: str | None
         assert of_sketch["reference"].to_list() == found["reference"].to_list()
 
 
+def test_a_small_highest_group_hides_no_difference_from_the_intervals() -> None:
+    """Group 2 is the highest by few rows, so the p-value against it says nothing; group 1 is surely higher than group 0."""
+    rows = np.repeat([0, 1, 2], [2_000, 2_000, 12])
+    place = np.concatenate([np.arange(2_000), np.arange(2_000), np.arange(12)])
+    decided = place % 20 < np.array([6, 8, 5])[rows]
+    log = pl.DataFrame({"g": rows, "p": np.where(decided, 0.9, 0.1), "y": place % 2 == 0})
+    low = log.ec.compare("p", "y", by="g", metrics=["decision_share"], reference="highest").row(0, named=True)
+    assert (low["reference"], low["p_adjusted"]) == ("2", 1.0)
+    assert low["difference_ci_high"] < 0
+
+
 def test_bounds_of_selection_rates_are_those_of_means() -> None:
     """Two groups are one pair, so the interval is the usual one of a difference, with half a row in each cell."""
     log = LOG.filter(pl.col("g") < 2)

@@ -71,6 +71,29 @@ def test_a_drift_of_a_sketch() -> None:
     assert re.fullmatch(r"[+−]\d\.\d{3} \[[+−]\d\.\d{3}, [+−]\d\.\d{3}\]", first[header.index("Scores")])
 
 
+def test_thresholds_that_were_learned() -> None:
+    judged = LOG.ec.best_threshold(["p", "q"], "y", period="year")
+    header, *rows = cells(ec.table(judged))
+    shown = ["Threshold", "NEC", "NEC of Bayes decisions", "Regret", "p", "Adjusted p"]
+    assert header == ["year", "Model", "Reference", *shown, "Rows", "Reference rows"]
+    for row, values in zip(rows, judged.rows(named=True), strict=True):
+        assert row[:3] == [str(values["year"]), values["model"], "2024"]
+        regret = [values["regret"], values["regret_ci_low"], values["regret_ci_high"]]
+        assert row[3:6] == [f"{values[name]:.3f}" for name in ("threshold", "nec", "nec_bayes")]
+        assert row[6].replace("\N{MINUS SIGN}", "-") == "{:+.3f} [{:+.3f}, {:+.3f}]".format(*regret)
+
+
+def test_a_capacity_and_the_parts_of_a_loss() -> None:
+    looked_at = LOG.ec.capacity("p", "y", k=20, period="year", interval=0.95)
+    header, row = cells(ec.table(looked_at))
+    metrics = ["Precision", "Recall", "Lift", "Expected cost", "NEC"]
+    assert header == ["Rows", "Base rate", "Selected", "Tied", "Threshold", *metrics]
+    assert row[2:4] == ["60.0", "0"]
+    loss = LOG.ec.calibration_loss("p", "y", calibrator="pav", training="test", by="year")
+    losses = ["Raw loss", "Calibrated loss", "Calibration loss", "RCL", "Discrimination", "Uncertainty"]
+    assert cells(ec.table(loss))[0] == ["year", "Rows", "Base rate", *losses]
+
+
 def test_counts_of_missing_and_invalid_rows_are_shown_if_there_are_any() -> None:
     frame = pl.DataFrame(
         {"g": ["a", None], "n": [1200, 3], "nec": [0.5, None], "n_missing": [0, 2], "n_invalid": [0, 0]}

@@ -425,7 +425,7 @@ class Sketch(DecidingCells):
         ------
         SketchError, ValueError
             An unknown group column, or one without dates; a value that is not a whole number of steps after the first one; rows without a
-            period; fewer than 2 periods in a window, or more than the sketch spans.
+            period; fewer than 2 periods in a window, or more than the sketch spans; an `every` so short that no window holds two values.
 
         Examples
         --------

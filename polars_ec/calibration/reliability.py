@@ -60,8 +60,7 @@ def reliability(
     >>> sketch.reliability(resolution=1, calibrator="pav").drop("n", "weight").rows()
     [(-3, 0.1, 0.0, 0.0), (-1, 0.4, 1.0, 0.5), (0, 0.7, 0.0, 0.5), (2, 0.9, 1.0, 1.0)]
     """
-    if not cells.grid.scale.has_posteriors:
-        raise SketchError(f"reliability needs posteriors, but the sketch has {cells.grid.score_type} scores")
+    cells.grid.check_posteriors("reliability")
     request = parse_interval({"interval": interval})
     bins = _coarse_bins(cells.grid, checked_resolution(resolution)).alias("bin")
     of_clusters = cells.grid.coarse.resolution if request is not None and cells.coarse is not None else None

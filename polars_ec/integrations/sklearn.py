@@ -20,7 +20,9 @@ __all__ = ["scorer"]
 _OF_DECISIONS = {
     name for name in (*DECISIONS, *OF_CLASSES) if function_of(name) and not name.startswith(("class_", "dec", "dcf"))
 }
-_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *RANKING_METRICS, "ece"})
+# They take one score per class, also of two classes.
+_AREAS_OF_CLASSES = {"macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc"}
+_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *RANKING_METRICS, *_AREAS_OF_CLASSES, "ece"})
 
 
 class _Scorer:
@@ -72,13 +74,13 @@ class _Scorer:
             raise ValueError(
                 f"the only class is {classes.tolist()}: use folds with rows of each class, such as StratifiedKFold"
             )
-        if len(classes) == 2:
+        if len(classes) == 2 and self._metric not in _AREAS_OF_CLASSES:
             if self._label is None and classes.dtype.kind in "OSU":
                 raise ValueError(f"the classes are {classes.tolist()}: pass pos_label=, the positive one")
             positive = 1 if self._label is None else _indices([self._label], classes)[0]
             score = (score == positive).astype(int) if is_decision else score[:, positive]
             labels = (labels == positive).astype(int)
-        elif self._label is not None:
+        elif self._label is not None and len(classes) > 2:
             raise ValueError(f"pos_label={self._label!r} is for two classes, and the estimator has {classes.tolist()}")
         else:
             options["classes"] = [*range(len(classes))]

@@ -24,6 +24,18 @@ _TITLES = {
     "value": "Value",
     "value_reference": "Reference value",
     "difference": "Difference",
+    "threshold": "Threshold",
+    "nec_bayes": "NEC of Bayes decisions",
+    "regret": "Regret",
+    "selected": "Selected",
+    "tied": "Tied",
+    "lift": "Lift",
+    "raw": "Raw loss",
+    "calibrated": "Calibrated loss",
+    "cal_loss": "Calibration loss",
+    "discrimination": "Discrimination",
+    "uncertainty": "Uncertainty",
+    "reason": "Reason",
     "p_value": "p",
     "p_adjusted": "Adjusted p",
     "n_reference": "Reference rows",
@@ -59,7 +71,8 @@ def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
     Parameters
     ----------
     frame
-        What `report`, `compare`, `drift`, `Sketch.evaluate`, `Sketch.compare` or `Sketch.drift` returns.
+        What `report`, `compare`, `drift`, `best_thresholds`, `capacity`, `calibration_loss`, `Sketch.evaluate`, `Sketch.compare` or
+        `Sketch.drift` returns.
     style
         "markdown", or "latex": an environment `tabular` with the lines of the package booktabs.
 
@@ -96,7 +109,7 @@ def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
 
 def _keys(frame: pl.DataFrame) -> list[str]:
     """The group columns: those before the first column that the table has in any case; where that was not selected, before a decimal number."""
-    marker = "model" if "difference" in frame.columns else "n"
+    marker = "model" if {"difference", "nec_bayes"} & set(frame.columns) else "n"
     if marker in frame.columns:
         return frame.columns[: frame.columns.index(marker)]
     return [
@@ -110,7 +123,7 @@ def _is_left_out(frame: pl.DataFrame, name: str) -> bool:
         return frame.schema[name] == pl.Boolean or _is_decimal(frame.schema[name])
     if _COUNTS_OF_BAD_ROWS.fullmatch(name):
         return frame[name].sum() == 0
-    return name in ("model", "reference") and frame.height > 0 and frame[name].is_null().all()
+    return name in ("model", "reference", "reason") and frame.height > 0 and frame[name].is_null().all()
 
 
 def _is_decimal(dtype: pl.DataType) -> bool:
@@ -160,7 +173,7 @@ def _show(frame: pl.DataFrame, name: str) -> Callable[[Any], str]:
         return lambda value: _text(value).removesuffix(MIDNIGHT)
     if name in ("p_value", "p_adjusted"):
         return p_value
-    if "difference" in frame.columns and name in ("difference", *_PARTS):
+    if name == "regret" or ("difference" in frame.columns and name in ("difference", *_PARTS)):
         return signed
     if name in _COUNTS or _COUNTS_OF_BAD_ROWS.fullmatch(name):
         return _count

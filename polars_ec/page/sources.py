@@ -51,6 +51,7 @@ from polars_ec.reports.models import FORMULAS, metrics_of, named_metrics
 from polars_ec.reports.of_cells import Point, columns_at
 from polars_ec.scores.folds import BUCKETS, FOLD
 from polars_ec.scores.read import Rows, class_prior_of_log, expand, join_groups, resolve_columns
+from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.arguments import OperatingPoint, two_by_two
 from polars_ec.sketches.cells import SCORE, TARGET, check_keys
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -310,7 +311,7 @@ class RowSource(PageSource):
         return lower_bounds_of_loss(groups, judged_column(groups, NEC), self.request.level)(level)
 
     def notes(self) -> Iterator[str]:
-        yield "There are no curves and no calibration loss (RCL). They need one score per row and one threshold for all rows."
+        yield "There are no curves and no calibration loss (RCL). They need one score per row, and the same costs and threshold for all."
         if self.rows.cluster is None:
             yield _INDEPENDENT
         if self.undecided.height:
@@ -326,8 +327,9 @@ class RowSource(PageSource):
         costs = [f"{name}={options[name]}" for name in ("costs", "cost_fn", "cost_fp") if name in options]
         prior = "none" if stated is None else f"{stated}"
         share = "" if self.prior is None or prior == f"{self.prior}" else f", {self.prior:.4g}"
+        is_single = isinstance(self.columns.scores, BinaryScores)
         return {
-            "Scores": str(options.get("score_type", "posteriors")),
+            "Scores": str(options.get("score_type", "posterior" if is_single else "posteriors")),
             "Costs": ", ".join(costs) or "every error 1",
             "Decisions": f"score > {options['threshold']}" if "threshold" in options else _AT_BAYES,
             "Reference prior": f"{prior}{share}",

@@ -89,6 +89,19 @@ class Grid:
         near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]
         return min(near, key=lambda t: abs(t - computed), default=computed)
 
+    def check_posteriors(self, name: str) -> None:
+        """SketchError if the scores are no posteriors, nor log-odds."""
+        if self.scale.has_posteriors:
+            return
+        made_by = (
+            "calibrate(...).apply(score)"
+            if self.scale.has_order_only
+            else "ec.posterior(score, score_type='llr', prior=...)"
+        )
+        raise SketchError(
+            f"{name} needs posteriors, but the sketch has {self.score_type} scores: pass those of {made_by}"
+        )
+
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the cells beside the group columns; `WEIGHTS` only where rows have weights."""

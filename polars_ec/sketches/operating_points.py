@@ -393,8 +393,7 @@ def values_over_t(
 
 def points_over_t(cells: Cells, name: str, prior: Prior = None) -> tuple[pl.DataFrame, GroupSums]:
     """Every operating point, by the posterior t above which it decides positive, from 1 down to 0; and its sums as formulas take them."""
-    if not cells.grid.scale.has_posteriors:
-        raise SketchError(f"{name} needs posteriors, but the sketch has {cells.grid.score_type} scores")
+    cells.grid.check_posteriors(name)
     check_keys(cells.keys, ["threshold"])
     points, sums = at_every_edge(cells, parse_formula_arguments((), {"prior": prior}))
     # Below the lowest score all is positive, down to t = 0, but for posteriors of 0.

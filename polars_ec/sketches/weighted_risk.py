@@ -13,7 +13,6 @@ import polars as pl
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import parse_interval, parse_number
-from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
 from polars_ec.numerics import Floats, Integers, Numbers, np
@@ -81,10 +80,7 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     >>> sketch.epsr({"t": [0.5, 0.8], "weight": [1.0, 1.0]}).select(pl.col("epsr").round(4)).item()
     1.3125
     """
-    if not cells.grid.scale.has_posteriors:
-        raise SketchError(
-            f"epsr needs posteriors, but the sketch has {cells.grid.score_type} scores: sketch ec.posterior(score, ...)"
-        )
+    cells.grid.check_posteriors("epsr")
     request = parse_interval({"interval": interval})
     arguments = parse_formula_arguments((), {"prior": prior})
     numbered, table = tabulate(cells, cells.keys, arguments)

@@ -62,7 +62,14 @@ class Rolling:
                 f"rolling(): the sketch has {len(periods)} period{'s' * (len(periods) != 1)} of {every!r}{span}, fewer "
                 f"than the {number} of a window: pass a smaller periods="
             )
-        return cls(column, number, periods)
+        rolling = cls(column, number, periods)
+        steps = np.diff(rolling.places(present))
+        if len(steps) > 1 and steps.min() >= number:
+            raise SketchError(
+                f"rolling(): no window of {number} steps of every={every!r} holds two of the {len(present)} values of {column!r}, such as "
+                f"{present[0]} and {present[1]}: pass the step from one to the next as every="
+            )
+        return rolling
 
     def places(self, values: pl.Series) -> Integers:
         """The number of each period, from the first one on."""

@@ -211,6 +211,12 @@ DAYS = [date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 4)]
             "has 2024-01-02 05:00:00, which",
         ),
         ([datetime(2024, 1, 1)], {"period": ["period"]}, SketchError, "is not a group column"),
+        (
+            [date(2024, month, 1) for month in (1, 2, 3)],
+            {},
+            SketchError,
+            r"no window of 7 steps of every='1d' holds two of the 3 values of 'period', such as 2024-01-01 and 2024-02-01: pass",
+        ),
     ],
 )
 def test_what_has_no_windows_is_refused(values: list[Any], call: dict[str, Any], error: type, message: str) -> None:

@@ -296,6 +296,8 @@ def test_more_classes_have_tables_of_their_rows() -> None:
 def test_costs_of_each_row_have_tables_of_their_rows() -> None:
     made = contents(cost_fn="cost", metrics=["nec"], period=None)
     assert made.curves is None
+    assert any("the same costs and threshold for all" in note for note in made.notes)
+    assert made.options["Scores"] == "posterior"
     rows = at(segment="a")
     cost, p, y = (rows[name].to_numpy() for name in ("cost", "p", "y"))
     decided = p > 1 / (1 + cost)

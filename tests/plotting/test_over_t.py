@@ -177,8 +177,12 @@ def test_where_no_case_is_treated_there_is_no_band() -> None:
 def test_what_has_no_curve_or_no_difference(name: str) -> None:
     sketch = ROWS.ec.sketch(["p", "worse"], "y", cluster="user")
     llrs, single = ROWS.ec.sketch("llr", "y", score_type="llr"), ROWS.ec.sketch("p", "y")
-    with pytest.raises(SketchError, match=f"{NAMES[name]} needs posteriors, but the sketch has llr"):
+    with pytest.raises(
+        SketchError, match=rf"{NAMES[name]} needs posteriors, .* llr scores: pass those of ec\.posterior\("
+    ):
         getattr(llrs, name)()
+    with pytest.raises(SketchError, match=r"raw scores: pass those of calibrate\(\.\.\.\)\.apply\(score\)$"):
+        getattr(ROWS.ec.sketch("p", "y", score_type="raw"), name)()
     for of, message in (
         (sketch, r"reference='q' is not a model of the sketch: the models are \['p', 'worse'\]"),
         (single, "reference='q' is not a model of the sketch: the sketch has one model"),
