@@ -19,11 +19,6 @@ from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import ROUNDING, checked_share
 from polars_ec.formulas.sums import ratio
-from polars_ec.metrics.binary import precision
-from polars_ec.metrics.classes import decision_share
-from polars_ec.metrics.counts import class_prior
-from polars_ec.metrics.decisions import expected_cost, nec
-from polars_ec.metrics.rates import recall
 from polars_ec.reports.models import Pass, pass_over
 from polars_ec.scores.read import (
     PRIOR,
@@ -148,7 +143,6 @@ def _capacity(
     keys = expand(frame, by, "by")
     check_names(keys, {*_COLUMNS, *(f"{name}{end}" for name in _METRICS for end in ("", *_ENDS))}, "the result")
     names = [key.meta.output_name() for key in keys]
-    of_period = pl.lit(0) if period is None else as_expr(period, "period")
     if options.prior.overall:
         overall = execute(frame.select(class_prior_of_log(score, label, keywords).alias(PRIOR)))
         frame = frame.join(overall, how="cross")
@@ -159,10 +153,19 @@ def _capacity(
         raise TypeError("capacity is for one number per row: use the posterior of one class against the rest")
     if (rows.costs.n_classes, rows.costs.n_decisions) != (2, 2):
         raise ValueError(f"capacity makes 2 decisions, but costs= has {rows.costs.n_decisions}")
-    scored = frame.select(*keys, of_period.alias(_PERIOD), rows.scores.score.alias(_SCORE), **_columns(rows))
+    row = {
+        _PERIOD: pl.lit(0) if period is None else as_expr(period, "period"),
+        _SCORE: rows.scores.score,
+        # -1 for an invalid row, and null for a missing one.
+        _CLASS: rows.class_or_invalid(class_index(rows.labels)),
+        _WEIGHT: pl.lit(1.0) if rows.weight is None else rows.weight,
+        PRIOR: pl.lit(None, dtype=pl.Float64) if rows.row_prior is None else rows.row_prior[1],
+    }
     of_class = [pl.when(pl.col(_CLASS) == i).then(_WEIGHT).otherwise(0.0).sum().alias(f"{_WEIGHT}{i}") for i in (0, 1)]
     cells = execute(
-        scored.group_by(*names, _PERIOD, _SCORE).agg(
+        frame.select(*keys, **row)
+        .group_by(*names, _PERIOD, _SCORE)
+        .agg(
             *of_class,
             constant(pl.col(PRIOR)),
             n=count_rows(pl.col(_CLASS) >= 0),
@@ -171,15 +174,6 @@ def _capacity(
         )
     )
     return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows, level, execute)
-
-
-def _columns(rows: Rows) -> dict[str, pl.Expr]:
-    """The class of a row, -1 for an invalid and null for a missing one, its weight and the stated prior."""
-    return {
-        _CLASS: rows.class_or_invalid(class_index(rows.labels)),
-        _WEIGHT: pl.lit(1.0) if rows.weight is None else rows.weight,
-        PRIOR: pl.lit(None, dtype=pl.Float64) if rows.row_prior is None else rows.row_prior[1],
-    }
 
 
 def _selected(cells: pl.LazyFrame, keys: Sequence[str], limit: float | pl.Expr) -> pl.LazyFrame:
@@ -215,29 +209,23 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float 
         pl.concat_list(_COUNTS).alias(_WEIGHT),
     ).explode(_LABELS, _DECISIONS, _WEIGHT)
     four = execute(four).cache()
-    read: Any = {"score": _DECISIONS, "label": _LABELS, "score_type": DECISION.name, "weight": _WEIGHT}
-    moved = read | {"costs": CostMatrix(rows.costs.values), "prior": None if rows.row_prior is None else pl.col(PRIOR)}
     once = (pl.col(_LABELS) == 0) & (pl.col(_DECISIONS) == 0)
-    of_group = {name: pl.when(once).then(name).otherwise(0).sum() for name in (*_ROWS, "selected", "tied")}
-    of_group |= {"threshold": pl.col("threshold").min(), "class_prior": class_prior(**read)}
-    of_group |= {
-        "precision": precision(**moved),
-        "recall": recall(**read),
-        "lift": ratio(recall(**read), decision_share(**moved, decision=1)),
-        "expected_cost": expected_cost(**moved),
-        "nec": nec(**moved),
-    }
-    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(**of_group)
-    columns = [*_COLUMNS, *_METRICS]
+    sums = {name: pl.when(once).then(name).otherwise(0).sum() for name in (*_ROWS, "selected", "tied")}
+    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(**sums, threshold=pl.col("threshold").min())
+    keywords: Any = {"score_type": DECISION.name, "weight": _WEIGHT, "costs": CostMatrix(rows.costs.values)}
+    if rows.row_prior is not None:
+        keywords["prior"] = pl.col(PRIOR)
     if level is not None:
-        bounds = report(four, by=names, metrics=_BOUNDED, interval=level, cluster=_PERIOD, **moved)
-        at = {
-            name: f"{name}{AT_PRIOR}" if rows.row_prior is not None and name != "recall" else name for name in _BOUNDED
-        }
-        limits = bounds.select(*names, **{f"{name}{end}": f"{of}{end}" for name, of in at.items() for end in _ENDS})
-        table = join_groups(table, limits, names) if names else table.join(limits, how="cross")
-        columns += [f"{name}{end}" for name in _BOUNDED for end in _ENDS]
+        keywords |= {"interval": level, "cluster": _PERIOD}
+    judged = report(four, _DECISIONS, _LABELS, by=names, metrics=[*_BOUNDED, "decision_share"], **keywords)
+    at = "" if rows.row_prior is None else AT_PRIOR
+    of = {name: f"{name}{'' if name == 'recall' else at}" for name in _BOUNDED}
+    bounds = {f"{name}{end}": f"{of[name]}{end}" for name in _BOUNDED for end in _ENDS if level is not None}
+    lift = ratio(pl.col("recall"), pl.col(f"decision_share{at}"))
+    values = judged.select(*names, "class_prior", **of, lift=lift, **bounds)
+    table = join_groups(table, values, names) if names else table.join(values, how="cross")
     is_valid = pl.col("n_invalid") == 0
+    columns = [*_COLUMNS, *_METRICS, *bounds]
     shown = {name: pl.col(name) if name in _ROWS else pl.when(is_valid).then(name) for name in columns}
-    judged = table.select(*names, **shown)
-    return judged.sort(names) if names else judged
+    result = table.select(*names, **shown)
+    return result.sort(names) if names else result

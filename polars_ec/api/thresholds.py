@@ -29,25 +29,15 @@ from polars_ec.typing import FrameLike, IntoExpr
 _THRESHOLD, _PRIOR, _BAYES = "__ec_threshold", "__ec_stated", "__ec_bayes"
 _READ, _FROM, _LEARNED = "__ec_read_", "__ec_from", "__ec_learned"
 
-_COLUMNS: Mapping[str, pl.DataType] = {
-    "model": pl.String(),
-    "reference": pl.String(),
-    **dict.fromkeys(
-        ("threshold", "nec", "nec_bayes", "regret", "regret_ci_low", "regret_ci_high", "p_value", "p_adjusted"),
-        pl.Float64(),
-    ),
-    "small": pl.Boolean(),
-    "n": pl.Int64(),
-    "n_reference": pl.Int64(),
-    "n_missing": pl.Int64(),
-}
 _RENAMED = {
     "value": "nec",
     "value_reference": "nec_bayes",
-    "difference": "regret",
-    "difference_ci_low": "regret_ci_low",
-    "difference_ci_high": "regret_ci_high",
+    **{f"difference{end}": f"regret{end}" for end in ("", "_ci_low", "_ci_high")},
 }
+_COLUMNS = (
+    *("model", "reference", "threshold", *_RENAMED.values(), "p_value", "p_adjusted", "small"),
+    *("n", "n_reference", "n_missing"),
+)
 
 
 @lazy_if_lazy
