@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import polars as pl
 
 from polars_ec.api.reports import report
-from polars_ec.arguments.classes import CheckedPrior, constant
+from polars_ec.arguments.classes import constant
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import as_expr, parse_level, parse_options, parse_whole
@@ -19,13 +19,12 @@ from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import ROUNDING, checked_share
 from polars_ec.formulas.sums import ratio
-from polars_ec.reports.models import Pass, pass_over
+from polars_ec.reports.models import Pass, pass_over, with_overall_prior
 from polars_ec.scores.read import (
     PRIOR,
     Rows,
     check_names,
     class_index,
-    class_prior_of_log,
     count_rows,
     expand,
     join_groups,
@@ -44,10 +43,10 @@ _BOUNDED = [name for name in _METRICS if name != "lift"]
 _ENDS = ("_ci_low", "_ci_high")
 
 
-@lazy_if_lazy
 @with_options(
     RankingRiskOptions, raises="Neither or both of `k` and `share`; `interval` without `period`; reserved column names."
 )
+@lazy_if_lazy
 def capacity(
     frame: FrameLike,
     score: IntoExpr,
@@ -81,8 +80,6 @@ def capacity(
     period
         Column name or expression of the period for which the capacity holds, such as `pl.col("ts").dt.date()`. The result has sums over the
         periods of a group. Default None: each group is one period.
-    by
-        Names or expressions of the group columns. Default: one group.
     interval
         The level of the confidence intervals, such as 0.95. They treat periods as independent, and rows of a period as correlated; so they
         need `period`. Default None: no intervals.
@@ -114,23 +111,7 @@ def capacity(
     >>> looked_at.select("selected", "tied", "threshold", "precision", pl.col("lift").round(3)).rows()
     [(4.0, 2, 0.5, 0.625, 1.458)]
     """
-    execute = pass_over(frame)
-    lazy = _capacity(as_lazy(frame), score, label, k, share, period, by, interval, options, execute)
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _capacity(
-    frame: pl.LazyFrame,
-    score: IntoExpr,
-    label: IntoExpr,
-    k: int | None,
-    share: float | None,
-    period: IntoExpr | None,
-    by: IntoExpr | Sequence[IntoExpr],
-    interval: float | None,
-    keywords: Mapping[str, Any],
-    execute: Pass,
-) -> pl.LazyFrame:
+    execute, log = pass_over(frame), as_lazy(frame)
     if (k is None) == (share is None):
         raise ValueError("pass either k=, the number of rows per period, or share=, the share of rows")
     limit = parse_whole(k, "k", 1) if share is None else checked_share(share, "share") * pl.col(_WEIGHT).sum()
@@ -139,16 +120,15 @@ def _capacity(
         raise ValueError(
             f"interval={interval!r} needs period=: intervals come from the differences between the periods"
         )
-    options = parse_options(keywords, ranking=True)
-    keys = expand(frame, by, "by")
+    checked = parse_options(options, ranking=True)
+    keys = expand(log, by, "by")
     check_names(keys, {*_COLUMNS, *(f"{name}{end}" for name in _METRICS for end in ("", *_ENDS))}, "the result")
     names = [key.meta.output_name() for key in keys]
-    if options.prior.overall:
-        overall = execute(frame.select(class_prior_of_log(score, label, keywords).alias(PRIOR)))
-        frame = frame.join(overall, how="cross")
-        options = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(PRIOR)))
-    frame, options = with_prior_column(frame, options)
-    rows = resolve_columns(frame, score, label, options)
+    if checked.prior.overall:
+        log, overall = with_overall_prior(log, score, label, options, PRIOR, execute)
+        checked = replace(checked, prior=overall)
+    log, checked = with_prior_column(log, checked)
+    rows = resolve_columns(log, score, label, checked)
     if not isinstance(rows.scores, BinaryScores):
         raise TypeError("capacity is for one number per row: use the posterior of one class against the rest")
     if (rows.costs.n_classes, rows.costs.n_decisions) != (2, 2):
@@ -163,7 +143,7 @@ def _capacity(
     }
     of_class = [pl.when(pl.col(_CLASS) == i).then(_WEIGHT).otherwise(0.0).sum().alias(f"{_WEIGHT}{i}") for i in (0, 1)]
     cells = execute(
-        frame.select(*keys, **row)
+        log.select(*keys, **row)
         .group_by(*names, _PERIOD, _SCORE)
         .agg(
             *of_class,

@@ -40,8 +40,8 @@ from polars_ec.typing import FrameLike, IntoExpr, Missing
 _PARTS = ("label", "score", "weight")
 
 
-@lazy_if_lazy
 @with_options(ReportOptions)
+@lazy_if_lazy
 def report(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
