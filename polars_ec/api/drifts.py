@@ -53,17 +53,12 @@ def drift(
         library is read once per model. A reader that can be read only once is then an error.
     score
         Column name or expression, or several (models). For a log with a row per model and item, pass the column of models in `by`.
-    period
-        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference
         The period to compare with: its value, or "previous" for the preceding period of the group. Default: the earliest period of the log.
     mix
         Names or expressions of the strata within a group whose shares may change. Default: none, and no component `mix`.
     metrics
         As for `compare`, without ranking metrics, which are not functions of sums. Default: the default metrics of `report`.
-    cluster
-        The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. A cluster
-        may have rows in several groups and periods. Default None: independent rows.
     min_rows
         Mark periods of a group with fewer rows as `small` too.
     prior

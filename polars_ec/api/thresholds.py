@@ -67,13 +67,8 @@ def best_thresholds(
         three times, and the rows of the reference are sorted in memory. If they do not fit, use `Sketch.best_threshold`.
     score
         Column name or expression, or several (models); one number per row.
-    period
-        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference
         The period to learn in: its value, or "previous" for the preceding period of the group. Default: the earliest period of the log.
-    cluster
-        The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. Default
-        None: independent rows.
     prior
         The reference prior, as for `report`, at which thresholds are learned and judged. Default None: that of each group and period.
 
