@@ -153,8 +153,6 @@ def _compare(
 ) -> pl.LazyFrame:
     options = parse_options(keywords, BY_ROW)
     scores, keys = expand(frame, score, "score"), expand(frame, by, "by")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
     named = validation.comparable(metrics)
     against = validation.parse_reference(reference, names, key_names)

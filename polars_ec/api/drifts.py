@@ -129,8 +129,6 @@ def drift(
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
     checked = parse_options(options, BY_ROW)
     scores, keys, strata = expand(log, score, "score"), expand(log, by, "by"), expand(log, mix, "mix")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     of_period = validation.check_period(log, expand(log, period, "period"))
     names, key_names, mix_names = ([e.meta.output_name() for e in of] for of in (scores, keys, strata))
     period_name = of_period.meta.output_name()

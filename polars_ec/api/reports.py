@@ -167,8 +167,6 @@ def report(
     checked, interval = parse_options(options, BY_ROW), parse_interval(options)
     scores = expand(log, score, "score")
     keys = expand(log, by, "by")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     min_rows = parse_min_rows(min_rows)
     if missing not in get_args(Missing):
         raise ValueError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")

@@ -112,8 +112,6 @@ def best_thresholds(
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
     checked = parse_options(options)
     scores, groups = expand(log, score, "score"), expand(log, by, "by")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     of_period = validation.check_period(log, expand(log, period, "period"))
     names = [key.meta.output_name() for key in (*groups, of_period)]
     validation.check_names_of_periods(names[:-1], names[-1], _COLUMNS)

@@ -521,7 +521,7 @@ class ReportQuestion(Question):
             report_on = partial(report, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
             if not self.items:
                 return report_on(rows.frame, rows.scores, rows.label)
-            further = {"columns": [*rows.keys, cluster], "options": rows.options}
+            further: Any = {"columns": [*rows.keys, cluster], "options": rows.options}
             wide, scores, label = by_item(as_lazy(rows.frame), rows.scores, rows.label, **self.items, **further)
             items = wide.collect(engine="streaming")
             table = report_on(items, scores, label)

@@ -42,8 +42,8 @@ from polars_ec.plot.layers import (
     Axis,
     Shown,
     alt,
-    at_each_t,
     at_prior,
+    at_same_t,
     band_note,
     colour,
     curve_layers,
@@ -118,9 +118,8 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(_plain(curve))
     notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
-    return titled(
-        [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], shown, "ROC curve", notes
-    )
+    layers = [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)]
+    return titled(layers, shown, "ROC curve", notes)
 
 
 @of_any_source
@@ -246,9 +245,8 @@ def gains(
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y", "Lift": "lift"}
     kept = thin(_plain(curve.rename({"share": "x"}), "lift"))
     notes = [*shown.notes, "Dashed: a random choice", *band_note(interval, kept), *shown.without(kept)]
-    return titled(
-        [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], shown, "Gains curve", notes
-    )
+    layers = [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)]
+    return titled(layers, shown, "Gains curve", notes)
 
 
 @of_any_source
@@ -719,7 +717,7 @@ def _difference(
     for cells in (others.cells, of_reference.cells):
         edges, sums = operating_points.points_over_t(cells, metric, prior)
         value = formulas[metric](sums, pl.col(T))
-        points.append(at_each_t(sums_over_t(cells, edges)))
+        points.append(at_same_t(sums_over_t(cells, edges)))
     if any(of_model.is_empty() for of_model in points):
         raise SketchError(f"reference={reference!r}: it, or every other model, has invalid rows or none")
     points[1] = pl.concat([points[1]] * points[0][GROUP].n_unique())
@@ -782,15 +780,9 @@ def reliability(
     notes = [*shown.notes, *band_note(interval, bins, "Vertical lines", "share"), *line]
     if len(shown.all_names) <= LARGEST:
         return _diagram(shown, bins, resolution, "Reliability diagram", notes, SIZE)
+    alone = replace(shown, rest=None, model=None)
     charts = [
-        _diagram(
-            replace(shown, names=[name], rest=None, model=None),
-            bins.filter(group=name),
-            resolution,
-            name,
-            [],
-            SIZE // 2,
-        )
+        _diagram(replace(alone, names=[name]), bins.filter(group=name), resolution, name, [], SIZE // 2)
         for name in shown.all_names
     ]
     title = alt.Title(of_model("Reliability diagrams", shown.model), subtitle=notes, anchor="start")
