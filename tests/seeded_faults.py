@@ -61,8 +61,8 @@ FAULTS = [
     ),
     Fault(
         "the largest of a cost is its best",
-        "value.arg_min() if",
-        "value.arg_max() if",
+        "value.min() if",
+        "value.max() if",
         ("tests/cells/test_curves.py::test_the_best_threshold_of_every_metric_is_the_better_one",),
     ),
     Fault(
