@@ -216,6 +216,14 @@ def test_the_bounds_of_the_gains() -> None:
     middle = found.filter(pl.col("share").is_between(0.2, 0.8))
     share, low, high = middle.select("share", "share_ci_low", "share_ci_high").to_numpy().T
     assert np.abs((high - low) / (2 * 1.96 * np.sqrt(share * (1 - share) / 400)) - 1).max() < 0.05
+    assert found["share_ci_low"].min() >= 0
+    assert found["share_ci_high"].max() <= 1
+    row = found.row(390, named=True)
+    (of_rows,) = log.ec.report(
+        "p", "y", threshold=row["threshold"], metrics=["decision_share"], interval=0.95
+    ).to_dicts()
+    for end in ("", "_ci_low", "_ci_high"):
+        assert row[f"share{end}"] == pytest.approx(of_rows[f"decision_share{end}"], rel=1e-9)
     bounds = [f"recall_ci_{end}" for end in ("low", "high")]
     assert found.select(bounds).equals(sketch.pr(interval=0.95).select(bounds))
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Unpack
 
 import polars as pl
 
 from polars_ec.api.reports import report
-from polars_ec.arguments.classes import CheckedPrior, constant
+from polars_ec.arguments.classes import constant
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
 from polars_ec.arguments.keywords import as_expr, parse_level, parse_options, parse_whole
@@ -19,18 +19,12 @@ from polars_ec.arguments.signatures import with_options
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import ROUNDING, checked_share
 from polars_ec.formulas.sums import ratio
-from polars_ec.metrics.binary import precision
-from polars_ec.metrics.classes import decision_share
-from polars_ec.metrics.counts import class_prior
-from polars_ec.metrics.decisions import expected_cost, nec
-from polars_ec.metrics.rates import recall
-from polars_ec.reports.models import Pass, pass_over
+from polars_ec.reports.models import Pass, pass_over, with_overall_prior
 from polars_ec.scores.read import (
     PRIOR,
     Rows,
     check_names,
     class_index,
-    class_prior_of_log,
     count_rows,
     expand,
     join_groups,
@@ -49,10 +43,10 @@ _BOUNDED = [name for name in _METRICS if name != "lift"]
 _ENDS = ("_ci_low", "_ci_high")
 
 
-@lazy_if_lazy
 @with_options(
     RankingRiskOptions, raises="Neither or both of `k` and `share`; `interval` without `period`; reserved column names."
 )
+@lazy_if_lazy
 def capacity(
     frame: FrameLike,
     score: IntoExpr,
@@ -86,8 +80,6 @@ def capacity(
     period
         Column name or expression of the period for which the capacity holds, such as `pl.col("ts").dt.date()`. The result has sums over the
         periods of a group. Default None: each group is one period.
-    by
-        Names or expressions of the group columns. Default: one group.
     interval
         The level of the confidence intervals, such as 0.95. They treat periods as independent, and rows of a period as correlated; so they
         need `period`. Default None: no intervals.
@@ -119,23 +111,7 @@ def capacity(
     >>> looked_at.select("selected", "tied", "threshold", "precision", pl.col("lift").round(3)).rows()
     [(4.0, 2, 0.5, 0.625, 1.458)]
     """
-    execute = pass_over(frame)
-    lazy = _capacity(as_lazy(frame), score, label, k, share, period, by, interval, options, execute)
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _capacity(
-    frame: pl.LazyFrame,
-    score: IntoExpr,
-    label: IntoExpr,
-    k: int | None,
-    share: float | None,
-    period: IntoExpr | None,
-    by: IntoExpr | Sequence[IntoExpr],
-    interval: float | None,
-    keywords: Mapping[str, Any],
-    execute: Pass,
-) -> pl.LazyFrame:
+    execute, log = pass_over(frame), as_lazy(frame)
     if (k is None) == (share is None):
         raise ValueError("pass either k=, the number of rows per period, or share=, the share of rows")
     limit = parse_whole(k, "k", 1) if share is None else checked_share(share, "share") * pl.col(_WEIGHT).sum()
@@ -144,25 +120,32 @@ def _capacity(
         raise ValueError(
             f"interval={interval!r} needs period=: intervals come from the differences between the periods"
         )
-    options = parse_options(keywords, ranking=True)
-    keys = expand(frame, by, "by")
+    checked = parse_options(options, ranking=True)
+    keys = expand(log, by, "by")
     check_names(keys, {*_COLUMNS, *(f"{name}{end}" for name in _METRICS for end in ("", *_ENDS))}, "the result")
     names = [key.meta.output_name() for key in keys]
-    of_period = pl.lit(0) if period is None else as_expr(period, "period")
-    if options.prior.overall:
-        overall = execute(frame.select(class_prior_of_log(score, label, keywords).alias(PRIOR)))
-        frame = frame.join(overall, how="cross")
-        options = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(PRIOR)))
-    frame, options = with_prior_column(frame, options)
-    rows = resolve_columns(frame, score, label, options)
+    if checked.prior.overall:
+        log, overall = with_overall_prior(log, score, label, options, PRIOR, execute)
+        checked = replace(checked, prior=overall)
+    log, checked = with_prior_column(log, checked)
+    rows = resolve_columns(log, score, label, checked)
     if not isinstance(rows.scores, BinaryScores):
         raise TypeError("capacity is for one number per row: use the posterior of one class against the rest")
     if (rows.costs.n_classes, rows.costs.n_decisions) != (2, 2):
         raise ValueError(f"capacity makes 2 decisions, but costs= has {rows.costs.n_decisions}")
-    scored = frame.select(*keys, of_period.alias(_PERIOD), rows.scores.score.alias(_SCORE), **_columns(rows))
+    row = {
+        _PERIOD: pl.lit(0) if period is None else as_expr(period, "period"),
+        _SCORE: rows.scores.score,
+        # -1 for an invalid row, and null for a missing one.
+        _CLASS: rows.class_or_invalid(class_index(rows.labels)),
+        _WEIGHT: pl.lit(1.0) if rows.weight is None else rows.weight,
+        PRIOR: pl.lit(None, dtype=pl.Float64) if rows.row_prior is None else rows.row_prior[1],
+    }
     of_class = [pl.when(pl.col(_CLASS) == i).then(_WEIGHT).otherwise(0.0).sum().alias(f"{_WEIGHT}{i}") for i in (0, 1)]
     cells = execute(
-        scored.group_by(*names, _PERIOD, _SCORE).agg(
+        log.select(*keys, **row)
+        .group_by(*names, _PERIOD, _SCORE)
+        .agg(
             *of_class,
             constant(pl.col(PRIOR)),
             n=count_rows(pl.col(_CLASS) >= 0),
@@ -171,15 +154,6 @@ def _capacity(
         )
     )
     return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows, level, execute)
-
-
-def _columns(rows: Rows) -> dict[str, pl.Expr]:
-    """The class of a row, -1 for an invalid and null for a missing one, its weight and the stated prior."""
-    return {
-        _CLASS: rows.class_or_invalid(class_index(rows.labels)),
-        _WEIGHT: pl.lit(1.0) if rows.weight is None else rows.weight,
-        PRIOR: pl.lit(None, dtype=pl.Float64) if rows.row_prior is None else rows.row_prior[1],
-    }
 
 
 def _selected(cells: pl.LazyFrame, keys: Sequence[str], limit: float | pl.Expr) -> pl.LazyFrame:
@@ -215,29 +189,23 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float 
         pl.concat_list(_COUNTS).alias(_WEIGHT),
     ).explode(_LABELS, _DECISIONS, _WEIGHT)
     four = execute(four).cache()
-    read: Any = {"score": _DECISIONS, "label": _LABELS, "score_type": DECISION.name, "weight": _WEIGHT}
-    moved = read | {"costs": CostMatrix(rows.costs.values), "prior": None if rows.row_prior is None else pl.col(PRIOR)}
     once = (pl.col(_LABELS) == 0) & (pl.col(_DECISIONS) == 0)
-    of_group = {name: pl.when(once).then(name).otherwise(0).sum() for name in (*_ROWS, "selected", "tied")}
-    of_group |= {"threshold": pl.col("threshold").min(), "class_prior": class_prior(**read)}
-    of_group |= {
-        "precision": precision(**moved),
-        "recall": recall(**read),
-        "lift": ratio(recall(**read), decision_share(**moved, decision=1)),
-        "expected_cost": expected_cost(**moved),
-        "nec": nec(**moved),
-    }
-    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(**of_group)
-    columns = [*_COLUMNS, *_METRICS]
+    sums = {name: pl.when(once).then(name).otherwise(0).sum() for name in (*_ROWS, "selected", "tied")}
+    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(**sums, threshold=pl.col("threshold").min())
+    keywords: Any = {"score_type": DECISION.name, "weight": _WEIGHT, "costs": CostMatrix(rows.costs.values)}
+    if rows.row_prior is not None:
+        keywords["prior"] = pl.col(PRIOR)
     if level is not None:
-        bounds = report(four, by=names, metrics=_BOUNDED, interval=level, cluster=_PERIOD, **moved)
-        at = {
-            name: f"{name}{AT_PRIOR}" if rows.row_prior is not None and name != "recall" else name for name in _BOUNDED
-        }
-        limits = bounds.select(*names, **{f"{name}{end}": f"{of}{end}" for name, of in at.items() for end in _ENDS})
-        table = join_groups(table, limits, names) if names else table.join(limits, how="cross")
-        columns += [f"{name}{end}" for name in _BOUNDED for end in _ENDS]
+        keywords |= {"interval": level, "cluster": _PERIOD}
+    judged = report(four, _DECISIONS, _LABELS, by=names, metrics=[*_BOUNDED, "decision_share"], **keywords)
+    at = "" if rows.row_prior is None else AT_PRIOR
+    of = {name: f"{name}{'' if name == 'recall' else at}" for name in _BOUNDED}
+    bounds = {f"{name}{end}": f"{of[name]}{end}" for name in _BOUNDED for end in _ENDS if level is not None}
+    lift = ratio(pl.col("recall"), pl.col(f"decision_share{at}"))
+    values = judged.select(*names, "class_prior", **of, lift=lift, **bounds)
+    table = join_groups(table, values, names) if names else table.join(values, how="cross")
     is_valid = pl.col("n_invalid") == 0
+    columns = [*_COLUMNS, *_METRICS, *bounds]
     shown = {name: pl.col(name) if name in _ROWS else pl.when(is_valid).then(name) for name in columns}
-    judged = table.select(*names, **shown)
-    return judged.sort(names) if names else judged
+    result = table.select(*names, **shown)
+    return result.sort(names) if names else result

@@ -28,8 +28,8 @@ from polars_ec.typing import FrameLike, IntoExpr
 _LABEL = "__ec_label"
 
 
-@lazy_if_lazy
 @with_options(DecisionOptions)
+@lazy_if_lazy
 def compare(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -137,8 +137,7 @@ def compare(
         if not isinstance(reference, str | Mapping | tuple | None) and not by:
             reference = pl.select(pl.lit(reference).cast(pl.String)).item()
         log, score, label = by_item(log, score, label, model, item, [*by, *clusters], options, reference)
-    lazy = _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
+    return _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
 
 
 def _compare(
@@ -155,8 +154,6 @@ def _compare(
 ) -> pl.LazyFrame:
     options = parse_options(keywords, BY_ROW)
     scores, keys = expand(frame, score, "score"), expand(frame, by, "by")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     names, key_names = ([column.meta.output_name() for column in columns] for columns in (scores, keys))
     named = validation.comparable(metrics)
     against = validation.parse_reference(reference, names, key_names)

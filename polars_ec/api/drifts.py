@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, Unpack
 
@@ -15,15 +15,15 @@ from polars_ec.arguments.signatures import with_options
 from polars_ec.comparisons import validation
 from polars_ec.comparisons.drift import CheckedDrift, drifted
 from polars_ec.comparisons.joint_pass import sum_jointly
-from polars_ec.reports.models import Pass, metrics_of, needed, pass_over, read_models
+from polars_ec.reports.models import metrics_of, needed, pass_over, read_models
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import expand
 from polars_ec.sketches.counting import KeyCode
 from polars_ec.typing import FrameLike, IntoExpr
 
 
-@lazy_if_lazy
 @with_options(DecisionOptions)
+@lazy_if_lazy
 def drift(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -53,17 +53,12 @@ def drift(
         library is read once per model. A reader that can be read only once is then an error.
     score
         Column name or expression, or several (models). For a log with a row per model and item, pass the column of models in `by`.
-    period
-        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference
         The period to compare with: its value, or "previous" for the preceding period of the group. Default: the earliest period of the log.
     mix
         Names or expressions of the strata within a group whose shares may change. Default: none, and no component `mix`.
     metrics
         As for `compare`, without ranking metrics, which are not functions of sums. Default: the default metrics of `report`.
-    cluster
-        The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. A cluster
-        may have rows in several groups and periods. Default None: independent rows.
     min_rows
         Mark periods of a group with fewer rows as `small` too.
     prior
@@ -130,55 +125,32 @@ def drift(
     >>> parts.select("month", "reference", pl.col("difference", "prior", "likelihood").round(4)).rows()
     [(9, '4', 0.0, 0.0208, -0.0208)]
     """
-    execute = pass_over(frame)
+    execute, log = pass_over(frame), as_lazy(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
-    lazy = _drift(
-        as_lazy(frame), score, label, period, reference, by, mix, metrics, intervals, min_rows, options, execute
-    )
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _drift(
-    frame: pl.LazyFrame,
-    score: IntoExpr | Sequence[IntoExpr],
-    label: IntoExpr,
-    period: IntoExpr,
-    reference: Any,
-    by: IntoExpr | Sequence[IntoExpr],
-    mix: IntoExpr | Sequence[IntoExpr],
-    metrics: Sequence[str] | None,
-    intervals: Mapping[str, Any],
-    min_rows: int | None,
-    keywords: Mapping[str, Any],
-    execute: Pass,
-) -> pl.LazyFrame:
-    options = parse_options(keywords, BY_ROW)
-    scores, keys, strata = expand(frame, score, "score"), expand(frame, by, "by"), expand(frame, mix, "mix")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
-    of_period = validation.check_period(frame, expand(frame, period, "period"))
+    checked = parse_options(options, BY_ROW)
+    scores, keys, strata = expand(log, score, "score"), expand(log, by, "by"), expand(log, mix, "mix")
+    of_period = validation.check_period(log, expand(log, period, "period"))
     names, key_names, mix_names = ([e.meta.output_name() for e in of] for of in (scores, keys, strata))
     period_name = of_period.meta.output_name()
     taken = validation.drift_columns(validation.factors_of(strata))
     validation.check_names_of_periods(key_names, period_name, taken, mix_names)
     validation.check_reference(reference)
     named, least = validation.movable(metrics), parse_min_rows(min_rows)
-    if intervals["cluster"] is not None:
-        as_expr(intervals["cluster"], "cluster")
+    if cluster is not None:
+        as_expr(cluster, "cluster")
     level, clusters = validation.level_and_clusters(intervals, names)
     if len(scores) > 1:
-        each = [
-            _drift(frame, [model], label, period, reference, by, mix, metrics, intervals, min_rows, keywords, execute)
-            for model in scores
-        ]
+        shared: Any = {"period": period, "reference": reference, "by": by, "mix": mix, "metrics": metrics}
+        shared |= {**intervals, "min_rows": min_rows, **options}
+        each = [drift(frame, model, label, **shared).lazy() for model in scores]
         return validation.of_each_model(each, [*key_names, period_name])
-    frame, (model,) = read_models(frame, scores, label, keywords, options, None, execute)
+    log, (model,) = read_models(log, scores, label, options, checked, None, execute)
     metric_names = metrics_of(named, model.rows)
     requirements = needed(metric_names, ())
     if requirements.decisions:
         validation.check_number(model.rows.costs)
     units = [*keys, of_period, *strata]
-    schema = frame.select(units).collect_schema()
+    schema = log.select(units).collect_schema()
     # As whole numbers, of which the engine holds many more in memory than texts.
     codes = [KeyCode.of(name, dtype) for name, dtype in schema.items()]
     encoded = [code.encoded(key) for code, key in zip(codes, units, strict=True)]
@@ -191,13 +163,13 @@ def _drift(
         model=model,
         metrics=metric_names,
         reference=reference,
-        layout=ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False),
+        layout=ReportLayout(checked, usual=False, min_rows=None, row_parts=(), total=False),
         level=level,
         buckets=None if clusters is None else clusters.buckets,
         min_rows=least,
     )
     cells = execute(
-        sum_jointly(frame, encoded, [(model, None)], [model], requirements, clusters, [as_expr(label, "label")])
+        sum_jointly(log, encoded, [(model, None)], [model], requirements, clusters, [as_expr(label, "label")])
     )
     columns = {**{name: schema[name] for name in what.keys}, **validation.drift_columns(what.factors)}
     return cells.map_batches(partial(drifted, drift=what), schema=columns)

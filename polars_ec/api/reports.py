@@ -40,8 +40,8 @@ from polars_ec.typing import FrameLike, IntoExpr, Missing
 _PARTS = ("label", "score", "weight")
 
 
-@lazy_if_lazy
 @with_options(ReportOptions)
+@lazy_if_lazy
 def report(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -167,8 +167,6 @@ def report(
     checked, interval = parse_options(options, BY_ROW), parse_interval(options)
     scores = expand(log, score, "score")
     keys = expand(log, by, "by")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     min_rows = parse_min_rows(min_rows)
     if missing not in get_args(Missing):
         raise ValueError(f"missing={missing!r} is none of {', '.join(get_args(Missing))}")

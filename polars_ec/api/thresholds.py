@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Unpack
@@ -21,37 +21,27 @@ from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.sums import GROUP
 from polars_ec.metrics.counts import n_rows
 from polars_ec.metrics.ranking import best_threshold
-from polars_ec.reports.models import Pass, needed, pass_over, read_models
+from polars_ec.reports.models import Pass, needed, pass_over, read_models, with_overall_prior
 from polars_ec.reports.result import ReportLayout
-from polars_ec.scores.read import class_prior_of_log, expand, join_groups
+from polars_ec.scores.read import expand, join_groups
 from polars_ec.typing import FrameLike, IntoExpr
 
 _THRESHOLD, _PRIOR, _BAYES = "__ec_threshold", "__ec_stated", "__ec_bayes"
 _READ, _FROM, _LEARNED = "__ec_read_", "__ec_from", "__ec_learned"
 
-_COLUMNS: Mapping[str, pl.DataType] = {
-    "model": pl.String(),
-    "reference": pl.String(),
-    **dict.fromkeys(
-        ("threshold", "nec", "nec_bayes", "regret", "regret_ci_low", "regret_ci_high", "p_value", "p_adjusted"),
-        pl.Float64(),
-    ),
-    "small": pl.Boolean(),
-    "n": pl.Int64(),
-    "n_reference": pl.Int64(),
-    "n_missing": pl.Int64(),
-}
 _RENAMED = {
     "value": "nec",
     "value_reference": "nec_bayes",
-    "difference": "regret",
-    "difference_ci_low": "regret_ci_low",
-    "difference_ci_high": "regret_ci_high",
+    **{f"difference{end}": f"regret{end}" for end in ("", "_ci_low", "_ci_high")},
 }
+_COLUMNS = (
+    *("model", "reference", "threshold", *_RENAMED.values(), "p_value", "p_adjusted", "small"),
+    *("n", "n_reference", "n_missing"),
+)
 
 
-@lazy_if_lazy
 @with_options(RiskOptions)
+@lazy_if_lazy
 def best_thresholds(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -77,13 +67,8 @@ def best_thresholds(
         three times, and the rows of the reference are sorted in memory. If they do not fit, use `Sketch.best_threshold`.
     score
         Column name or expression, or several (models); one number per row.
-    period
-        Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.
     reference
         The period to learn in: its value, or "previous" for the preceding period of the group. Default: the earliest period of the log.
-    cluster
-        The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own cluster. Default
-        None: independent rows.
     prior
         The reference prior, as for `report`, at which thresholds are learned and judged. Default None: that of each group and period.
 
@@ -123,68 +108,49 @@ def best_thresholds(
     >>> judged.select("month", "reference", pl.col("threshold", "nec", "nec_bayes", "regret").round(2)).rows()
     [(2, '1', 0.2, 0.0, 0.5, -0.5)]
     """
-    execute = pass_over(frame)
+    execute, log = pass_over(frame), as_lazy(frame)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
-    lazy = _best_thresholds(as_lazy(frame), score, label, period, reference, by, intervals, options, execute)
-    return lazy if isinstance(frame, pl.LazyFrame) else lazy.collect(engine="streaming")
-
-
-def _best_thresholds(
-    frame: pl.LazyFrame,
-    score: IntoExpr | Sequence[IntoExpr],
-    label: IntoExpr,
-    period: IntoExpr,
-    reference: Any,
-    by: IntoExpr | Sequence[IntoExpr],
-    intervals: Mapping[str, Any],
-    keywords: Mapping[str, Any],
-    execute: Pass,
-) -> pl.LazyFrame:
-    options = parse_options(keywords)
-    scores, groups = expand(frame, score, "score"), expand(frame, by, "by")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
-    of_period = validation.check_period(frame, expand(frame, period, "period"))
+    checked = parse_options(options)
+    scores, groups = expand(log, score, "score"), expand(log, by, "by")
+    of_period = validation.check_period(log, expand(log, period, "period"))
     names = [key.meta.output_name() for key in (*groups, of_period)]
     validation.check_names_of_periods(names[:-1], names[-1], _COLUMNS)
     validation.check_reference(reference)
-    if intervals["cluster"] is not None:
-        as_expr(intervals["cluster"], "cluster")
+    if cluster is not None:
+        as_expr(cluster, "cluster")
     level, clusters = validation.level_and_clusters(intervals, [model.meta.output_name() for model in scores])
     if len(scores) > 1:
-        each = [
-            _best_thresholds(frame, [model], label, period, reference, by, intervals, keywords, execute)
-            for model in scores
-        ]
+        shared: Any = {"period": period, "reference": reference, "by": by, **intervals, **options}
+        each = [best_thresholds(frame, model, label, **shared).lazy() for model in scores]
         return validation.of_each_model(each, names)
-    if options.prior.overall:
-        overall = execute(frame.select(class_prior_of_log(scores[0], label, keywords).alias(_PRIOR)))
-        frame, keywords = frame.join(overall, how="cross"), {**keywords, "prior": pl.col(_PRIOR)}
-        options = parse_options(keywords)
+    keywords: dict[str, Any] = {**options}
+    if checked.prior.overall:
+        log, overall = with_overall_prior(log, scores[0], label, keywords, _PRIOR, execute)
+        checked, keywords["prior"] = replace(checked, prior=overall), overall.expression
     # Evaluated on the whole log, as in a report. A group column may have the name of another column.
-    read = {"score": scores[0], "label": as_expr(label, "label"), **options.columns}
+    read = {"score": scores[0], "label": as_expr(label, "label"), **checked.columns}
     keys = {f"{_READ}key_{i}": key for i, key in enumerate([*groups, of_period])}
-    frame = frame.with_columns(**{f"{_READ}{name}": column for name, column in read.items()}, **keys)
+    log = log.with_columns(**{f"{_READ}{name}": column for name, column in read.items()}, **keys)
     call: Any = {name: pl.col(f"{_READ}{name}").alias(column.meta.output_name()) for name, column in read.items()}
     call = {**keywords, **call}
-    frame, learned = _with_thresholds(frame, list(keys), names, reference, call, execute)
+    log, learned = _with_thresholds(log, list(keys), names, reference, call, execute)
     model, labels = call.pop("score"), call.pop("label")
-    frame, (bayes,) = read_models(frame, [model], labels, call, parse_options(call), None, execute)
+    log, (bayes,) = read_models(log, [model], labels, call, parse_options(call), None, execute)
     at_threshold = replace(bayes, prefix="__ec_1_", rows=replace(bayes.rows, threshold=pl.col(_THRESHOLD)))
     comparison = Comparison(
         keys=tuple(names),
         models=(at_threshold, replace(bayes, name=_BAYES)),
         names=("nec",),
         reference=validation.Reference(model=_BAYES),
-        layout=ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False),
+        layout=ReportLayout(checked, usual=False, min_rows=None, row_parts=(), total=False),
         level=level,
         buckets=None if clusters is None else clusters.buckets,
     )
     requirements, by_name = needed(comparison.names, ()), _named(keys, names)
-    cells = execute(sum_jointly(frame, by_name, comparison.pairs, comparison.models, requirements, clusters, [labels]))
+    cells = execute(sum_jointly(log, by_name, comparison.pairs, comparison.models, requirements, clusters, [labels]))
     dtypes = learned.select(names).collect_schema()
     judged = cells.map_batches(partial(compared, comparison=comparison), schema={**dtypes, **validation.COLUMNS})
-    at = f"nec{AT_PRIOR}" if options.prior.stated else "nec"
+    at = f"nec{AT_PRIOR}" if checked.prior.stated else "nec"
     judged = judged.filter(pl.col("metric") == at).drop("reference").rename(_RENAMED)
     return join_groups(judged, learned, names).filter(pl.col("n_reference").is_not_null()).select(*names, *_COLUMNS)
 

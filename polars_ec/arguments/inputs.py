@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from functools import wraps
 from queue import Full, Queue
 from threading import Event, Thread
 from typing import Any, Concatenate, ParamSpec, Protocol, cast, overload
@@ -31,8 +32,14 @@ class LazyIfLazy(Protocol[P]):
 
 
 def lazy_if_lazy(function: Callable[Concatenate[FrameLike, P], pl.LazyFrame | pl.DataFrame]) -> LazyIfLazy[P]:
-    """The function itself, of which type checkers then know this."""
-    return cast("LazyIfLazy[P]", function)
+    """Collect what the function returns, unless the log is lazy."""
+
+    @wraps(function)
+    def collected(frame: FrameLike, *args: P.args, **kwargs: P.kwargs) -> pl.LazyFrame | pl.DataFrame:
+        table = function(frame, *args, **kwargs)
+        return table if isinstance(frame, pl.LazyFrame) else table.lazy().collect(engine="streaming")
+
+    return cast("LazyIfLazy[P]", collected)
 
 
 # Exhausted readers: reading one again would give an empty log and misleading numbers.

@@ -33,6 +33,9 @@ _COLUMNS_OF_LOGS = {
     "frame": "The log: a data frame of Polars or of another library.",
     "label": "Column name or expression. `pos_label` or `classes` assigns the values to the classes.",
     "by": "Names or expressions of the group columns. Default: one group.",
+    "period": 'Column name or expression of the period of a row, such as `pl.col("ts").dt.truncate("1mo")`.',
+    "cluster": "The cluster column, which groups correlated rows, such as the user or the day. A row with a null there is its own\n"
+    "cluster, and a cluster may have rows in several groups. Default None: independent rows.",
     "calibrator": '"affine" or "temperature"; for one score per row also "gaussian", "pav" and "histogram".',
     "fold_by": "Column name or expression of the key that assigns rows to folds: a row ID, or the cluster column.",
     "interval": "The level of the intervals, between 0 and 1.",

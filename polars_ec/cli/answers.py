@@ -248,6 +248,8 @@ def answer_from_sketches(
         if name in question.layout or isinstance(options.get(name), str):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} on {folder}: {why}. Run polars-ec report on the log instead")
+    if question.items:
+        raise UsageError("--model: sketches have no items. Sketch a log with a column of scores per model")
     sketches = SketchFolder(folder)
     manifest = sketches.manifest()
     made_with = manifest.options

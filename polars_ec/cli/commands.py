@@ -347,11 +347,11 @@ def report(
     # Of clusters the page alone may be: it has limits in any case.
     clusters = (log.cluster, log.buckets) if html is None or interval is not None else (None, None)
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
-    page = None
+    items, page = options.items(model, item), None
     if html is not None:
         level = questions.LEVEL if interval is None else interval
-        of_page = log.layout | options.intervals(level, log.cluster, log.buckets)
-        page = questions.PageFile(html, title, of_page, model, item or ())
+        of_page = log.layout | options.intervals(level, log.cluster, log.buckets) | items
+        page = questions.PageFile(html, title, of_page)
         page.check(
             {
                 **({f"--window {window}": "the periods of a page do not overlap"} if window is not None else {}),
@@ -365,7 +365,6 @@ def report(
                 raise UsageError(f"--html {html} is also the {option} file: name two files")
     elif title is not None:
         raise UsageError(f"--title {title} is for a page: pass --html FILE too")
-    options.check_model_and_item(model, item)
     several = model is not None or len(log.score or ()) > 1
     question = questions.ReportQuestion(
         layout=layout,
@@ -375,8 +374,7 @@ def report(
         by=log.by or (),
         every=log.every,
         prior=log.options.get("prior"),
-        model=model,
-        item=item or (),
+        items=items,
     )
     run(log, output, question, "a report")
 
@@ -404,8 +402,7 @@ def compare(
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    options.check_model_and_item(model, item)
-    question = questions.CompareQuestion(layout=layout, reference=reference or (), model=model, item=item or ())
+    question = questions.CompareQuestion(layout=layout, reference=reference or (), items=options.items(model, item))
     run(log, output, question, "a comparison")
 
 

@@ -70,10 +70,11 @@ Quiet = Annotated[
 ]
 
 
-def check_model_and_item(model: str | None, item: Sequence[str] | None) -> None:
-    """UsageError for one without the other."""
+def items(model: str | None, item: Sequence[str] | None) -> dict[str, Any]:
+    """The arguments for a log with a row per model and item; UsageError for one without the other."""
     if (model is None) != (item is None):
         raise UsageError("--model and --item go together: pass the column of models and the column of items")
+    return {} if model is None else {"model": model, "item": item}
 
 
 def one_number(text: str) -> float:

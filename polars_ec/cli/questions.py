@@ -99,8 +99,6 @@ class PageFile:
     file: Path
     title: str | None = None
     layout: Mapping[str, Any] = field(default_factory=dict)
-    model: str | None = None
-    item: Sequence[str] = ()
 
     def check(self, refused: Mapping[str, str]) -> None:
         """UsageError for a page that cannot be made; `refused` are options that are there and that it does not have, with the reason."""
@@ -113,8 +111,6 @@ class PageFile:
 
     def from_rows(self, rows: RowInput) -> MadePage:
         arguments = {"by": rows.by, "period": rows.period, "cluster": rows.cluster, **self.layout}
-        if self.model is not None:
-            arguments |= {"model": self.model, "item": [*self.item]}
         return self._page((rows.frame, rows.scores, rows.label), arguments, rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> MadePage:
@@ -275,17 +271,20 @@ class Question(ABC):
     """What is asked of a log.
 
     `layout` is what the function of the package takes beside the options, and `window` how many periods of sketches each row is of.
+    `items` are the columns of models and of items, of a log with a row for each.
     """
 
     layout: Mapping[str, Any] = field(default_factory=dict)
     window: int | None = None
     mix: Sequence[str] = ()
     page: PageFile | None = None
+    items: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
         """The columns of the log that only this question reads, by option."""
-        return {"--mix": self.mix}
+        models = [self.items["model"]] if self.items else []
+        return {"--mix": self.mix, "--model": models, "--item": self.items.get("item", ())}
 
     @property
     def has_intervals(self) -> bool:
@@ -411,17 +410,6 @@ def _metrics(sketch: Sketch, point: Point, named: Sequence[str] | None, further:
     return list(names)
 
 
-def model_and_item(model: str | None, item: Sequence[str]) -> Mapping[str, Sequence[str]]:
-    """The columns of models and items, by option."""
-    return {"--model": [] if model is None else [model], "--item": item}
-
-
-def check_no_items(model: str | None) -> None:
-    """UsageError for models by item, where the input is a sketch."""
-    if model is not None:
-        raise UsageError("--model: sketches have no items. Sketch a log with a column of scores per model")
-
-
 _RANKING = ("auc_roc",)
 
 
@@ -430,27 +418,20 @@ class CompareQuestion(DifferenceQuestion):
     """The question of `polars-ec compare`: differences of models, or of groups from `reference`, as the command line says it."""
 
     reference: Sequence[str] = ()
-    model: str | None = None
-    item: Sequence[str] = ()
-
-    @property
-    def others(self) -> Mapping[str, Sequence[str]]:
-        return model_and_item(self.model, self.item)
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # The models of a log by item are not known before it is read.
-        models = rows.scores if self.model is None else [text for text in self.reference if "=" not in text]
+        models = rows.scores if not self.items else [text for text in self.reference if "=" not in text]
         reference = reference_of(self.reference, models, as_lazy(rows.frame).select(rows.keys).collect_schema())
-        arguments = {"by": rows.keys, "cluster": rows.cluster, "reference": reference, **self.layout, **rows.options}
-        if self.model is not None:
-            arguments |= {"model": self.model, "item": [*self.item]}
-        return compare(rows.frame, rows.scores, rows.label, **arguments)
+        arguments = {**self.layout, **self.items, **rows.options}
+        return compare(
+            rows.frame, rows.scores, rows.label, by=rows.keys, cluster=rows.cluster, reference=reference, **arguments
+        )
 
     def chart(self, table: pl.DataFrame) -> Any:
         return plot.compare(self.first_metric_rows(table))
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
-        check_no_items(self.model)
         sketch, models = sketched.sketch, models_of(sketched.made_with)
         keys = {key: sketch.frame.schema[key] for key in sketch.keys if key != SCORE}
         reference = reference_of(self.reference, models, keys)
@@ -538,12 +519,6 @@ class ReportQuestion(Question):
     prior: Any = None
     by: Sequence[str] = ()
     every: str | None = None
-    model: str | None = None
-    item: Sequence[str] = ()
-
-    @property
-    def others(self) -> Mapping[str, Sequence[str]]:
-        return model_and_item(self.model, self.item)
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.
@@ -551,19 +526,16 @@ class ReportQuestion(Question):
         # What a warning about nulls says, the notes say.
         with warnings.catch_warnings(action="ignore", category=UserWarning):
             report_on = partial(report, by=rows.keys, cluster=cluster, **self.layout, **rows.options)
-            if self.model is None:
+            if not self.items:
                 return report_on(rows.frame, rows.scores, rows.label)
-            columns = [*rows.keys, cluster]
-            wide, scores, label = by_item(
-                as_lazy(rows.frame), rows.scores, rows.label, self.model, self.item, columns, rows.options
-            )
+            further: Any = {"columns": [*rows.keys, cluster], "options": rows.options}
+            wide, scores, label = by_item(as_lazy(rows.frame), rows.scores, rows.label, **self.items, **further)
             items = wide.collect(engine="streaming")
             table = report_on(items, scores, label)
         # A log without rows has no models.
         return table if items.height else table.clear()
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
-        check_no_items(self.model)
         # `auc_roc` has its bound, and NAME_low and NAME_high are there where the sketch does not know the threshold.
         marks = [name for name, options in _ADDED_BY.items() if any(option in self.layout for option in options)]
         check_keys(sketched.sketch.keys, marks)

@@ -263,15 +263,7 @@ OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 """For scores that are not posteriors: metrics of their order."""
 
 _OTHER_LOSSES = (
-    "cllr",
-    "ece",
-    "eer",
-    "min_expected_cost",
-    "min_dcf",
-    "min_cllr",
-    "rcl",
-    "cal_loss",
-    "elementary_score",
+    *("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss", "elementary_score"),
 )
 
 

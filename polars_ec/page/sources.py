@@ -27,7 +27,7 @@ from polars_ec.arguments.keywords import (
 )
 from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
 from polars_ec.comparisons.items import by_item
-from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period
+from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period, level_and_clusters
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, worst, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
@@ -796,11 +796,7 @@ def _model_rows(
         raise ValueError(
             f"buckets={buckets} is the number of hash buckets for clusters, and there are none: pass cluster=, or leave it out"
         )
-    parse_interval({"interval": 0.95, "cluster": cluster, "buckets": buckets})
-    if buckets < FEWEST_BUCKETS:
-        raise ValueError(
-            f"buckets={buckets} are too few for p-values, which need {FEWEST_BUCKETS} or more: leave it out"
-        )
+    level_and_clusters({"interval": 0.95, "cluster": cluster, "buckets": buckets}, [""])
     keys = expand(frame, by, "by")
     at = None if period is None else check_period(frame, expand(frame, period, "period"))
     of_cluster = None if cluster is None else as_expr(cluster, "cluster")

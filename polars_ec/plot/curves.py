@@ -18,7 +18,7 @@ from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.keywords import parse_interval, parse_options
 from polars_ec.arguments.options import CurveOptions
-from polars_ec.arguments.signatures import with_options, without_parameter
+from polars_ec.arguments.signatures import without_parameter
 from polars_ec.calibration.calibration import Calibrator
 from polars_ec.calibration.reliability import reliability as reliability_table
 from polars_ec.exceptions import SketchError
@@ -42,8 +42,8 @@ from polars_ec.plot.layers import (
     Axis,
     Shown,
     alt,
-    at_each_t,
     at_prior,
+    at_same_t,
     band_note,
     colour,
     curve_layers,
@@ -64,7 +64,7 @@ from polars_ec.plot.layers import (
     tooltip,
     with_corners,
 )
-from polars_ec.plot.sources import CurveChart, P, of_any_source
+from polars_ec.plot.sources import ROW_OPTIONS, CurveChart, P, of_any_source
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches import operating_points
 from polars_ec.sketches.arguments import bayes_threshold, two_by_two
@@ -84,13 +84,8 @@ _OF_BOTH_CLASSES = (
     *("accuracy", "error_rate", "balanced_accuracy", "balanced_error_rate"),
     *("f1", "fbeta", "mcc", "informedness", "net_benefit"),
 )
-_SCORE = (
-    "For a log: the score column, a name or expression, or several (models). For scores: the labels, as in\n"
-    "`roc(scores, labels)`. For a sketch: leave it out, and also `label` and the options from `by` on."
-)
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def roc(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the ROC curve: the true-positive rate over the false-positive rate, for every threshold. Higher is better.
@@ -123,12 +118,10 @@ def roc(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y"}
     kept = thin(_plain(curve))
     notes = [*shown.notes, *band_note(interval, kept), *shown.without(kept)]
-    return titled(
-        [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], shown, "ROC curve", notes
-    )
+    layers = [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)]
+    return titled(layers, shown, "ROC curve", notes)
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def det(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the DET curve: the false-negative over the false-positive rate, on probit axes. Lower is better.
@@ -174,7 +167,6 @@ def det(sketch: DecidingCells, *, interval: float | None = 0.95, **_rows: Unpack
     return titled([equal, *curve_layers(shown, kept, x, y, numbers)], shown, "Detection error trade-off (DET)", notes)
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def pr(
     sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]
@@ -218,7 +210,6 @@ def pr(
     return titled([*naive, *layers], shown, "Precision-recall curve", notes)
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def gains(
     sketch: DecidingCells, *, prior: Prior = None, interval: float | None = 0.95, **_rows: Unpack[CurveOptions]
@@ -254,12 +245,10 @@ def gains(
     numbers = {"Threshold": "threshold", x.title: "x", y.title: "y", "Lift": "lift"}
     kept = thin(_plain(curve.rename({"share": "x"}), "lift"))
     notes = [*shown.notes, "Dashed: a random choice", *band_note(interval, kept), *shown.without(kept)]
-    return titled(
-        [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)], shown, "Gains curve", notes
-    )
+    layers = [line_through([(0, 0), (1, 1)]), *curve_layers(shown, kept, x, y, numbers)]
+    return titled(layers, shown, "Gains curve", notes)
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def prg(sketch: DecidingCells, *, prior: Prior = None, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the precision-recall-gain curve, from a recall gain of 0. Higher is better.
@@ -355,7 +344,6 @@ _SAME = 1e-9
 _MOST_NORMALISED = 2.0
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def tippett(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot Tippett curves: the shares of positives (solid) and of negatives (dashed) above each LLR. A larger gap is better.
@@ -392,7 +380,6 @@ def tippett(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.LayerCh
     return titled([*zero, *layers], shown, "Tippett plot", [*shown.notes, "Solid: positives; dashed: negatives"])
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def bayes_error(
     sketch: DecidingCells, prior_log_odds: Sequence[float] = _PRIOR_LOG_ODDS, **_rows: Unpack[CurveOptions]
@@ -445,7 +432,6 @@ def bayes_error(
     return titled(layers, shown, "Bayes error plot", notes + _cut_off(points[top], y))
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def cost_curve(
     sketch: DecidingCells,
@@ -547,7 +533,6 @@ def _best(shown: Shown, curve: pl.DataFrame, metric: str) -> dict[str, float]:
     return {"cheapest" if metric in _OF_COSTS else "best": best} if known else {}
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def bayes_risk(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.LayerChart:
     """Plot the risk of Bayes decisions over t, at costs of 1 / t for a miss and 1 / (1 - t) for a false alarm. Lower is better.
@@ -582,7 +567,6 @@ def bayes_risk(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.Laye
     return titled(layers, shown, "Bayes risk over thresholds", notes)
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def murphy(
     sketch: DecidingCells,
@@ -636,7 +620,6 @@ def murphy(
     return titled(layers, shown, title, [*shown.notes, *notes])
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def decision_curve(
     sketch: DecidingCells,
@@ -734,7 +717,7 @@ def _difference(
     for cells in (others.cells, of_reference.cells):
         edges, sums = operating_points.points_over_t(cells, metric, prior)
         value = formulas[metric](sums, pl.col(T))
-        points.append(at_each_t(sums_over_t(cells, edges)))
+        points.append(at_same_t(sums_over_t(cells, edges)))
     if any(of_model.is_empty() for of_model in points):
         raise SketchError(f"reference={reference!r}: it, or every other model, has invalid rows or none")
     points[1] = pl.concat([points[1]] * points[0][GROUP].n_unique())
@@ -756,7 +739,6 @@ def _difference(
     return titled([rule_at(0.0), *layers], replace(others, model=None), heading, [*others.notes, *notes])
 
 
-@with_options(CurveOptions, score=_SCORE)
 @of_any_source
 def reliability(
     sketch: DecidingCells,
@@ -798,15 +780,9 @@ def reliability(
     notes = [*shown.notes, *band_note(interval, bins, "Vertical lines", "share"), *line]
     if len(shown.all_names) <= LARGEST:
         return _diagram(shown, bins, resolution, "Reliability diagram", notes, SIZE)
+    alone = replace(shown, rest=None, model=None)
     charts = [
-        _diagram(
-            replace(shown, names=[name], rest=None, model=None),
-            bins.filter(group=name),
-            resolution,
-            name,
-            [],
-            SIZE // 2,
-        )
+        _diagram(replace(alone, names=[name]), bins.filter(group=name), resolution, name, [], SIZE // 2)
         for name in shown.all_names
     ]
     title = alt.Title(of_model("Reliability diagrams", shown.model), subtitle=notes, anchor="start")
@@ -888,16 +864,14 @@ R = TypeVar("R")
 
 
 def _as_method(chart: CurveChart[P, R]) -> Callable[Concatenate[SketchPlots, P], R]:
-    row_options = ("score", "label", *CurveOptions.__annotations__)
-
     @wraps(chart)
     def method(plots: SketchPlots, /, *args: P.args, **kwargs: P.kwargs) -> R:
         return chart(plots._sketch, *args, **kwargs)
 
     declared = signature(chart)
-    kept = [parameter for name, parameter in declared.parameters.items() if name not in row_options]
+    kept = [parameter for name, parameter in declared.parameters.items() if name not in ROW_OPTIONS]
     method.__signature__ = declared.replace(parameters=kept)  # type: ignore[attr-defined]
-    method.__doc__ = reduce(without_parameter, row_options, method.__doc__ or "")
+    method.__doc__ = reduce(without_parameter, ROW_OPTIONS, method.__doc__ or "")
     return method
 
 

@@ -532,10 +532,10 @@ def sums_over_t(cells: Cells, points: pl.DataFrame) -> pl.DataFrame:
     spans = _spans(cells).with_columns(of_threshold(pl.col(end)).alias(end) for end in ("from", "to"))
     summed = points.with_columns(pl.col(SUMS_AT_EDGES).cast(pl.Float64))
     edges = _along(summed, spans).with_columns(pl.col("x").clip(0, 1).alias(T)).drop("x")
-    return pl.concat([edges, at_each_t(edges)]).sort(GROUP, T, maintain_order=True)
+    return pl.concat([edges, at_same_t(edges)]).sort(GROUP, T, maintain_order=True)
 
 
-def at_each_t(points: pl.DataFrame) -> pl.DataFrame:
+def at_same_t(points: pl.DataFrame) -> pl.DataFrame:
     """Ascending points of each group moved to the same values of t, between 0 and 1."""
     t = np.linspace(0, 1, _BENDS + 1)[1:-1]
     moved = [points.clear()]

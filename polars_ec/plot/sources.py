@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import Parameter, signature
 from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overload
@@ -12,6 +12,7 @@ import polars as pl
 from polars_ec.arguments.arrays import frame_of_values, holds_values
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.options import CurveOptions
+from polars_ec.arguments.signatures import with_options
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import expand
 from polars_ec.sketches.cells import SCORE
@@ -23,10 +24,14 @@ P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
 
 _COLUMNS = {"score": "IntoExpr | Sequence[IntoExpr] | Values | None", "label": "IntoExpr | Values | None"}
-_POSITIONAL = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL)
-_COSTS = ("costs", "cost_fn", "cost_fp")
-_OF_ROWS = ("by", "weight", "cluster")
-_GROUP = "group"
+ROW_OPTIONS = (*_COLUMNS, *CurveOptions.__annotations__)
+"""The arguments that say how rows are read."""
+
+_POSITIONAL = {Parameter.POSITIONAL_OR_KEYWORD, Parameter.VAR_POSITIONAL}
+_SCORE = (
+    "For a log: the score column, a name or expression, or several (models). For scores: the labels, as in\n"
+    "`roc(scores, labels)`. For a sketch: leave it out, and also `label` and the options from `by` on."
+)
 
 
 class CurveChart(Protocol[P, R_co]):
@@ -52,108 +57,87 @@ def of_any_source(function: Callable[Concatenate[DecidingCells, P], R_co]) -> Cu
 
     The other positional arguments of the chart follow these. Its costs are also those of the sketch, so that their threshold is exact.
     """
-    declared = signature(function)
+    declared, name = signature(function), function.__name__
     first, *others = declared.parameters.values()
-    rows = [first.replace(annotation="Sketch | FrameLike | Values")] + [
-        Parameter(name, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
-        for name, kind in _COLUMNS.items()
+    columns = [
+        Parameter(option, Parameter.POSITIONAL_OR_KEYWORD, default=None, annotation=kind)
+        for option, kind in _COLUMNS.items()
     ]
-    name, positional = function.__name__, [p.kind for p in others if p.kind in _POSITIONAL]
+    kinds = {parameter.kind for parameter in others}
 
     @wraps(function)
     def chart(sketch: Any, *args: Any, **keywords: Any) -> Any:
-        options = {option: keywords.pop(option) for option in CurveOptions.__annotations__ if option in keywords}
-        columns = {option: keywords.pop(option) for option in _COLUMNS if option in keywords}
-        arguments = iter(args)
+        stated = {option: keywords.pop(option) for option in ROW_OPTIONS if option in keywords}
+        options = {option: value for option, value in stated.items() if value is not None}
         if isinstance(sketch, DecidingCells):
-            named = args[:1] if Parameter.VAR_POSITIONAL not in positional else ()
-            stated = [repr(value) for value in named if isinstance(value, str | pl.Expr)]
-            row_options = {**columns, **options}
-            stated += [f"{option}={value!r}" for option, value in row_options.items() if value is not None]
-            for argument in stated:
+            named = () if Parameter.VAR_POSITIONAL in kinds else args[:1]
+            by_name = [repr(value) for value in named if isinstance(value, str | pl.Expr)]
+            for argument in [*by_name, *(f"{option}={value!r}" for option, value in options.items())]:
                 raise TypeError(
                     f"{name}(): {argument} describes rows, and the first argument is a sketch, which was made from them: leave it out"
                 )
             cells = sketch
         else:
-            options |= {option: keywords[option] for option in _COSTS if keywords.get(option) is not None}
-            make, names = (_of_values, ["label"]) if _holds_scores(sketch) else (_of_log, [*_COLUMNS])
-            read = [columns.pop(option) if option in columns else next(arguments, None) for option in names]
-            for option in columns:
-                raise TypeError(
-                    f"{name}(): the first argument holds scores: leave {option}= out, {name}(scores, labels)"
-                )
-            cells = make(name, sketch, *read, options=options)
-        rest = [*arguments]
-        if rest and not positional:
+            kind = type(sketch)
+            is_table = hasattr(kind, "columns") or hasattr(kind, "schema")
+            holds_scores = isinstance(sketch, list | tuple) or (hasattr(sketch, "__array__") and not is_table)
+            by_position = [option for option in [*_COLUMNS][holds_scores:] if option not in options]
+            options |= dict(zip(by_position, args, strict=False))
+            args = args[len(by_position) :]
+            costs = {option: keywords.get(option) for option in ("costs", "cost_fn", "cost_fp")}
+            options |= {option: value for option, value in costs.items() if value is not None}
+            cells = _sketch(name, sketch, options, holds_scores)
+        if args and not kinds & _POSITIONAL:
             raise TypeError(
-                f"{name}() takes no further argument by position ({type(rest[0]).__name__}): pass options by name"
+                f"{name}() takes no further argument by position ({type(args[0]).__name__}): pass options by name"
             )
-        return function(cells, *rest, **keywords)
+        return function(cells, *args, **keywords)
 
-    chart.__signature__ = declared.replace(parameters=[*rows, *others])  # type: ignore[attr-defined]
-    return cast("CurveChart[P, R_co]", chart)
-
-
-def _holds_scores(rows: object) -> bool:
-    """Whether these are scores, one per row, rather than a table."""
-    kind = type(rows)
-    is_table = hasattr(kind, "columns") or hasattr(kind, "schema")
-    return isinstance(rows, list | tuple) or (hasattr(rows, "__array__") and not is_table)
+    shown = [first.replace(annotation="Sketch | FrameLike | Values"), *columns, *others]
+    chart.__signature__ = declared.replace(parameters=shown)  # type: ignore[attr-defined]
+    return cast("CurveChart[P, R_co]", with_options(CurveOptions, score=_SCORE)(chart))
 
 
-def _of_values(name: str, scores: Any, labels: Any, *, options: Mapping[str, Any]) -> DecidingCells:
-    if labels is None:
+def _sketch(name: str, rows: Any, options: dict[str, Any], holds_scores: bool) -> DecidingCells:
+    first, log_call = f"{name}(): the first argument", f"{name}(log, 'score', 'label')"
+    if isinstance(rows, str | pl.Expr):
         raise TypeError(
-            f"{name}(): the first argument holds scores, and labels are missing: pass {name}(scores, labels)"
+            f"{first} is {str(rows)!r}, and the rows come first: pass {log_call}, {name}(scores, labels) or a sketch"
         )
-    values = {"label": labels, **{option: options[option] for option in _OF_ROWS if options.get(option) is not None}}
-    for option, value in values.items():
-        if not holds_values(value):
+    log = None if holds_scores else as_lazy(rows)
+    columns = {option: options.pop(option, None) for option in (*_COLUMNS, "by", "weight", "cluster")}
+    columns = {option: value for option, value in columns.items() if value is not None}
+    for option, value in columns.items():
+        if log is None and option == "score":
+            raise TypeError(f"{first} holds scores: leave score= out, {name}(scores, labels)")
+        if log is None and not holds_values(value):
             raise TypeError(
-                f"{name}(): the first argument holds scores ({type(scores).__name__}), but {option}={value!r} holds no values: pass values "
-                f"for both, or a log and the names of its columns, {name}(log, 'score', 'label')"
+                f"{first} holds scores ({type(rows).__name__}), but {option}={value!r} holds no values: pass values "
+                f"for both, or a log and the names of its columns, {log_call}"
             )
-    frame = frame_of_values({"score": scores, **values})
-    columns = {**{option: option for option in values}, "by": [pl.col("by").alias(_GROUP)] if "by" in values else []}
-    return _sketch(frame.lazy(), "score", {**options, **columns})
-
-
-def _of_log(name: str, log: Any, score: Any, label: Any, *, options: Mapping[str, Any]) -> DecidingCells:
-    if isinstance(log, str | pl.Expr):
-        raise TypeError(
-            f"{name}(): the first argument is {str(log)!r}, and the rows come first: pass {name}(log, 'score', 'label'), "
-            f"{name}(scores, labels) or a sketch"
-        )
-    lazy = as_lazy(log)
-    columns = {"score": score, "label": label}
-    for option, value in {**columns, **{option: options.get(option) for option in _OF_ROWS}}.items():
-        if not isinstance(value, list | tuple) and holds_values(value):
+        if log is not None and not isinstance(value, list | tuple) and holds_values(value):
             raise TypeError(
-                f"{name}(): the first argument is a log ({type(log).__name__}), but {option}= holds values ({type(value).__name__}): pass "
+                f"{first} is a log ({type(rows).__name__}), but {option}= holds values ({type(value).__name__}): pass "
                 f"the name of its column, or {name}(scores, labels) and all else as values"
             )
-    for option, value in columns.items():
-        if value is None:
+    if log is None:
+        if "label" not in columns:
+            raise TypeError(f"{first} holds scores, and labels are missing: pass {name}(scores, labels)")
+        log = frame_of_values({"score": rows, **columns}).lazy()
+        columns = {
+            option: pl.col(option).alias("group" if option == "by" else option) for option in ("score", *columns)
+        }
+    for option in _COLUMNS:
+        if option not in columns:
             raise TypeError(
-                f"{name}(): the first argument is a log ({type(log).__name__}), and {option}= is missing: pass "
-                f"{name}(log, 'score', 'label'), or a sketch"
+                f"{first} is a log ({type(rows).__name__}), and {option}= is missing: pass {log_call}, or a sketch"
             )
-    cells = _sketch(lazy, score, {**options, "label": label})
-    if SCORE in cells.keys:
-        return cells
+    score, label, by = columns.pop("score"), columns.pop("label"), columns.pop("by", ())
+    clusters = ClusterKey(columns.pop("cluster", None), options.pop("buckets", BUCKETS))
+    cells, point = make_cells(log, score, label, options | columns, by=by, folds=FoldKey(), clusters=clusters)
+    sketch = with_point(DecidingCells, cells, point)
+    if holds_scores or SCORE in sketch.keys:
+        return sketch
     # The name of the model, for the title.
-    (model,) = expand(lazy, score, "score")
-    named = pl.lit(model.meta.output_name()).alias(SCORE)
-    return cells.on_tables(lambda table: table.select(named, pl.all()))
-
-
-def _sketch(log: pl.LazyFrame, score: IntoExpr | Sequence[IntoExpr], options: Mapping[str, Any]) -> DecidingCells:
-    reading = {
-        option: value for option, value in options.items() if option not in ("by", "label", "cluster", "buckets")
-    }
-    clusters = ClusterKey(options.get("cluster"), options.get("buckets", BUCKETS))
-    cells, point = make_cells(
-        log, score, options["label"], reading, by=options.get("by", ()), folds=FoldKey(), clusters=clusters
-    )
-    return with_point(DecidingCells, cells, point)
+    (model,) = expand(log, score, "score")
+    return sketch.on_tables(lambda table: table.select(pl.lit(model.meta.output_name()).alias(SCORE), pl.all()))

@@ -102,10 +102,8 @@ def read_models(
     for m, score in enumerate(scores):
         moved, of_model = None, options
         if counts_prior:
-            name = f"{PRIOR}_{m}"
-            shares = execute(frame.select(class_prior_of_log(score, label, keywords).alias(name)))
-            frame = frame.join(shares, how="cross")
-            of_model = replace(options, prior=CheckedPrior(stated=True, expression=pl.col(name)))
+            frame, prior = with_overall_prior(frame, score, label, keywords, f"{PRIOR}_{m}", execute)
+            of_model = replace(options, prior=prior)
         rows = resolve_columns(frame, score, label, of_model, _MANY)
         decides_at_it = counts_prior and not made_with.stated
         if decides_at_it:
@@ -126,6 +124,14 @@ def read_models(
     if len(orders) > 1:
         raise ValueError(f"score= holds structs that order the classes differently, {orders}: pass classes=")
     return frame, models
+
+
+def with_overall_prior(
+    frame: pl.LazyFrame, score: IntoExpr, label: IntoExpr, keywords: Mapping[str, Any], name: str, execute: Pass
+) -> tuple[pl.LazyFrame, CheckedPrior]:
+    """The frame with the prior "overall" as a column of this name, and this prior."""
+    shares = execute(frame.select(class_prior_of_log(score, label, keywords).alias(name)))
+    return frame.join(shares, how="cross"), CheckedPrior(stated=True, expression=pl.col(name))
 
 
 @contextmanager

@@ -747,7 +747,7 @@ def _remedy(kind: str, rows: Rows, models: Sequence[str]) -> str:
 
 
 def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: str) -> list[pl.Expr]:
-    """One expression per column; selectors are expanded."""
+    """One expression per column; selectors are expanded. There is at least one score."""
     if isinstance(columns, Mapping):
         raise TypeError(
             f"{what}= is a dict, whose values would be ignored: pass the names of columns, such as {[*columns][:2]}"
@@ -764,6 +764,8 @@ def expand(frame: pl.LazyFrame, columns: IntoExpr | Iterable[IntoExpr], what: st
             expanded += [pl.col(name) for name in frame.select(expression).collect_schema().names()]
         else:
             raise ValueError(f"{what}= holds {expression}, an expression with several columns: pass them one by one")
+    if what == "score" and not expanded:
+        raise ValueError("score= names no column: pass at least one")
     names = [expression.meta.output_name() for expression in expanded]
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

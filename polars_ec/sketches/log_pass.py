@@ -137,8 +137,6 @@ def _rows_by_model(
     lazy: pl.LazyFrame, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, reading: Options
 ) -> dict[str, Rows]:
     scores = expand(lazy, score, "score")
-    if not scores:
-        raise ValueError("score= names no column: pass at least one")
     models = {model.meta.output_name(): resolve_columns(lazy, model, label, reading) for model in scores}
     (first, one), *others = models.items()
     for name, other in others:

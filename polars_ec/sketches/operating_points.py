@@ -196,12 +196,9 @@ def gains(cells: Cells, *, prior: Prior = None, interval: float | None = None) -
     [(inf, 0.0, 0.0, None), (0.7, 0.25, 0.5, 2.0), (0.4, 0.5, 0.5, 1.0), (0.1, 0.75, 1.0, 1.33), (-inf, 1.0, 1.0, 1.0)]
     """
     check_keys(cells.keys, ["share", "lift"])
-    # If each positive decision costs 1, the expected cost is their share.
-    alert = {"costs": CostMatrix([[0, 1], [0, 1]]), "prior": prior}
-    shares = cost_curve(cells, ["expected_cost"], alert, interval).drop(*cells.keys, "threshold")
-    curve = cost_curve(cells, ["recall"], interval=interval).hstack(
-        shares.rename(lambda name: name.replace("expected_cost", "share"))
-    )
+    curve = cost_curve(cells, ["decision_share", "recall"], {"prior": prior}, interval)
+    share = {f"decision_share{end}": f"share{end}" for end in ("", *(f"_ci_{end}" for end in _ENDS))}
+    curve = curve.rename({name: to for name, to in share.items() if name in curve.columns})
     bounds = [f"{name}_ci_{end}" for name in ("share", "recall") for end in _ENDS if interval is not None]
     lift = pl.when(pl.col("share") > 0).then(pl.col("recall") / pl.col("share"))
     return curve.with_columns(lift=lift).select(*cells.keys, "threshold", "share", "recall", "lift", *bounds)
