@@ -130,6 +130,7 @@ def test_values_and_intervals(door: str, prior: float | None) -> None:
             assert bounds == pytest.approx(limits_of_rows(name, rows, 0.9), rel=1e-7)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", ["report", "sql", "command"])
 def test_intervals_of_clusters(door: str) -> None:
     """Of each user in a bucket of its own or with others: as many as the hash makes of them."""

@@ -128,6 +128,7 @@ def test_intervals_are_those_of_compare_on_the_decisions(cluster: str | None) ->
     assert found["regret_ci_low"].null_count() == 0
 
 
+@pytest.mark.slow
 def test_priors_and_models() -> None:
     call: dict[str, Any] = {"period": "month", "cost_fn": 4}
     overall = LOG["y"].mean()

@@ -169,6 +169,7 @@ def test_windows_have_all_classes(out):
     assert table["nec"].tail(3).to_list() == pytest.approx([detector(last, k)["nec"] for k in range(3)], rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("command", "args"), [("compare", ("--by", "g", "--reference", "rest")), ("drift", ("--every", "1mo"))]
 )
@@ -187,6 +188,7 @@ def test_differences_are_those_of_python(out, tmp_path, command, args):
     same(table.drop("model"), theirs.drop("model"))
 
 
+@pytest.mark.slow
 def test_models_of_several_classes(logs, tmp_path):
     sketch(logs, out=tmp_path / "out", args=("--score", "u", "--score", "v", *READ[2:]))
     table = typed_report(tmp_path / "out", "--metrics", "nec")
@@ -258,6 +260,7 @@ def test_other_options_are_another_folder(logs, out, args, words):
     assert words in fails(2, "sketch", logs, "--out", out, *args, *GROUPS, "--cost-fn", "2", "--cluster", "user")
 
 
+@pytest.mark.slow
 def test_files_with_other_scores_are_refused(tmp_path):
     folder, out = tmp_path / "logs", tmp_path / "out"
     write(folder, files=1)
@@ -276,6 +279,7 @@ def test_files_with_other_scores_are_refused(tmp_path):
     same(pl.read_parquet(tmp_path / "after.parquet"), before)
 
 
+@pytest.mark.slow
 def test_sketches_that_were_put_together_by_hand_are_refused(tmp_path):
     out = tmp_path / "out"
     for name, vectors in (("one", False), ("many", True)):
@@ -288,6 +292,7 @@ def test_sketches_that_were_put_together_by_hand_are_refused(tmp_path):
     assert "in the other inputs: sketch them to another --out" in fails(1, "report", out)
 
 
+@pytest.mark.slow
 def test_entries_of_before_are_one_vs_rest(tmp_path):
     LOG.select(v="p0", k=pl.col("k") == 0).write_parquet(tmp_path / "log.parquet")
     args = ("--score", "v", "--label", "k")
@@ -347,6 +352,7 @@ def test_columns_of_whole_numbers_are_posteriors_too(tmp_path):
     assert typed_report(tmp_path / "log.csv", *read, "--metrics", "accuracy")["accuracy"].item() == 2 / 3
 
 
+@pytest.mark.slow
 def test_a_csv_without_rows_has_no_groups(tmp_path):
     (tmp_path / "log.csv").write_text("g,p0,p1,p2,y\n")
     sketch(tmp_path, out=tmp_path / "out", args=("--score", "[p0,p1,p2]", "--label", "y", "--by", "g"))

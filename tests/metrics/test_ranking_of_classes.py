@@ -63,6 +63,7 @@ def test_areas_are_those_of_scikit_learn(door: str, k: int) -> None:
     assert found == pytest.approx(hand_and_till(q, y), rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ["in-memory", "streaming"])
 def test_groups_are_logs_of_their_own(engine: str) -> None:
     log = LOGS[3]
@@ -82,6 +83,7 @@ def test_two_classes_have_the_area_of_one(name: str) -> None:
         assert evaluate("function", name, log, weight=weight) == pytest.approx(wanted, rel=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("door", mostly_slow(DOORS, ["function"]))
 def test_a_stated_prior_is_one_by_weights(door: str) -> None:
     log, prior = LOGS[3], [0.2, 0.7, 0.1]

@@ -435,10 +435,8 @@ def test_classes_have_a_table(prior: float | str) -> None:
     assert "versus" not in columns
     if prior == "overall":
         worst, best = np.argmax(own), np.argmin(own)
-        assert view.headline == (
-            f"Each class against the rest: {worst} has the highest NEC, {own[worst]:.3f}, and {best} the lowest, "
-            f"{own[best]:.3f}."
-        )
+        extremes = f"{worst} has the highest NEC, {own[worst]:.3f}, and {best} the lowest, {own[best]:.3f}."
+        assert view.headline == f"Each class against the rest: {extremes}"
         assert view.best == worst
 
 
@@ -596,7 +594,6 @@ def test_one_group_that_is_left_is_compared_with_no_others(given: dict, wrong: d
     (name, value), is_wrong = *wrong.items(), (pl.col("segment") == "b") & (pl.int_range(pl.len()).over("segment") < 2)
     made = contents(two.with_columns(pl.when(is_wrong).then(value).otherwise(name).alias(name)), period=None, **given)
     assert made.rest is None
-    values = dict(made.groups.select("segment", "nec").iter_rows())
+    values, a = dict(made.groups.select("segment", "nec").iter_rows()), two.filter(pl.col("segment") == "a")
     assert values["b"] is None
-    a = two.filter(pl.col("segment") == "a")
     assert values["a"] == pytest.approx(nec(a) if given["cost_fn"] == COST_FN else nec_by_row(a), rel=1e-12)

@@ -63,6 +63,7 @@ def test_items_that_a_model_lacks_are_missing() -> None:
     assert second.versus["n"].item() == WIDE.height - 40
 
 
+@pytest.mark.slow
 def test_a_log_without_rows_has_no_models() -> None:
     (one,) = contents_of(LONG.clear(), "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
     assert (one.model, one.total["n"].item()) == ("", 0)
@@ -132,6 +133,7 @@ def test_the_command(tmp_path, monkeypatch) -> None:
         assert stated == {**OF_ITEMS, "by": ["topic"], "cluster": "id", "metrics": ["nec"]}
 
 
+@pytest.mark.slow
 def test_the_table_of_the_command(tmp_path) -> None:
     path = tmp_path / "long.parquet"
     LONG.write_parquet(path)

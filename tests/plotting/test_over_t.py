@@ -85,6 +85,7 @@ def test_a_decision_curve_is_the_net_benefit_of_rows_and_normalized_that_of_a_pe
     assert set(perfect.decision_curve(normalized=True)["net_benefit"]) == {1.0}
 
 
+@pytest.mark.slow
 def test_posteriors_of_0_and_1() -> None:
     log = pl.DataFrame({"p": [0.0, 0.5, 1.0, 1.0], "y": [1, 0, 0, 1]})
     exact = log.ec.sketch("p", "y", exact=True)
@@ -138,6 +139,7 @@ def test_differences_are_those_of_compare(name: str, kind: dict[str, Any], monke
     assert "area" not in str(plot(name, sketch, reference="p", interval=None).to_dict()["layer"])
 
 
+@pytest.mark.slow
 def test_groups_are_added_up_in_differences_and_models_apart(monkeypatch) -> None:
     monkeypatch.setattr("polars_ec.plot.curves.thin", lambda curve, *_: curve)
     three = ROWS.with_columns(third=pl.col("p").sqrt())
@@ -150,6 +152,7 @@ def test_groups_are_added_up_in_differences_and_models_apart(monkeypatch) -> Non
     assert found == pytest.approx(expected, nan_ok=True)
 
 
+@pytest.mark.slow
 def test_treating_all_is_one_dashed_line_for_models_and_one_each_for_groups() -> None:
     models = plot("decision_curve", ROWS.ec.sketch(["p", "worse"], "y", cluster="user"))
     lines = [data for spec, data in layers(models.to_dict()) if spec["mark"]["type"] == "line"]
@@ -173,6 +176,7 @@ def test_where_no_case_is_treated_there_is_no_band() -> None:
     assert drawn["low"].null_count() < drawn.height / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_what_has_no_curve_or_no_difference(name: str) -> None:
     sketch = ROWS.ec.sketch(["p", "worse"], "y", cluster="user")

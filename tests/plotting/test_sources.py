@@ -80,6 +80,7 @@ PAIRS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", PAIRS.values(), ids=PAIRS)
 def test_any_table_and_any_array(rows: tuple[Any, ...]) -> None:
     arguments, keywords = (rows[:1], rows[1]) if isinstance(rows[1], dict) else (rows, {})
@@ -103,6 +104,7 @@ def test_the_costs_are_those_of_the_sketch() -> None:
     assert without_model(plot("cost_curve", many, "p", "y", by="g", cost_fn=5), "p") == expected.to_json()
 
 
+@pytest.mark.slow
 def test_several_models_and_classes() -> None:
     log = ROWS.with_columns(q=pl.col("p").sqrt())
     both = plot("roc", log, ["p", "q"], "y")

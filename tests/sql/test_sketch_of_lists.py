@@ -81,6 +81,7 @@ def test_the_sketch_is_that_of_polars(log, reduction, by, cluster, weight):
             same(in_order(one.select(other.columns).cast(other.schema)), in_order(other))
 
 
+@pytest.mark.slow
 def test_losses_are_those_of_scikit_learn(log):
     table = log.sql("FROM ec.sketch('clean', v, y, classes := 3, reduction := 'one_vs_rest')")
     found = ec.Sketch.from_arrow(table.pl()).evaluate("cross_entropy").sort("target")["cross_entropy"].to_list()
