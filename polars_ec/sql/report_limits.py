@@ -453,8 +453,8 @@ class ReportQuery:
         """A metric, of changed sums."""
         priors = {"p0": "ec_p0", "p1": "ec_p1"}
         means = {"a0": "ec_r01", "a1": "ec_r11", "m0": "ec_r02", "m1": "ec_r12"}
-        largest = self.writer.number(_LARGEST)
-        errors = {mean: f"CASE WHEN {x} <= {largest} THEN {x} END" for mean, x in means.items()} | priors
+        # `metric_formula` writes numbers in the dialect.
+        errors = {mean: f"CASE WHEN {x} <= {_LARGEST!r} THEN {x} END" for mean, x in means.items()} | priors
         if name == KINK:
             constants = errors if self.costs is None else _constant_costs(self.costs) | priors
             return self._of("_constants_apart", e=constants)
