@@ -99,6 +99,7 @@ def test_clusters_that_are_none(flights, tmp_path, args, words):
     assert words in result.stderr
 
 
+@pytest.mark.slow
 def test_keys_of_two_types_have_two_buckets(tmp_path):
     """7 and "7" are one aircraft to whoever wrote the log, and two keys to the hash."""
     logs, out = tmp_path / "logs", tmp_path / "out"

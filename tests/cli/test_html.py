@@ -163,12 +163,14 @@ def test_page_of_sketches(folder, made, tmp_path, args, asked):
     same(made[0], contents_of(own, None, None, by="carrier", metrics=["nec"], **asked, options={}))
 
 
+@pytest.mark.slow
 def test_periods_of_sketches_by_their_name(folder, made, tmp_path):
     args = (*BY, "--by", "month", "--every", "1mo", *NEC, "--html", tmp_path / "page.html")
     assert invoke("report", folder / "sketches", *args).exit_code == 0
     assert (made[0].keys, made[0].period, made[0].trend.height) == (["carrier"], "month", 9)
 
 
+@pytest.mark.slow
 def test_codes_of_csv_are_numbers_where_the_table_has_numbers(folder, made, tmp_path):
     result = invoke("report", folder / "log.csv", *READ, "--by", "code", *NEC, "--html", tmp_path / "page.html")
     assert result.exit_code == 0, result.output
@@ -179,6 +181,7 @@ def test_codes_of_csv_are_numbers_where_the_table_has_numbers(folder, made, tmp_
     assert sorted(made[1].groups["code"]) == ["07", "10"]
 
 
+@pytest.mark.slow
 def test_months_of_a_time_zone(made, tmp_path):
     zoned = LOG.with_columns(pl.col("ts").dt.replace_time_zone("UTC"))
     zoned.write_parquet(tmp_path / "log.parquet")
@@ -211,6 +214,7 @@ def test_an_empty_log_has_a_page(tmp_path, name):
 # What is written ----------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_table_is_what_it_is_without_a_page(folder, tmp_path, without_charts):
     args = (folder / "log.parquet", *READ, *BY, *NEC, "--format", "csv")
     result = invoke("report", *args, "--html", tmp_path / "page.html", "--cluster", "day")
@@ -344,6 +348,7 @@ def on_terminal(*args, columns=100):
     return printed.decode().replace("\r\n", "\n"), said
 
 
+@pytest.mark.slow
 def test_the_verdict_stands_above_the_table_on_a_terminal(folder, monkeypatch):
     args = ("report", folder / "log.parquet", *READ, *BY, "--cost-fn", "5", "--interval", "0.95")
     printed, said = on_terminal(*args)

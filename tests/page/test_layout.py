@@ -208,6 +208,7 @@ def test_the_charts_hold_the_data_of_their_specifications(contents, html, plain)
             assert value == (pytest.approx(other, rel=5e-4) if isinstance(other, float) else other)
 
 
+@pytest.mark.slow
 def test_a_chart_of_the_page_ignores_what_a_user_has_told_altair(contents, plain) -> None:
     import altair as alt
 

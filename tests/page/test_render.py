@@ -65,6 +65,7 @@ def test_a_page_asks_for_nothing_from_elsewhere(html) -> None:
     assert not re.search(r"""(?:src|href|action)\s*=|url\(|@import""", page)
 
 
+@pytest.mark.slow
 def test_the_same_contents_give_the_same_page(contents, html) -> None:
     assert render(contents) == html
     # Nothing is called by a digest of all digits: sums of a log that is read twice may differ in the last ones.

@@ -14,6 +14,7 @@ import polars_ec as ec
 from tests.support.curves import EXACT, GROUPS, LOG, layers, plot, rows_of
 
 
+@pytest.mark.slow
 def test_more_than_four_groups_have_a_reliability_diagram_each() -> None:
     chart = plot("reliability", GROUPS.ec.sketch("p", "y", by="g"), interval=0.9)
     titles = [diagram.vconcat[0].title.text for diagram in chart.concat]
