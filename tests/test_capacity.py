@@ -209,7 +209,7 @@ def test_the_gains_of_a_sketch(prior: float | None) -> None:
 
 
 def test_the_bounds_of_the_gains() -> None:
-    """Of independent rows the share is one of n."""
+    """With independent rows the share is a proportion of n rows."""
     log = pl.DataFrame({"p": RNG.random(400)}).with_columns(y=pl.col("p") > pl.lit(RNG.random(400)))
     sketch = log.ec.sketch("p", "y", exact=True)
     found = sketch.gains(interval=0.95)

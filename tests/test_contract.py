@@ -16,6 +16,7 @@ from sql.generate.overloads import FILES, bundles
 from tests.support.cases import (
     CASES,
     DIVERGENCES,
+    FRAME_METHODS,
     LEARNED,
     MACROS,
     METRICS,
@@ -55,17 +56,6 @@ OTHERS = {
     "table",
     "validate",
 }
-FRAME_FUNCTIONS = {
-    "best_threshold",
-    "calibrate",
-    "calibration_loss",
-    "capacity",
-    "compare",
-    "drift",
-    "report",
-    "sketch",
-    "validate",
-}
 # Arguments that a warehouse does not need: SQL says label = 'late', or makes integers with CASE.
 # Bins of equal mass need the rows in order.
 ONLY_IN_PYTHON = {"pos_label", "classes", "equal_mass"}
@@ -96,7 +86,7 @@ def test_namespace_has_every_metric_and_nothing_else() -> None:
     assert {name for name in vars(ExpressionNamespace) if not name.startswith("_")} == METRICS
     for namespace in (LazyFrameNamespace, DataFrameNamespace):
         methods = {name for name, _ in inspect.getmembers(namespace, inspect.isfunction) if not name.startswith("_")}
-        assert methods == FRAME_FUNCTIONS
+        assert methods == {*FRAME_METHODS}
 
 
 @pytest.mark.parametrize("name", sorted(METRICS))
@@ -107,7 +97,7 @@ def test_namespace_signature_is_the_functions(name: str) -> None:
     assert getattr(ExpressionNamespace, name).__doc__ == getattr(ec, name).__doc__
 
 
-@pytest.mark.parametrize("name", sorted(FRAME_FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(FRAME_METHODS))
 def test_frame_signature_is_the_functions(name: str) -> None:
     # `ec.best_threshold` is the expression.
     function = inspect.signature(ec.best_thresholds if name in LEARNED else getattr(ec, name)).parameters

@@ -133,7 +133,7 @@ def test_values_and_intervals(door: str, prior: float | None) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("door", ["report", "sql", "command"])
 def test_intervals_of_clusters(door: str) -> None:
-    """Of each user in a bucket of its own or with others: as many as the hash makes of them."""
+    """Users are in as many buckets as their hashes have values."""
     table = DOORS[door](interval=0.9, cluster="user")
     for key, row in zip(GROUPS, table.rows(named=True), strict=True):
         rows, users = rows_of(group(key)), group(key).select(ec.bucket("user")).to_series().to_numpy()
@@ -230,7 +230,7 @@ def payments(n: int, seed: int) -> dict[str, np.ndarray[Any, Any]]:
 
 @pytest.mark.slow
 def test_coverage() -> None:
-    """Of the truth in three million rows. 95 % are promised; 2,000 groups leave a Monte Carlo error of half a percent."""
+    """The truth is that of three million rows. 95 % are promised; 2,000 groups leave a Monte Carlo error of half a percent."""
     whole, groups, size = payments(3_000_000, 1), 2000, 400
     nothing = np.zeros(len(whole["y"]))
     decided = (whole["p"] > FP / (FP + whole["amount"])).astype(int)

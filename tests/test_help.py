@@ -16,7 +16,7 @@ import polars_ec as ec
 from polars_ec.api.namespaces import DataFrameNamespace, LazyFrameNamespace
 from polars_ec.arguments import options, signatures
 from polars_ec.arguments.signatures import with_options
-from tests.support.cases import DIVERGENCES, LEARNED, ROW_FUNCTIONS
+from tests.support.cases import DIVERGENCES, FRAME_METHODS, LEARNED, ROW_FUNCTIONS
 from tests.support.cases import METRICS as EVERY_METRIC
 
 FUNCTIONS = sorted(name for name in ec.__all__ if inspect.isfunction(getattr(ec, name)))
@@ -24,17 +24,6 @@ METRICS = sorted(EVERY_METRIC)
 COUNTS = {"confusion", "n_rows", "n_missing", "n_invalid", "class_prior", "decision_share"}
 CONVERSIONS = {"bayes_decision", "posterior", "log_odds", "llr", "shift_prior", "affine"}
 LOSSES_AND_GAINS = sorted(set(METRICS) - COUNTS - CONVERSIONS - set(LEARNED))
-FRAME_METHODS = (
-    "best_threshold",
-    "calibrate",
-    "calibration_loss",
-    "capacity",
-    "compare",
-    "drift",
-    "report",
-    "sketch",
-    "validate",
-)
 FAMILIES = {name: family for name, family in vars(options).items() if is_typeddict(family)}
 
 PUBLIC = {name: getattr(ec, name) for name in FUNCTIONS}

@@ -34,7 +34,7 @@ from polars_ec.reports.models import CONFUSION
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.arguments import battery, check_metrics, parse_arguments
 from polars_ec.sketches.cells import SCORE, TARGET, Cells, check_keys, of_each_model
-from polars_ec.sketches.evaluation import Intervals
+from polars_ec.sketches.evaluation import Intervals, other_rows
 from polars_ec.sketches.sums import (
     ENDS,
     LOSS_OF,
@@ -256,9 +256,7 @@ def _models(tables: SketchTables, models: Sequence[str], reference: Reference, m
         own = of_model[name].rename({GROUP: "__ec_row"})
         placed = join_groups(groups, own, keys) if keys else groups.hstack(own)
         if own.height != other.height or not _same_rows(placed, other):
-            raise SketchError(
-                f"{name!r} does not have the same rows as {reference.model!r}: sketch only the rows that have scores from all models"
-            )
+            raise other_rows(name, reference.model)
         places = placed["__ec_row"].to_numpy(), other[GROUP].to_numpy()
         sizes = Sizes(other["n"], other["n_missing"], *(of[places[1]] for of in tables.intervals.amounts))
         rows += [ResultRow(name, metric, of, sizes) for metric, of in _of_models(tables, *places).items()]

@@ -30,6 +30,7 @@ from polars_ec.typing import EerMethod, IntoExpr
 
 _NUMBER = "Column name or expression: one number per row, higher for the positive class; `score_type` says what it is."
 _NOT_NUMBERS = "Scores that are not one number per row."
+_WRONG_COSTS = f"Costs that are not 2 x 2, or in which an error costs less than a right decision. {_NOT_NUMBERS}"
 _VECTOR = "Column name or expression: one number per class and row; `score_type` says what they are."
 _NOT_VECTORS = "Scores that are not one number per class."
 
@@ -270,11 +271,7 @@ def eer(score: IntoExpr, label: IntoExpr, *, method: EerMethod = "hull", **optio
     return _ranked("eer", score, label, options, method=checked_method(method))
 
 
-@with_options(
-    RankingRiskOptions,
-    score=_NUMBER,
-    raises=f"Costs that are not 2 x 2, or in which an error costs less than a right decision. {_NOT_NUMBERS}",
-)
+@with_options(RankingRiskOptions, score=_NUMBER, raises=_WRONG_COSTS)
 def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingRiskOptions]) -> pl.Expr:
     """Expected cost at the best threshold for these rows, in units of the costs.
 
@@ -300,11 +297,7 @@ def min_expected_cost(score: IntoExpr, label: IntoExpr, **options: Unpack[Rankin
     return _ranked("min_expected_cost", score, label, options)
 
 
-@with_options(
-    RankingRiskOptions,
-    score=_NUMBER,
-    raises=f"Costs that are not 2 x 2, or in which an error costs less than a right decision. {_NOT_NUMBERS}",
-)
+@with_options(RankingRiskOptions, score=_NUMBER, raises=_WRONG_COSTS)
 def best_threshold(score: IntoExpr, label: IntoExpr, **options: Unpack[RankingRiskOptions]) -> pl.Expr:
     """Threshold with the least expected cost for these rows, on the scale of the score.
 

@@ -686,9 +686,7 @@ def _definitions(contents: Contents) -> list[tuple[str, str]]:
         function = function_of(metric)
         summary = "" if function is None else (inspect.getdoc(function) or "").split("\n\n")[0]
         meaning = _RCL if metric == "rcl" else summary.replace("\n", " ").replace("`", "")
-        better = (
-            "" if direction(metric) is None else "Lower is better." if lower_is_better(metric) else "Higher is better."
-        )
+        better = {"lower": "Lower is better.", "higher": "Higher is better.", None: ""}[direction(metric)]
         definitions.append((in_words(metric), f"{meaning} {better}".strip()))
     if contents.judged_metric != contents.metrics[0]:
         meaning = "A base rate that all groups and periods are compared at, so that a different base rate is not taken for a different model."

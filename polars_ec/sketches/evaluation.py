@@ -294,13 +294,18 @@ def paired_limits(
     (first, of_first), (second, of_second) = of_models
     weight, of_others = (of.linear @ of.unit for of in (of_second, of_first))
     if weight.shape != of_others.shape or not np.allclose(weight, of_others):
-        raise SketchError(
-            f"{names[0]!r} does not have the same rows as {names[1]!r}: sketch only the rows that have scores from all models"
-        )
+        raise other_rows(*names)
     slopes, linear = ([of.slopes[..., 0] for of in (first, second)], [of.linear for of in (of_first, of_second)])
     variance = paired_variance(slopes, linear, of_second.unit, weight).only(second.known)
     tested = Differences.tested(first.values[:, 0], second.values[:, 0], variance, level)
     return tested.low, tested.high
+
+
+def other_rows(model: str, reference: str | None) -> SketchError:
+    """Models that do not have the same rows cannot be compared row by row."""
+    return SketchError(
+        f"{model!r} does not have the same rows as {reference!r}: sketch only the rows that have scores from all models"
+    )
 
 
 def _beside_sums(points: pl.DataFrame) -> pl.DataFrame:

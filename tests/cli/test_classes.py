@@ -13,7 +13,7 @@ from sklearn.metrics import log_loss, roc_auc_score
 
 import polars_ec as ec
 from polars_ec.cli.sketch_folder import Record, SketchFolder
-from tests.support.cli import fails, invoke, sketch, typed, typed_report
+from tests.support.cli import fails, in_three_files, invoke, sketch, typed, typed_report
 from tests.support.sketch_jobs import loaded, rewritten, same
 
 N, CLASSES, RANDOM = 600, ["z", "x", "y"], np.random.default_rng(2)
@@ -57,10 +57,7 @@ def write(folder, form="array", log=LOG, files=3):
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logs")
-    for i in range(3):
-        LOG.gather_every(3, i).write_parquet(folder / f"{i}.parquet")
-    return folder
+    return in_three_files(LOG, tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture(scope="module")

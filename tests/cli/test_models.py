@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from polars_ec.cli.sketch_folder import SketchFolder
-from tests.support.cli import fails, invoke, sketch, typed, typed_report
+from tests.support.cli import fails, in_three_files, invoke, sketch, typed, typed_report
 from tests.support.sketch_jobs import same
 
 MODELS = ("--score", "q", "--score", "p", "--label", "y")
@@ -36,10 +36,7 @@ LOG = make_log()
 
 @pytest.fixture(scope="module")
 def logs(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("logs")
-    for i in range(3):
-        LOG.gather_every(3, i).write_parquet(folder / f"{i}.parquet")
-    return folder
+    return in_three_files(LOG, tmp_path_factory.mktemp("logs"))
 
 
 @pytest.fixture(scope="module")

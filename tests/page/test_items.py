@@ -19,7 +19,7 @@ from tests.support.items import LONG, MODELS, OF_ITEMS, WIDE
 
 
 def assert_same(found: list[Contents], expected: list[Contents]) -> None:
-    """The same models, with the same tables, notes and options."""
+    """Two pages have equal models, tables, notes and options."""
     assert [one.model for one in found] == [one.model for one in expected]
     for one, other in zip(found, expected, strict=True):
         for name in (field.name for field in fields(Contents)):

@@ -151,6 +151,19 @@ ROW_FUNCTIONS = {
     "affine": (("score_type",), False),
 }
 
+# Functions that are methods of frames.
+FRAME_METHODS = (
+    "best_threshold",
+    "calibrate",
+    "calibration_loss",
+    "capacity",
+    "compare",
+    "drift",
+    "report",
+    "sketch",
+    "validate",
+)
+
 STREAMING = {case.name for case in (*CASES, *RANKING_OF_CLASSES)} | set(ROW_FUNCTIONS) | set(DIVERGENCES)
 MACROS = STREAMING | set(RANKING) | set(LEARNED)
 METRICS = MACROS | set(WITHOUT_MACRO)

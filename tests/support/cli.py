@@ -103,6 +103,12 @@ def sketch(*paths, out, args=READ, code=0):
     return result
 
 
+def in_three_files(log, folder):
+    for i in range(3):
+        log.gather_every(3, i).write_parquet(folder / f"{i}.parquet")
+    return folder
+
+
 def source(folder, name):
     """A file or folder, or the table `log` of its DuckDB file."""
     return f"duckdb:{folder}/log.duckdb::log" if name == "duckdb" else folder / name

@@ -18,7 +18,7 @@ LOSSES = ("cross_entropy", "nce", "brier", "nbs")
 
 @dataclass
 class Rows:
-    """Of one group; `prior` is the stated one of the positive class; a cost is one number, or one for each row."""
+    """The rows of one group; `prior` is the stated one of the positive class; a cost is one number, or one for each row."""
 
     y: np.ndarray
     d: np.ndarray
@@ -140,7 +140,7 @@ def limits_of_rows(name: str, rows: Rows, level: float) -> tuple[float, float]:
 
 
 def variance_of_rows(at: Rows, psi: np.ndarray) -> tuple[float, float]:
-    """Of what each row adds, and its degrees of freedom."""
+    """The variance of a sum of what each row adds, and its degrees of freedom."""
     variance, lost, n = 0.0, 0.0, 0.0
     between = 0.0
     for y in (0, 1):
