@@ -72,6 +72,7 @@ def assert_near(found: pl.DataFrame, expected: dict[str, np.ndarray], rel: float
 @pytest.mark.parametrize(
     ("weight", "logs"), mostly_slow([("w", 10_000), (None, 20_000), ("w", 20_000)], [("w", 10_000)])
 )
+@pytest.mark.slow
 def test_limits_of_a_report_are_those_of_rows_drawn_one_by_one(weight, logs):
     frame = log() if weight else log().with_columns(w=pl.lit(1.0))
     expected = quantiles_of_draws(frame, rows_drawn(frame.height), logs)

@@ -275,6 +275,7 @@ def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> No
         assert inside / 100 > 0.95 - 2 * np.sqrt(0.95 * 0.05 / 100)
 
 
+@pytest.mark.quick("True-True")
 @pytest.mark.parametrize("lowest", [True, False])
 @pytest.mark.parametrize("clustered", [True, False])
 def test_distances_to_the_best_group_are_the_worst_of_all_pairs(clustered: bool, lowest: bool) -> None:

@@ -243,6 +243,7 @@ def test_a_page_that_fails_leaves_what_was_there(folder, tmp_path, monkeypatch, 
     assert [(file.name, file.read_text()) for file in tmp_path.iterdir()] == [("page.html", "before")]
 
 
+@pytest.mark.slow
 def test_names_that_are_no_markup(tmp_path):
     names = ["</script><img src=x onerror=alert(1)>", "{{7*7}}", "a\u202eb", "x\ny", "__proto__", None]
     log = LOG.with_columns(carrier=pl.Series([names[i % len(names)] for i in range(LOG.height)]))

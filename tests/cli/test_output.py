@@ -372,6 +372,7 @@ MAIN
 """
 
 
+@pytest.mark.slow
 def test_an_interrupt_of_a_query_is_quiet(log):
     handler = "import signal, polars_ec_command as c; signal.signal(signal.SIGINT, c._interrupted)\n"
     code = handler + QUERY.replace("MAIN", "from polars_ec_command import main; main()")

@@ -88,6 +88,7 @@ def violations(page: Any) -> list[str]:
     return [f"{v['id']}: {v['nodes'][0]['html'][:200]}" for v in axe.run(page).response["violations"]]
 
 
+@pytest.mark.slow
 def test_a_page_opens_offline_and_draws_its_charts(usual) -> None:
     usual.open()
     charts = usual.page.locator("[data-chart]")

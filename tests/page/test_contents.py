@@ -129,6 +129,7 @@ def test_periods_are_compared_with_all_others_at_the_reference_prior(page) -> No
     assert two.periods is None
 
 
+@pytest.mark.quick("sketch")
 @pytest.mark.parametrize("cost_fn", [4, "cost"], ids=["sketch", "rows"])
 def test_a_collapse_in_one_month_is_a_finding(cost_fn: float | str) -> None:
     in_march = pl.col("month") == dt.date(2024, 3, 1)
@@ -155,6 +156,7 @@ def test_groups_with_other_base_rates_are_not_called_worse() -> None:
     assert "None of 3 groups differs significantly from all others (NEC at the reference prior)." in texts
 
 
+@pytest.mark.slow
 def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
     blunt = LOG.with_columns(other=1 / (1 + (1 / pl.col("p") - 1) ** 0.2), segment=pl.lit("a"))
     first, second = sources.contents_of(
@@ -421,6 +423,7 @@ def test_one_of_the_models_has_a_page() -> None:
     assert one.keys == ["segment"]
 
 
+@pytest.mark.quick("overall")
 @pytest.mark.parametrize("prior", ["overall", 0.2])
 def test_classes_have_a_table(prior: float | str) -> None:
     sketch = LOG.ec.sketch("q", "k", by="segment")

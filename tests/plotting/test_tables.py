@@ -453,6 +453,7 @@ def test_values_that_are_none(value):
     assert data_of(forest).select("group", "x").rows() == (rows[::-1] if value == math.inf else rows)
 
 
+@pytest.mark.slow
 def test_a_group_whose_loss_is_infinite_is_among_the_worst():
     certain = pl.DataFrame(
         {"g": ["wrong"] * 40, "month": MONTHS[:1] * 40, "y": [True, False] * 20, "p": [0.0, 0.5] * 20}
