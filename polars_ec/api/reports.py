@@ -14,8 +14,9 @@ from polars_ec.arguments.keywords import BY_ROW, Options, parse_interval, parse_
 from polars_ec.arguments.options import ReportOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.exceptions import warn
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
 from polars_ec.reports import result
+from polars_ec.reports.class_areas import with_class_areas
 from polars_ec.reports.intervals import with_intervals
 from polars_ec.reports.models import (
     METRICS,
@@ -29,6 +30,7 @@ from polars_ec.reports.models import (
     pass_over,
     read_models,
     stated_prior,
+    stated_vector,
     sum_per_class,
     sum_per_group,
     with_priors,
@@ -179,6 +181,9 @@ def report(
     _check_alike(models)
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
+    resampled = [name for name in named or () if name in CLASS_AREAS]
+    if resampled and interval is not None and interval.is_resampled:
+        raise ValueError(f"method={interval.method!r} is not available for {resampled[0]!r}: leave method= out")
     row_parts = () if missing == "together" else _PARTS if checked.weight is not None else _PARTS[:2]
     layout = result.ReportLayout(checked, named is None, min_rows, row_parts, total, interval)
 
@@ -192,7 +197,10 @@ def report(
     sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, checked, total)
     for model, ranks in _ranks_of(models, names, checked):
         grouped = GroupedLog(log, keys, total, execute)
-        sums = with_ranks(sums, grouped, model, ranks, stated_prior(model, checked), options.get("prior"), interval)
+        if is_multiclass(model):
+            sums = with_class_areas(sums, grouped, model, ranks, stated_vector(model, checked), interval)
+        else:
+            sums = with_ranks(sums, grouped, model, ranks, stated_prior(model, checked), options.get("prior"), interval)
     if per_class:
         sums = result.with_class_sums(sums, models, checked)
     if interval is not None:
@@ -231,7 +239,7 @@ def _ranks_of(
 ) -> Iterator[tuple[Model, list[Rank]]]:
     """The models whose cells give ranking metrics, and these: a model's own, and those at the reference prior."""
     for model in models:
-        at_group = [Rank(name, name, at_prior=False) for name in names[model.name] if name in RANKING_METRICS]
+        at_group = [Rank(name, name, at_prior=False) for name in names[model.name] if name in ORDER_METRICS]
         at_reference = [
             Rank(f"{rank.metric}_at_prior", rank.metric, at_prior=True)
             for rank in at_group

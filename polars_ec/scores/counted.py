@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
@@ -18,6 +18,9 @@ from polars_ec.scores.scores import CELL, CLASS, DECISION, TOP, WEIGHT, matrix_o
 
 _DENSE = 2**22
 """Cells that are counted in a table of all of them, also where few are found."""
+
+OF_AREAS = RankingArguments(CostMatrix.binary())
+"""Arguments for areas under ROC curves, which have no costs."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +64,9 @@ class ClassCounts:
         group = np.repeat(np.arange(self.n_groups), lengths)
         index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong[group[index == -1]] = True
-        used = index >= 0
-        if not used.all():
-            rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
+        self.used = index >= 0
+        if not self.used.all():
+            rows, group, index = rows.filter(pl.Series(self.used)), group[self.used], index[self.used]
         self._rows, self._group, self._index = rows, group, index.astype(np.int64)
         if WEIGHT in rows.columns:
             self._weight = rows[WEIGHT].to_numpy()
@@ -167,19 +170,23 @@ class ClassCounts:
     def _areas(self, part: Part) -> Numbers:
         """The area of each class against the rest, by the class's own score; the priors in use weigh the classes of the rest."""
         assert part.loss is not None
-        scores = matrix_of(self._rows[part.loss], self.n_classes)[0]
-        amount = np.ones(len(self._index)) if self._weight is None else self._weight
-        mass = self._row_weight() if self.is_stated else amount
         areas = np.full((self.n_groups, self.n_classes), np.nan)
-        for k in range(self.n_classes):
-            positive = self._index == k
-            columns = {GROUP: self._group, "score": scores[:, k], "positive": positive}
-            if self.is_stated or self._weight is not None:
-                columns["weight"] = np.where(positive, amount, mass)
-            rows = pl.DataFrame(columns).with_columns(usable=True, invalid=False)
-            found = exact_values(rows, "auc_roc", RankingArguments(CostMatrix.binary()))
+        for k, rows in enumerate(self.each_against_rest(part.loss)):
+            found = exact_values(rows.with_columns(usable=True, invalid=False), "auc_roc", OF_AREAS)
             areas[found[GROUP].to_numpy(), k] = found["value"].to_numpy()
         return areas
+
+    def each_against_rest(self, scores: str) -> Iterator[pl.DataFrame]:
+        """The rows as of two classes, each class and the rest, by the class's own score."""
+        values = matrix_of(self._rows[scores], self.n_classes)[0]
+        amount = np.ones(len(self._index)) if self._weight is None else self._weight
+        mass = self._row_weight() if self.is_stated else amount
+        for k in range(self.n_classes):
+            positive = self._index == k
+            columns = {GROUP: self._group, "score": values[:, k], "positive": positive}
+            if self.is_stated or self._weight is not None:
+                columns["weight"] = np.where(positive, amount, mass)
+            yield pl.DataFrame(columns)
 
     def macro_area(self, part: Part) -> Numbers:
         return np.asarray(self._areas(part).mean(axis=1))
@@ -347,6 +354,23 @@ class GroupPrior:
         return cls(prior.first(), (prior.n_unique() == 1) & (prior.null_count() == 0))
 
 
+def packed_groups(cells: pl.Expr, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
+    """The cells of groups with their priors, if these are columns, for kernels."""
+    columns = {_CELLS: cells}
+    if isinstance(prior, GroupPrior):
+        columns |= {_PRIOR: prior.vector, _KNOWN: prior.known}
+    return pl.struct([column.alias(name) for name, column in columns.items()])
+
+
+def unpacked_groups(groups: pl.Series, n_classes: int) -> tuple[pl.Series, Numbers | None]:
+    """The cells of `packed_groups`, and the priors (groups x classes) if there are any, NaN where they are unknown."""
+    columns = {column.name: column for column in groups.struct.unnest()}
+    if _PRIOR not in columns:
+        return columns[_CELLS], None
+    known = columns[_KNOWN].fill_null(False).to_numpy()
+    return columns[_CELLS], np.where(known[:, None], shares_of(columns[_PRIOR], n_classes), np.nan)
+
+
 def collect(cells: pl.Expr) -> pl.Expr:
     """The rows of a group, as a list."""
     # The order does not matter to a sum, and only without it the engine streams.
@@ -396,10 +420,7 @@ class CollectedSums(TableSums):
 
     def collected(self, asked: Sequence[str], kernel: Callable[[pl.Series], pl.Series], dtype: pl.DataType) -> pl.Expr:
         """Apply `kernel` to the groups, as a struct of `cells` and, if they are columns, priors."""
-        columns: dict[str, pl.Expr] = {_CELLS: self._cells(asked)}
-        if isinstance(self._of_group, GroupPrior):
-            columns |= {_PRIOR: self._of_group.vector, _KNOWN: self._of_group.known}
-        packed = pl.struct([column.alias(name) for name, column in columns.items()])
+        packed = packed_groups(self._cells(asked), self._of_group)
         return packed.map_batches(kernel, return_dtype=dtype, is_elementwise=True)
 
     def guarded_by_group(self, values: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.Expr:
@@ -438,7 +459,7 @@ class _SumsKernel:
         return sum(part.width(self.n_classes) for part in self.segments)
 
     def __call__(self, groups: pl.Series) -> pl.Series:
-        return _in_blocks(self.of_groups, groups, _CELLS, max(_BLOCK // self._largest, 1))
+        return in_blocks(self.of_groups, groups, self._largest)
 
     @property
     def _largest(self) -> int:
@@ -452,12 +473,7 @@ class _SumsKernel:
 
     def sums(self, groups: pl.Series) -> ClassCounts:
         """Count the rows of the groups."""
-        columns = {column.name: column for column in groups.struct.unnest()}
-        prior = None
-        if _PRIOR in columns:
-            known = columns[_KNOWN].fill_null(False).to_numpy()
-            prior = np.where(known[:, None], shares_of(columns[_PRIOR], self.n_classes), np.nan)
-        cells = columns[_CELLS]
+        cells, prior = unpacked_groups(groups, self.n_classes)
         kind = SummedClassCounts if isinstance(cells.dtype, pl.Struct) else ClassCounts
         return kind(cells, self.n_classes, self.n_decisions, self.prior, prior)
 
@@ -519,13 +535,15 @@ def of_all_groups(
         return in_order(values(lists, of_groups), len(groups))
 
     packed = pl.struct(of_group[0].alias(_ROWS), *of_group[1:])
-    of_blocks = partial(_in_blocks, of_lists, rows=_ROWS)
+    of_blocks = partial(in_blocks, of_lists, rows=_ROWS)
     return packed.map_batches(of_blocks, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _in_blocks(kernel: Callable[[pl.Series], pl.Series], groups: pl.Series, rows: str, size: int = _BLOCK) -> pl.Series:
-    """Apply `kernel` to blocks of groups: at most `size`, with few enough rows for small arrays."""
-    column = groups.struct.field(rows)
+def in_blocks(
+    kernel: Callable[[pl.Series], pl.Series], groups: pl.Series, width: int = 1, rows: str = _CELLS
+) -> pl.Series:
+    """Apply `kernel` to blocks of groups, with few enough rows, and groups times `width` numbers, for small arrays."""
+    column, size = groups.struct.field(rows), max(_BLOCK // width, 1)
     n_rows = np.cumsum(column.list.len().fill_null(0).to_numpy()) if column.dtype == pl.List else 0
     starts = np.flatnonzero(np.diff(np.arange(len(groups)) // size + n_rows // _ROWS_AT_ONCE, prepend=-1))
     blocks = pairwise([*starts.tolist(), len(groups)] if len(groups) else [0, 0])
