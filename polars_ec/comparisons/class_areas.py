@@ -18,7 +18,7 @@ from polars_ec.inference.confidence import Variance, VarianceComponents
 from polars_ec.inference.estimator import Against, Differences, is_lowest, with_extreme, with_one
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Floats, Integers, Numbers, np
-from polars_ec.reports.class_areas import AreaInput, ClassAreas, area_scores
+from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
 from polars_ec.reports.models import Model, stated_vector
 from polars_ec.reports.result import is_moved
 from polars_ec.scores.counted import GroupPrior, packed_groups, unpacked_groups
@@ -28,7 +28,7 @@ from polars_ec.scores.scores import CLASS
 ROWS = 3
 """The KIND of the table of rows, beside those of cells."""
 
-_CELLS, _OTHER = "cells", "__ec_other"
+_CELLS = "cells"
 # Rows of groups that are worked on at a time, where each group has those of all others.
 _BLOCK = 2**22
 
@@ -40,16 +40,13 @@ def area_rows(
     metrics: Sequence[str],
     clusters: ClusterKeys | None,
 ) -> pl.LazyFrame:
-    """The rows that no model lacks, with a struct for each model and metric."""
+    """The rows that no model lacks, with a struct of each model."""
     in_bucket = {} if clusters is None else {BUCKET: bucket(clusters.keys[0], clusters.buckets)}
-    cells = {_column(m, name): area_scores(name, m.rows)[1] for m in models for name in metrics}
+    named = [(m.prefix, *area_cells(metric, m.rows)) for m in models for metric in metrics]
+    cells = {f"{prefix}{name}": of_model for prefix, name, of_model in named}
     rows = frame.select(*keys, **in_bucket, **cells)
     rows = rows.filter(pl.col(column).struct.field(CLASS).is_not_null() for column in cells)
     return rows.with_columns(pl.lit(ROWS, dtype=pl.Int8).alias(KIND))
-
-
-def _column(model: Model, metric: str) -> str:
-    return f"{model.prefix}{metric}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,8 +67,10 @@ class AreaEstimator:
         """Groups of these numbers, whose rows may be others; the prior goes with the number."""
         number = pl.DataFrame({GROUP: pl.Series(groups, dtype=rows.schema[GROUP])})
         lists = number.join(rows.group_by(GROUP).agg(_CELLS), on=GROUP, how="left", maintain_order="left")[_CELLS]
-        prior = self.prior if self.prior is None or isinstance(self.prior, tuple) else self.prior[groups]
-        return ClassAreas(lists, self.of, prior)
+        return ClassAreas(lists, self.of, self._prior(groups))
+
+    def _prior(self, groups: Integers) -> tuple[float, ...] | Numbers | None:
+        return self.prior if self.prior is None or isinstance(self.prior, tuple) else self.prior[groups]
 
     def influence(self, areas: ClassAreas) -> Floats:
         """The influence of each row, NaN for one that is invalid."""
@@ -109,13 +108,11 @@ class AreaEstimator:
     def _rest(self) -> tuple[Floats, VarianceComponents]:
         """Values of all other groups together, for each group, and their components; some groups at a time, each with all rows of the others."""
         at_once = max(_BLOCK // max(self.rows.height, 1), 1)
-        others = self.rows.rename({GROUP: _OTHER})
+        ranks = self.areas.ranks_by(self.of.scores, together=True)
         values, components = [], []
         for start in range(0, self.n_groups, at_once):
             groups = np.arange(start, min(start + at_once, self.n_groups))
-            number = pl.DataFrame({GROUP: pl.Series(groups, dtype=others.schema[_OTHER])})
-            rows = number.join(others, how="cross").filter(pl.col(GROUP) != pl.col(_OTHER)).drop(_OTHER)
-            areas = self._areas(rows, groups)
+            areas = RestAreas(self.areas, ranks, groups, self._prior(groups))
             values.append(areas.value)
             components.append(_components(areas))
         shared = [of.shared for of in components if of.shared is not None]
@@ -167,12 +164,12 @@ def _estimator(
     rows: pl.DataFrame, groups: pl.DataFrame, model: Model, metric: str, comparison: Comparison, *, at_prior: bool
 ) -> AreaEstimator:
     n_classes = model.rows.costs.n_classes
-    of = AreaInput(metric, n_classes, area_scores(metric, model.rows)[0], comparison.buckets)
+    of = AreaInput(metric, n_classes, order_of(model.rows), comparison.buckets)
     prior = of.prior(stated_vector(model, comparison.layout.options) if at_prior else None)
     known: tuple[float, ...] | Numbers | None = prior if not isinstance(prior, GroupPrior) else None
     if isinstance(prior, GroupPrior):
         packed = groups.select(packed_groups(pl.lit(None, dtype=pl.Null), prior).alias("packed")).to_series()
         known = unpacked_groups(packed, n_classes)[1]
-    cells = pl.col(_column(model, metric))
+    cells = model.column(area_cells(metric, model.rows)[0])
     cells = cells if comparison.buckets is None else cells.struct.with_fields(pl.col(BUCKET))
     return AreaEstimator(rows.select(GROUP, cells.alias(_CELLS)), groups.height, of, known)

@@ -26,11 +26,9 @@ _fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
 _tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
 _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
+_TIES = "__ec_ties"
 _INNER = "__ec_inner"
 _ONE = pl.col("n1").first()
-
-TIES = "__ec_ties"
-"""The number of a cell of equal scores, from the highest of the first group on."""
 
 ROUNDING = 1e-12
 """Values whose ratio differs from 1 by no more are equal, apart from rounding."""
@@ -375,32 +373,23 @@ def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> 
 
     `rows` has GROUP, ascending, `usable`, `invalid`, `score`, `positive`, and where they are stated `weight`, and `p0` and `p1`.
     """
-    right = rows.filter((~pl.col("invalid").any()).over(GROUP))
-    prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
-    _, cells = exact_cells(right.filter("usable"))
-    return evaluate(prepare(cells, prior), name, arguments).select(GROUP, "value")
-
-
-def exact_cells(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The rows in order, group by group and the highest score first; and a cell for each score, as `prepare` takes it.
-
-    `rows` has GROUP, ascending, `score`, `positive`, perhaps `weight`, and columns that are kept. TIES is the number of a cell, from 1 on.
-    """
     weighted = "weight" in rows.columns
+    right = rows.filter((~pl.col("invalid").any()).over(GROUP))
     amount = pl.col("weight") if weighted else pl.lit(1.0)
     positive, score = pl.col("positive"), pl.col("score")
-    amounts = {"w1": pl.when(positive).then(amount), "w0": pl.when(~positive).then(amount)}
-    used = rows.select(pl.exclude("usable", "invalid", "positive", "weight", "p0", "p1"), **amounts)
+    used = right.filter("usable").select(
+        GROUP, score, w1=pl.when(positive).then(amount), w0=pl.when(~positive).then(amount)
+    )
     # Sorted group by group, and added up where neighbours are ties: half the time of grouping and sorting by both.
     ordered = used.select(pl.all().sort_by(score, descending=True).over(GROUP, mapping_strategy="explode"))
     is_tie = (score == score.shift()) & (pl.col(GROUP) == pl.col(GROUP).shift())
-    ordered = ordered.with_columns((~is_tie).fill_null(value=True).cum_sum().alias(TIES))
     cells = (
-        ordered.group_by(TIES, maintain_order=True)
+        ordered.group_by((~is_tie).fill_null(value=True).cum_sum().alias(_TIES), maintain_order=True)
         .agg(pl.col(GROUP).first(), pl.col("w1", "w0").sum(), threshold=score.first())
         .with_columns(point=pl.lit(value=True), whole=pl.lit(value=not weighted))
     )
-    return ordered, cells
+    prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
+    return evaluate(prepare(cells, prior), name, arguments).select(GROUP, "value")
 
 
 def checked_share(share: float, name: str) -> float:

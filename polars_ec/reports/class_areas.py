@@ -13,10 +13,8 @@ from functools import cached_property
 import polars as pl
 
 from polars_ec.arguments.keywords import Request
-from polars_ec.formulas.ranking import CLASS_AREAS, evaluate, exact_cells, prepare
-from polars_ec.formulas.ranking import TIES as CELL
-from polars_ec.formulas.ranking_influence import influence
-from polars_ec.formulas.sums import GROUP
+from polars_ec.formulas.class_areas import Ranks
+from polars_ec.formulas.ranking import CLASS_AREAS
 from polars_ec.formulas.table_sums import Part
 from polars_ec.inference.confidence import (
     Singletons,
@@ -33,7 +31,7 @@ from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
 from polars_ec.reports.intervals import HIGH, LOW
 from polars_ec.reports.models import BUCKET, Model, bucket_columns, with_total
 from polars_ec.reports.ranking import GroupedLog, Rank
-from polars_ec.scores.counted import OF_AREAS, ClassCounts, GroupPrior, in_blocks, packed_groups, unpacked_groups
+from polars_ec.scores.counted import ClassCounts, GroupPrior, in_blocks, packed_groups, unpacked_groups
 from polars_ec.scores.read import Rows
 from polars_ec.scores.scores import CLASS, ManyScores
 
@@ -59,13 +57,19 @@ class AreaInput:
         return (1 / self.n_classes,) * self.n_classes if self.metric == _PAIRWISE else stated
 
 
-def area_scores(metric: str, rows: Rows) -> tuple[str, pl.Expr]:
-    """The column of scores, and the struct of each row with it; log-likelihoods become posteriors at the prior, pairwise at equal ones."""
-    scores = rows.scores
+def order_of(rows: Rows) -> str:
+    """The field of the cells of rows by which they are ranked."""
+    assert isinstance(rows.scores, ManyScores)
+    return rows.scores.order
+
+
+def area_cells(metric: str, rows: Rows) -> tuple[str, pl.Expr]:
+    """The struct of each row, and a name for it; log-likelihoods become posteriors at the prior, those of pairs at equal priors."""
+    scores, name = rows.scores, "__ec_area"
     assert isinstance(scores, ManyScores)
     if metric == _PAIRWISE and scores.scale.needs_prior:
-        rows = replace(rows, scores=replace(scores, prior=(1 / scores.n_classes,) * scores.n_classes))
-    return scores.order, rows.cells([CLASS, scores.order])
+        name, scores = f"{name}_even", replace(scores, prior=(1 / scores.n_classes,) * scores.n_classes)
+    return name, replace(rows, scores=scores).cells([CLASS, scores.order])
 
 
 class ClassAreas(ClassCounts):
@@ -76,30 +80,18 @@ class ClassAreas(ClassCounts):
         super().__init__(lists, rows.n_classes, rows.n_classes, literal, of_groups)
         self.input, self._part = rows, Part("area", loss=rows.scores, one=True)
         self.weight: Floats = np.ones(len(self._index)) if self._weight is None else self._weight
+
+    def _read(self, cells: pl.Series) -> Numbers:
+        counts = super()._read(cells)
         self._bucket: Integers = np.full(len(self._index), -1)
-        if rows.n_buckets is not None:
+        if BUCKET in self._rows.columns:
             self._bucket = self._rows[BUCKET].fill_null(-1).cast(pl.Int64).to_numpy()
+        return counts
 
     @cached_property
     def _each(self) -> tuple[Floats, Floats]:
         """The area of each class against the rest, (groups, classes), and the influence of each row of weight 1 on it, (rows, classes)."""
-        areas, moved = (
-            np.full((self.n_groups, self.n_classes), np.nan),
-            np.full((len(self._index), self.n_classes), np.nan),
-        )
-        for k, rows in enumerate(self.each_against_rest(self.input.scores)):
-            ordered, cells = exact_cells(rows.with_row_index("row"))
-            prepared = prepare(cells, None)
-            found = evaluate(prepared, "auc_roc", OF_AREAS)
-            areas[found[GROUP].to_numpy(), k] = found["value"].to_numpy()
-            table, of_cells = (
-                influence(prepared, "auc_roc", OF_AREAS, stated=False),
-                np.full((cells.height + 1, 2), np.nan),
-            )
-            of_cells[table[CELL].to_numpy()] = table.select("influence0", "influence1").to_numpy()
-            place = ordered["row"].to_numpy()
-            moved[place, k] = of_cells[ordered[CELL].to_numpy(), (self._index[place] == k).astype(np.int64)]
-        return areas, moved
+        return self.areas_of(self.ranks_by(self.input.scores))
 
     def _areas(self, part: Part) -> Numbers:  # noqa: ARG002
         return self._each[0]
@@ -205,9 +197,31 @@ class ClassAreas(ClassCounts):
         return auc_limits(self.value, variance, self.rows_of_area(components), level)
 
 
+class RestAreas(ClassAreas):
+    """The same areas of all other groups together, for some groups; each takes all rows, those of its own with weight 0."""
+
+    def __init__(
+        self, areas: ClassAreas, ranks: Sequence[Ranks], groups: Integers, prior: tuple[float, ...] | Numbers | None
+    ) -> None:
+        self._of_groups, self._all_ranks = areas, ranks
+        super().__init__(pl.Series(groups), areas.input, prior)
+
+    def _read(self, cells: pl.Series) -> Numbers:
+        of, groups, n = self._of_groups, cells.to_numpy(), len(self._of_groups.weight)
+        self._group, self._index = np.repeat(np.arange(len(groups)), n), np.tile(of._index, len(groups))
+        self._weight = np.where(of._group == groups[:, None], 0.0, of.weight).ravel()
+        self._bucket = np.tile(of._bucket, len(groups))
+        self.wrong = of.wrong.sum() > of.wrong[groups]
+        return self._by_class(self._group, self._index, self._weight)
+
+    @cached_property
+    def _each(self) -> tuple[Floats, Floats]:
+        return self.areas_of([ranks.repeated(self.n_groups) for ranks in self._all_ranks])
+
+
 # The areas of a report: the rows of each group are listed by the streaming engine, and areas are computed from lists.
 
-_ONE, _LISTED = "__ec_one", "__ec_area_{}"
+_ONE = "__ec_one"
 
 
 def with_class_areas(
@@ -220,25 +234,22 @@ def with_class_areas(
 ) -> pl.LazyFrame:
     """Add the areas of this model, with their bounds, to the sums; column names start as the model's do. `prior` is the reference prior."""
     buckets = bucket_columns(interval)
-    spec = AreaInput("", model.rows.costs.n_classes, "", None if interval is None or not buckets else interval.buckets)
-    packed = {rank.metric: area_scores(rank.metric, model.rows) for rank in ranks}
-    listed = {str(cells): cells for _, cells in packed.values()}
-    names = {text: _LISTED.format(number) for number, text in enumerate(listed)}
+    n_classes, n_buckets = model.rows.costs.n_classes, interval.buckets if interval is not None and buckets else None
+    listed = dict(area_cells(rank.metric, model.rows) for rank in ranks)
     joined = sums.with_columns(pl.lit(0).alias(_ONE))
-    for text, cells in listed.items():
-        lists = _listed(log, cells, buckets, names[text])
+    for name, cells in listed.items():
+        lists = _listed(log, cells, buckets, name)
         joined = joined.join(lists, on=[_ONE, *log.names], how="left", nulls_equal=True, maintain_order="left")
     columns = []
     for rank in ranks:
-        scores, cells = packed[rank.metric]
-        rows = replace(spec, metric=rank.metric, scores=scores)
+        rows = AreaInput(rank.metric, n_classes, order_of(model.rows), n_buckets)
         at = rows.prior(prior if rank.at_prior else None)
         level = None if interval is None else interval.level
         kernel = _AreasKernel(f"{model.prefix}{rank.column}", rows, at if isinstance(at, tuple) else None, level)
-        groups = packed_groups(pl.col(names[str(cells)]), at)
+        groups = packed_groups(pl.col(area_cells(rank.metric, model.rows)[0]), at)
         columns.append(groups.map_batches(kernel, return_dtype=kernel.dtype, is_elementwise=True).alias(rank.column))
     added = joined.with_columns(columns).unnest([rank.column for rank in ranks])
-    return added.drop(_ONE, *names.values())
+    return added.drop(_ONE, *listed)
 
 
 def _listed(log: GroupedLog, cells: pl.Expr, buckets: dict[str, pl.Expr], name: str) -> pl.LazyFrame:

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
 
 import polars as pl
 
-from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.ranking import RankingArguments, exact_values
+from polars_ec.formulas.class_areas import Ranks, area
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
@@ -18,9 +17,6 @@ from polars_ec.scores.scores import CELL, CLASS, DECISION, TOP, WEIGHT, matrix_o
 
 _DENSE = 2**22
 """Cells that are counted in a table of all of them, also where few are found."""
-
-OF_AREAS = RankingArguments(CostMatrix.binary())
-"""Arguments for areas under ROC curves, which have no costs."""
 
 
 @dataclass(frozen=True)
@@ -170,23 +166,25 @@ class ClassCounts:
     def _areas(self, part: Part) -> Numbers:
         """The area of each class against the rest, by the class's own score; the priors in use weigh the classes of the rest."""
         assert part.loss is not None
-        areas = np.full((self.n_groups, self.n_classes), np.nan)
-        for k, rows in enumerate(self.each_against_rest(part.loss)):
-            found = exact_values(rows.with_columns(usable=True, invalid=False), "auc_roc", OF_AREAS)
-            areas[found[GROUP].to_numpy(), k] = found["value"].to_numpy()
-        return areas
+        return self.areas_of(self.ranks_by(part.loss))[0]
 
-    def each_against_rest(self, scores: str) -> Iterator[pl.DataFrame]:
-        """The rows as of two classes, each class and the rest, by the class's own score."""
+    def ranks_by(self, scores: str, *, together: bool = False) -> list[Ranks]:
+        """The order of the rows by the score of each class, within groups, or all rows `together`."""
         values = matrix_of(self._rows[scores], self.n_classes)[0]
+        group = np.zeros_like(self._group) if together else self._group
+        return [Ranks.of(group, values[:, k]) for k in range(self.n_classes)]
+
+    def areas_of(self, ranks: Sequence[Ranks]) -> tuple[Numbers, Numbers]:
+        """The area of each class, (groups, classes); and the influence of each row on it, (rows, classes)."""
         amount = np.ones(len(self._index)) if self._weight is None else self._weight
         mass = self._row_weight() if self.is_stated else amount
-        for k in range(self.n_classes):
-            positive = self._index == k
-            columns = {GROUP: self._group, "score": values[:, k], "positive": positive}
-            if self.is_stated or self._weight is not None:
-                columns["weight"] = np.where(positive, amount, mass)
-            yield pl.DataFrame(columns)
+        found = []
+        for k, of_class in enumerate(ranks):
+            own = self._index == k
+            positive, rest = np.where(own, amount, 0.0), np.where(own, 0.0, mass)
+            found.append(area(of_class, self._group, self.n_groups, positive, rest))
+        areas, influence = (np.stack(of, axis=1) for of in zip(*found, strict=True))
+        return areas, influence
 
     def macro_area(self, part: Part) -> Numbers:
         return np.asarray(self._areas(part).mean(axis=1))
