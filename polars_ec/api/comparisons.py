@@ -94,12 +94,13 @@ def compare(
     Each model is compared with the reference on the rows that have both scores, whatever a third model lacks; `n` counts these rows. Values
     are those of `report` on these rows.
 
-    Bounds and p-values are null if a class has no rows (for losses, one row), or if there are fewer than five clusters. They are also null if
+    Bounds and p-values are null if a class has no rows (for losses and the AUC of K classes, one row), or if there are fewer than five clusters. They are also null if
     all losses of a compared group are equal, or if all rows agree on the difference between two models. Models with equal scores in the whole
     log get bounds of 0.
 
     The variance of ranking metrics is computed from bins of an eighth of a nat. It is overestimated for two models that differ by less than a
-    bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed.
+    bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed. The AUC of K classes, such as `macro_auc_roc`, is computed from the
+    rows in memory; with reference="rest" this takes time in proportion to groups times rows.
 
     With reference="best", "highest" or "lowest" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). The
     interval is for the distance to the group that is truly the best, which need not be the group with the best value. It ends at 0; a group
