@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -159,7 +160,9 @@ def test_two_classes_have_the_interval_of_auc_roc(cluster: str | None, n: int) -
     assert interval(areas, "weighted_auc_roc_at_prior") == pytest.approx(interval(auc, "auc_roc"), abs=within)
 
 
-@pytest.mark.parametrize("options", [{}, {"weight": "w"}, {"cluster": "user"}], ids=str)
+@pytest.mark.parametrize(
+    "options", mostly_slow([{}, {"weight": "w"}, {"cluster": "user"}], [{"cluster": "user"}]), ids=str
+)
 def test_groups_periods_and_totals_are_logs_of_their_own(options: dict[str, Any]) -> None:
     log = log_of(3, 300)
     asked = {"metrics": NAMES, "interval": 0.95, "prior": PRIOR, **options}
@@ -175,23 +178,19 @@ def test_groups_periods_and_totals_are_logs_of_their_own(options: dict[str, Any]
     assert_frame_equal(several.filter(score="q").select(columns), report[:3].select(columns), rel_tol=1e-12)
 
 
+COLUMN = pl.lit(list(PRIOR), pl.Array(pl.Float64, 3))
+
+
 @pytest.mark.parametrize(
-    "options",
-    [
-        {"prior": PRIOR},
-        {"prior": "uniform"},
-        {"prior": pl.lit(list(PRIOR), pl.Array(pl.Float64, 3))},
-        {"weight": "w", "prior": PRIOR},
-    ],
-    ids=str,
+    "prior", [PRIOR, pytest.param("uniform", marks=pytest.mark.slow), COLUMN], ids=["one", "even", "column"]
 )
-def test_values_are_those_of_the_expressions(options: dict[str, Any]) -> None:
-    log = log_of(3, 200)
+@pytest.mark.parametrize("weight", [None, pytest.param("w", marks=pytest.mark.slow)])
+def test_values_are_those_of_the_expressions(prior: Any, weight: str | None) -> None:
+    log, options = log_of(3, 200), {"prior": prior, "weight": weight}
     report = log.ec.report("q", "y", by="g", metrics=NAMES, **options)
     for name in NAMES:
-        own = {key: value for key, value in options.items() if key != "prior"}
         function = getattr(ec, name)
-        expected = log.group_by("g").agg(value=function("q", "y", **own)).sort("g")["value"]
+        expected = log.group_by("g").agg(value=function("q", "y", weight=weight)).sort("g")["value"]
         assert report[name].to_list() == pytest.approx(expected.to_list(), rel=1e-12)
         if name != "pairwise_auc_roc":
             at = log.group_by("g").agg(value=function("q", "y", **options)).sort("g")["value"]
@@ -292,8 +291,7 @@ def ends(table: pl.DataFrame) -> tuple[float, ...]:
     return table.select("difference", "difference_ci_low", "difference_ci_high", "p_value").row(0)
 
 
-@pytest.mark.parametrize("weight", [None, "w"])
-@pytest.mark.parametrize("prior", [None, PRIOR])
+@pytest.mark.parametrize(("weight", "prior"), mostly_slow(product([None, "w"], [None, PRIOR]), [("w", None)]))
 def test_the_difference_of_two_models_has_the_difference_of_influences(
     weight: str | None, prior: tuple[float, ...] | None
 ) -> None:
@@ -353,7 +351,9 @@ def test_three_models_are_compared_with_the_first_on_rows_of_both() -> None:
     assert found.filter(model="s")["n"].to_list() == [149] * 3
 
 
-@pytest.mark.parametrize("options", [{}, {"prior": PRIOR}, {"cluster": "user"}, {"weight": "w"}], ids=str)
+@pytest.mark.parametrize(
+    "options", mostly_slow([{}, {"prior": PRIOR}, {"cluster": "user"}, {"weight": "w"}], [{}]), ids=str
+)
 @pytest.mark.parametrize("name", mostly_slow(NAMES, ["weighted_auc_roc"]))
 def test_all_other_groups_are_one_group(name: str, options: dict[str, Any]) -> None:
     log = log_of(3, 300)
