@@ -12,7 +12,7 @@ from sklearn import metrics as sk
 import polars_ec as ec
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import ORDER_METRICS, RANKING_METRICS
 from polars_ec.reports.models import METRICS
 
 CLASSES = ["ham", "spam", "fraud"]
@@ -119,7 +119,7 @@ def test_ranking_metrics_are_those_of_the_sketch(options: dict) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"cost_fn": 3, "weight": "w", "prior": 0.2}], ids=["plain", "weight-prior"])
 def test_every_metric_of_rows_is_the_expression_of_its_name(options: dict) -> None:
-    rows = [name for name in METRICS if name not in (*RANKING_METRICS, "tn", "fp", "fn", "tp", "confusion")]
+    rows = [name for name in METRICS if name not in (*ORDER_METRICS, "tn", "fp", "fn", "tp", "confusion")]
     report = GAPS.ec.report("p", "y", by="g", metrics=rows, **options)
     for name in rows:
         function = getattr(ec, name)
@@ -525,7 +525,7 @@ def test_nan_is_a_group_of_ranking_metrics() -> None:
 
 
 def test_every_metric_is_asked_for_or_refused() -> None:
-    known = {*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS}
+    known = {*DECISIONS, *OF_CLASSES, *SCORING_RULES, *ORDER_METRICS}
     assert known - set(METRICS) == {"fbeta", "net_benefit", "dcf"}
 
 

@@ -6,9 +6,10 @@ import numpy as np
 import polars as pl
 import pytest
 
+import polars_ec as ec
 from polars_ec import report, sketch
 from polars_ec.formulas.decisions import lower_is_better
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, RANKING_METRICS
 from polars_ec.output.words import TITLES, naive_value, short, unique, unlike
 from polars_ec.reports.models import METRICS
 
@@ -31,7 +32,10 @@ RANKED = [name for name in NAMES if name in RANKING_METRICS]
 def values(score: str) -> dict[str, float | None]:
     """Each metric; a report has those of ranks with an error, an exact sketch without."""
     exact = sketch(LOG, score, "y", exact=True).evaluate(*RANKED)
-    return report(LOG, score, "y", metrics=NAMES).row(0, named=True) | exact.row(0, named=True)
+    both = pl.concat_arr(1 - pl.col(score), score)
+    areas = LOG.select(getattr(ec, name)(both, "y").alias(name) for name in CLASS_AREAS)
+    of_rows = report(LOG, score, "y", metrics=[name for name in NAMES if name not in CLASS_AREAS])
+    return {k: v for table in (of_rows, exact, areas) for k, v in table.row(0, named=True).items()}
 
 
 VALUES = {score: values(score) for score in ("naive", "good", "bad")}

@@ -14,11 +14,12 @@ from polars_ec.arguments.keywords import BY_ROW, Options, parse_min_rows, parse_
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.comparisons import validation
+from polars_ec.comparisons.class_areas import area_rows
 from polars_ec.comparisons.comparison import compared
 from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
 from polars_ec.reports.ranking import grid_of
 from polars_ec.reports.result import ReportLayout
@@ -93,12 +94,13 @@ def compare(
     Each model is compared with the reference on the rows that have both scores, whatever a third model lacks; `n` counts these rows. Values
     are those of `report` on these rows.
 
-    Bounds and p-values are null if a class has no rows (for losses, one row), or if there are fewer than five clusters. They are also null if
+    Bounds and p-values are null if a class has no rows (for losses and the AUC of K classes, one row), or if there are fewer than five clusters. They are also null if
     all losses of a compared group are equal, or if all rows agree on the difference between two models. Models with equal scores in the whole
     log get bounds of 0.
 
     The variance of ranking metrics is computed from bins of an eighth of a nat. It is overestimated for two models that differ by less than a
-    bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed.
+    bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed. The AUC of K classes, such as `macro_auc_roc`, is computed from the
+    rows in memory; with reference="rest" this takes time in proportion to groups times rows.
 
     With reference="best", "highest" or "lowest" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). The
     interval is for the distance to the group that is truly the best, which need not be the group with the best value. It ends at 0; a group
@@ -161,9 +163,9 @@ def _compare(
     labels = validation.one_or_each(label, "label", names)
     level, clusters = validation.level_and_clusters(intervals, names)
     validation.check_prior(options.prior, against)
-    ranks = any(name in RANKING_METRICS for name in named or ())
+    ordered = any(name in ORDER_METRICS for name in named or ())
     # Sums of all models together know which rows each pair has; cells of scores, and a prior that is counted first, do not.
-    counted_first = ranks or (options.prior.overall and options.scale.needs_prior)
+    counted_first = ordered or (options.prior.overall and options.scale.needs_prior)
     apart: list[list[int]] = []
     if against.model is None and len(scores) > 1:
         apart = [[m] for m in range(len(scores))]
@@ -177,13 +179,14 @@ def _compare(
         tables.append(_compare(frame, *pair, by, metrics, reference, clustered, keywords, execute, min_rows))
     if tables:
         return validation.of_each_model(tables, key_names)
-    frame, models = _models(frame, scores, labels[0], keywords, options, against, ranks, execute)
+    frame, models = _models(frame, scores, labels[0], keywords, options, against, ordered, execute)
     metric_names = validation.metrics_of_all(named, models)
     layout = ReportLayout(options, usual=False, min_rows=None, row_parts=(), total=False)
     requirements = needed(metric_names, ())
     if requirements.decisions:
         validation.check_number(models[0].rows.costs)
     check_names(keys, validation.COLUMNS, "the comparison")
+    ranks, areas = ([name for name in metric_names if name in of] for of in (RANKING_METRICS, CLASS_AREAS))
     grids = tuple(grid_of(model.rows, keywords.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
     comparison = Comparison(
@@ -191,9 +194,10 @@ def _compare(
     )
     pairs = comparison.pairs
     cells = execute(sum_jointly(frame, keys, pairs, models, requirements, clusters, labels))
-    if ranks:
-        tables = [execute(table) for table in rank_cells(frame, keys, pairs, models, grids, clusters)]
-        cells = pl.concat([cells, *tables], how="diagonal")
+    tables = rank_cells(frame, keys, pairs, models, grids, clusters) if ranks else []
+    tables += [area_rows(frame, keys, models, areas, clusters)] if areas else []
+    if tables:
+        cells = pl.concat([cells, *(execute(table) for table in tables)], how="diagonal")
     schema = cells.collect_schema()
     columns = {**{name: schema[name] for name in key_names}, **validation.COLUMNS}
     return cells.map_batches(partial(compared, comparison=comparison), schema=columns)
@@ -211,14 +215,14 @@ def _models(
     keywords: Mapping[str, Any],
     options: Options,
     against: validation.Reference,
-    ranks: bool,
+    ordered: bool,
     execute: Pass,
 ) -> tuple[pl.LazyFrame, list[Model]]:
     """The frame and the models; where two are compared that are counted first, a row that one of them lacks is one that both lack."""
     with_priors, models = read_models(frame, scores, label, keywords, options, None, execute)
     validation.check_kinds(models)
     counts_prior = any(model.counts_prior for model in models)
-    if against.model is None or not (ranks or counts_prior):
+    if against.model is None or not (ordered or counts_prior):
         return with_priors, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
     # Without the columns of priors, which are recomputed.

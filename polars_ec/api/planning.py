@@ -13,11 +13,11 @@ from polars_ec.arguments.keywords import did_you_mean
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.formulas.decisions import AT_PRIOR, DECISIONS, OF_CLASSES, Scale, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.inference.confidence import forward, inverse
 from polars_ec.numerics import Floats, np
 
-_METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *RANKING_METRICS, "rcl", "cal_loss")
+_METRICS = (*DECISIONS, *OF_CLASSES, *SCORING_RULES, *ORDER_METRICS, "rcl", "cal_loss")
 # A width that no interval on an exponential scale reaches, and enough bisections for all digits.
 _WIDEST, _HALVINGS = 800.0, 100
 _MOST_OF_SIZES = 2.0**62

@@ -14,8 +14,9 @@ from polars_ec.arguments.keywords import BY_ROW, Options, parse_interval, parse_
 from polars_ec.arguments.options import ReportOptions
 from polars_ec.arguments.signatures import with_options
 from polars_ec.exceptions import warn
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
 from polars_ec.reports import result
+from polars_ec.reports.class_areas import with_class_areas
 from polars_ec.reports.intervals import with_intervals
 from polars_ec.reports.models import (
     METRICS,
@@ -29,6 +30,7 @@ from polars_ec.reports.models import (
     pass_over,
     read_models,
     stated_prior,
+    stated_vector,
     sum_per_class,
     sum_per_group,
     with_priors,
@@ -69,7 +71,8 @@ def report(
     metrics
         Names, which become the columns in this order: decision metrics, "confusion", scoring rules, "ece" and ranking metrics. Ranking
         metrics are computed from 64 bins per nat of log-odds, as in `sketch`, by a separate group-by. Each has a column `NAME_error` with
-        |returned - exact| <= error. Default: see below.
+        |returned - exact| <= error. For more than two classes they are `macro_auc_roc`, `weighted_auc_roc` and `pairwise_auc_roc`. These are
+        exact and hold the K scores of all rows in memory. Default: see below.
     min_rows
         Add a Boolean column `small`, true if fewer rows than this were used. No group is dropped. With `interval` the column is always there,
         and also true if a class has fewer than 10 rows.
@@ -110,7 +113,7 @@ def report(
     `ece` has no bounds, as binned errors do not allow them near calibration. Instead, `ece_if_calibrated` is its mean if the posteriors are
     calibrated, and `ece_if_calibrated_high` the value below which it then stays at this level.
 
-    Bounds are null if a class has no rows (for losses, one row), a row is invalid, or the value is null or infinite. With `cluster` they are
+    Bounds are null if a class has no rows (for losses and the AUC of K classes, one row), a row is invalid, or the value is null or infinite. With `cluster` they are
     also null if fewer than 5 buckets have rows. The same holds if one bucket has all rows of a class whose share is fixed, as in recall or at
     a stated prior. They are null with more than 200 classes, or, for losses of rows without a cluster, more than 100.
 
@@ -118,7 +121,7 @@ def report(
     ------
     ValueError, TypeError
         A `min_rows` that is not a whole number from 0; a metric that reports do not offer, or not for these scores; `total` without `by`;
-        `score_prior` without `prior`; an invalid level; `cluster` or `method` without `interval`. All are raised at the call, before the log
+        `score_prior` without `prior`; an invalid level; `cluster` or `method` without `interval`; a bootstrap of the AUC of K classes. All are raised at the call, before the log
         is read.
 
     Notes
@@ -133,6 +136,8 @@ def report(
     Decision metrics of independent rows get half a pseudo-row in each class and decision, so that rates of 0 and 1 have intervals with a
     width. With K classes and M decisions each gets 1 / (K (M - 1)) of a row, or 1 / (2 (M - 1)) for metrics of a single class. With clusters
     such rates are as uncertain as if each cluster were one row.
+
+    For the AUC of K classes psi is the sum of a row's influences on the K areas, each times the weight of its class.
 
     With weights the variance uses the sum of w^2 psi^2. If classes times decisions exceed 200, a jackknife over subsets of the rows is used.
 
@@ -179,6 +184,9 @@ def report(
     _check_alike(models)
     names_of = metrics_of_one_class if per_class else metrics_of
     names = {model.name: names_of(named, model.rows) for model in models}
+    resampled = [name for name in named or () if name in CLASS_AREAS]
+    if resampled and interval is not None and interval.is_resampled:
+        raise ValueError(f"method={interval.method!r} is not available for {resampled[0]!r}: leave method= out")
     row_parts = () if missing == "together" else _PARTS if checked.weight is not None else _PARTS[:2]
     layout = result.ReportLayout(checked, named is None, min_rows, row_parts, total, interval)
 
@@ -192,7 +200,10 @@ def report(
     sums = with_priors(sum_per_group(cells, key_names, all_models, needs, total), all_models, checked, total)
     for model, ranks in _ranks_of(models, names, checked):
         grouped = GroupedLog(log, keys, total, execute)
-        sums = with_ranks(sums, grouped, model, ranks, stated_prior(model, checked), options.get("prior"), interval)
+        if is_multiclass(model):
+            sums = with_class_areas(sums, grouped, model, ranks, stated_vector(model, checked), interval)
+        else:
+            sums = with_ranks(sums, grouped, model, ranks, stated_prior(model, checked), options.get("prior"), interval)
     if per_class:
         sums = result.with_class_sums(sums, models, checked)
     if interval is not None:
@@ -231,7 +242,7 @@ def _ranks_of(
 ) -> Iterator[tuple[Model, list[Rank]]]:
     """The models whose cells give ranking metrics, and these: a model's own, and those at the reference prior."""
     for model in models:
-        at_group = [Rank(name, name, at_prior=False) for name in names[model.name] if name in RANKING_METRICS]
+        at_group = [Rank(name, name, at_prior=False) for name in names[model.name] if name in ORDER_METRICS]
         at_reference = [
             Rank(f"{rank.metric}_at_prior", rank.metric, at_prior=True)
             for rank in at_group

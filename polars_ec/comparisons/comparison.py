@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import polars as pl
 
+from polars_ec.comparisons.class_areas import ROWS, area_differences
 from polars_ec.comparisons.joint_pass import (
     JOINT,
     UNEQUAL,
@@ -23,7 +24,8 @@ from polars_ec.comparisons.joint_pass import (
 from polars_ec.comparisons.ranking import KIND, ranking_differences
 from polars_ec.comparisons.result import ResultRow, Sizes, against_of, in_order, result_table, with_numbers, with_sums
 from polars_ec.comparisons.validation import COLUMNS
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
+from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.estimator import Differences
 from polars_ec.numerics import np
 
@@ -41,7 +43,7 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     if not groups.height:
         return pl.DataFrame(schema={**groups.select(keys).schema, **COLUMNS})
     ranks = pl.DataFrame()
-    if comparison.grids:
+    if KIND in numbered.columns:
         ranks = numbered.filter(pl.col(KIND).is_not_null())
         numbered = numbered.filter(pl.col(KIND).is_null())
     result_rows = []
@@ -67,7 +69,7 @@ def _differences(
     against = None if other is not None else against_of(comparison.reference, groups, comparison.keys)
     tables = {m.name: with_references(m, comparison.layout, joint, groups) for m in pair if m is not None}
     differences: dict[str, Differences] = {}
-    of_sums = [name for name in comparison.names if name not in RANKING_METRICS]
+    of_sums = [name for name in comparison.names if name not in ORDER_METRICS]
     for family in families(of_sums, model.rows.row_costs is not None):
         metrics, table = Metrics(model, family, comparison.layout), tables[model.name]
         if other is None:
@@ -77,7 +79,10 @@ def _differences(
         else:
             metrics_of_pair = (metrics, replace(metrics, model=other))
             differences |= compare_models(joint, (table, tables[other.name]), metrics_of_pair, comparison.level)
+    same = against is None and joint.is_reference(model)
     if comparison.grids:
-        same = against is None and joint.is_reference(model)
         differences |= ranking_differences(ranks, tables, pair, comparison, against, same=same)
+    if any(name in CLASS_AREAS for name in comparison.names):
+        rows = ranks.filter(pl.col(KIND) == ROWS).sort(GROUP, maintain_order=True)
+        differences |= area_differences(rows, tables, pair, comparison, against, same=same)
     return differences

@@ -23,11 +23,10 @@ from polars_ec.inference.confidence import (
     exclusive,
     in_one_cluster,
     limits,
-    normal_quantile,
     t_quantile,
 )
 from polars_ec.inference.estimator import Against, Differences, is_lowest, with_extreme, with_one
-from polars_ec.inference.ranking import are_few, newcombe
+from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.models import Model, stated_prior
 from polars_ec.reports.result import is_moved
@@ -290,14 +289,14 @@ class RankingEstimator:
         w, w2 = (of.sum(axis=0, keepdims=True) for of in self._weights)
         total = np.broadcast_to(self._influence_at(metric, w, w2, first), influence.shape)
         more = self._more_with_few(metric, values, influence, self._of_cells(influence))
-        inside = _plus(self._of_cells(influence - total), more)
+        inside = plus(self._of_cells(influence - total), more)
         return reference, inside.minus(self._of_cells(np.ascontiguousarray(total), others=True))
 
     def _components(self, metric: str, values: Floats, *, others: bool = False) -> VarianceComponents:
         """Variance components of each group, or of all others, including the additional variance in the interval of a single value."""
         influence = self._influence_at(metric, *self._weights_of(self._weights, others=others), self.prior)
         components = self._of_cells(influence, others=others)
-        return _plus(components, self._more_with_few(metric, values, influence, components, others=others))
+        return plus(components, self._more_with_few(metric, values, influence, components, others=others))
 
     @staticmethod
     def _weights_of(weights: tuple[Floats, Floats], *, others: bool) -> tuple[Floats, Floats]:
@@ -351,10 +350,7 @@ class RankingEstimator:
             larger = variance / self._variance_of_rows(influence, others=others).variance
             clusters = np.fmin(rows, np.fmax(components.df + 1, 1)[:, None])
             rows = np.where((larger > 0)[:, None], np.fmax(rows / np.fmax(larger, 1)[:, None], 1), clusters)
-        few = are_few(rows.min(axis=-1), np.minimum(values, 1 - values))
-        low, high = newcombe(values, rows, _LEVEL)
-        at_least = (np.fmax(high - values, values - low) / normal_quantile(0.5 + _LEVEL / 2)) ** 2
-        more = np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)
+        more = more_with_few(values, variance, rows)
         return np.where(np.isfinite(values) & ~np.isnan(components.df), more, np.nan)
 
 
@@ -362,7 +358,8 @@ def _is_known(influence: Floats) -> Bools:
     return np.asarray(np.isfinite(influence).any(axis=-1))
 
 
-def _plus(components: VarianceComponents, more: Floats) -> VarianceComponents:
+def plus(components: VarianceComponents, more: Floats) -> VarianceComponents:
+    """Add a variance of the rows themselves."""
     return replace(components, independent=np.where(components.variance > 0, components.independent, 0.0) + more)
 
 

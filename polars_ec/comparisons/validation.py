@@ -12,7 +12,7 @@ from polars_ec.arguments.classes import CheckedPrior
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_interval
 from polars_ec.formulas.decisions import CELLS, OF_CLASSES, direction
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import FACTORS, MIX
 from polars_ec.numerics import Integers
@@ -290,7 +290,7 @@ def movable(metrics: Any) -> tuple[str, ...] | None:
 def check_movable(names: Sequence[str]) -> None:
     """Raise ValueError for metrics whose change cannot be decomposed."""
     for name in names:
-        if name in RANKING_METRICS:
+        if name in ORDER_METRICS:
             raise ValueError(
                 f"metrics= holds {name!r}, a ranking metric, whose change cannot be explained: compare(reference=...) has its change"
             )

@@ -12,7 +12,7 @@ import polars as pl
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas import averages
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.formulas.sums import Detector, Sums, ratio, signed_ratio, term
 
 # Below the one, numbers are taken times the other before they divide: what overflows by it has an infinite quotient anyway.
@@ -331,12 +331,12 @@ AT_PRIOR = "_at_prior"
 """Suffix of the name of a value at a stated prior."""
 
 # The order of the scores of a class is the same whatever its share: only what mixes the classes is moved.
-_OF_RANKS = ("average_precision", "auprg", "min_expected_cost", "min_dcf")
+_OF_RANKS = ("average_precision", "auprg", "min_expected_cost", "min_dcf", "macro_auc_roc", "weighted_auc_roc")
 
 
 def is_moved_by_prior(name: str, costs: CostMatrix | None = None) -> bool:
     """Whether a stated prior gives the metric of this name another value; default costs: those of two classes."""
-    if name in RANKING_METRICS:
+    if name in ORDER_METRICS:
         return name in _OF_RANKS
     if name not in (*DECISIONS, *OF_CLASSES):
         # Scoring rules and calibration errors are expectations; the confusion matrix is counts.

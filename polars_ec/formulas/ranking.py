@@ -324,6 +324,11 @@ _OF_ROWS = {"best_threshold": _best_threshold}
 _OF_HULL = {"eer": _eer_of_hull, "min_cllr": _min_cllr_of_hull}
 RANKING_METRICS = (*_PLAIN, *_OF_HULL)
 
+CLASS_AREAS = ("macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc")
+"""Means over classes of areas under ROC curves, which take one score per class."""
+ORDER_METRICS = (*RANKING_METRICS, *CLASS_AREAS)
+"""Metrics of the order of scores, which are no functions of sums over rows."""
+
 
 def columns_for(names: Collection[str], arguments: RankingArguments) -> set[str]:
     """The columns of prepared cells that these metrics are computed from."""

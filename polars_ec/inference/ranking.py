@@ -15,6 +15,8 @@ _AT_MOST_1 = ("auprg", "min_dcf", "min_cllr")
 _AT_ONE_POINT = ("eer", "ks", "min_cllr")
 _FEW_ROWS, _FEW_ERRORS = 30, 5
 _HALVINGS = 60
+# The level of the interval from which a variance is derived.
+_LEVEL = 0.95
 
 
 def auc_limits(auc: Floats, variance: confidence.Variance, rows: Floats, level: float) -> tuple[Floats, Floats]:
@@ -30,6 +32,14 @@ def auc_limits(auc: Floats, variance: confidence.Variance, rows: Floats, level: 
     # One row in a class has no variance, but an interval.
     known = np.isfinite(fewest)
     return confidence.extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
+
+
+def more_with_few(auc: Floats, variance: Floats, rows: Floats) -> Floats:
+    """Additional variance of an AUC from few rows, or near 0 or 1, so that an interval is as wide as Newcombe's; `rows` as for `auc_limits`."""
+    few = are_few(rows.min(axis=-1), np.minimum(auc, 1 - auc))
+    low, high = newcombe(auc, rows, _LEVEL)
+    at_least = (np.fmax(high - auc, auc - low) / confidence.normal_quantile(0.5 + _LEVEL / 2)) ** 2
+    return np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)
 
 
 def are_few(rows: Floats, least: Floats) -> Bools:

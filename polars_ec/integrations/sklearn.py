@@ -10,7 +10,7 @@ import polars as pl
 from polars_ec.arguments.keywords import did_you_mean
 from polars_ec.formulas.decisions import DECISIONS, OF_CLASSES, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
 from polars_ec.metrics.families import function_of
 from polars_ec.numerics import np
 
@@ -20,9 +20,7 @@ __all__ = ["scorer"]
 _OF_DECISIONS = {
     name for name in (*DECISIONS, *OF_CLASSES) if function_of(name) and not name.startswith(("class_", "dec", "dcf"))
 }
-# They take one score per class, also of two classes.
-_AREAS_OF_CLASSES = {"macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc"}
-_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *RANKING_METRICS, *_AREAS_OF_CLASSES, "ece"})
+_METRICS = sorted({*_OF_DECISIONS, *SCORING_RULES, *ORDER_METRICS, "ece"})
 
 
 class _Scorer:
@@ -74,7 +72,8 @@ class _Scorer:
             raise ValueError(
                 f"the only class is {classes.tolist()}: use folds with rows of each class, such as StratifiedKFold"
             )
-        if len(classes) == 2 and self._metric not in _AREAS_OF_CLASSES:
+        # Areas of classes take one score per class, also of two classes.
+        if len(classes) == 2 and self._metric not in CLASS_AREAS:
             if self._label is None and classes.dtype.kind in "OSU":
                 raise ValueError(f"the classes are {classes.tolist()}: pass pos_label=, the positive one")
             positive = 1 if self._label is None else _indices([self._label], classes)[0]

@@ -25,7 +25,7 @@ from polars_ec.formulas.ranking import RankingArguments, checked_method, checked
 from polars_ec.formulas.table_sums import Part
 from polars_ec.scores.counted import of_all_groups
 from polars_ec.scores.read import Rows, per_group
-from polars_ec.scores.scores import LOG_POSTERIORS, POSTERIORS, BinaryScores, ManyScores
+from polars_ec.scores.scores import BinaryScores, ManyScores
 from polars_ec.typing import EerMethod, IntoExpr
 
 _NUMBER = "Column name or expression: one number per row, higher for the positive class; `score_type` says what it is."
@@ -103,9 +103,7 @@ def _averaged(name: str, area: str, score: IntoExpr, label: IntoExpr, options: M
         if not isinstance(rows.scores, ManyScores):
             raise TypeError(f"{name} is for one number per class: use auc_roc for one number per row")
         sums = rows.collected()
-        # Posteriors that are as good as 0 or 1 are told apart by their logarithms.
-        order = POSTERIORS if rows.scores.scale.is_share else LOG_POSTERIORS
-        return sums.guarded(sums.part(Part(area, loss=order, one=True)))
+        return sums.guarded(sums.part(Part(area, loss=rows.scores.order, one=True)))
 
     return per_group(name, score, label, parse_options(options), build, kernel_above=1)
 

@@ -65,6 +65,9 @@ TITLES: Mapping[str, str] = MappingProxyType(
         "min_cllr": "Minimum Cllr, bits",
         "ece": "Expected calibration error (ECE)",
         "auc_roc": "Area under the ROC curve (AUC)",
+        "macro_auc_roc": "Macro one-vs-rest AUC",
+        "weighted_auc_roc": "Weighted one-vs-rest AUC",
+        "pairwise_auc_roc": "Pairwise AUC (Hand and Till)",
         "average_precision": "Average precision",
         "auprg": "Area under the precision-recall-gain curve",
         "eer": "Equal error rate (EER)",
@@ -81,7 +84,8 @@ TITLES: Mapping[str, str] = MappingProxyType(
 _NAIVE = {
     **dict.fromkeys(("nec", "dcf", "nce", "nbs", "cllr", "min_cllr", "min_dcf"), 1.0),
     **dict.fromkeys(("lr_plus", "lr_minus"), 1.0),
-    **dict.fromkeys(("balanced_accuracy", "balanced_error_rate", "auc_roc"), 0.5),
+    **dict.fromkeys(("balanced_accuracy", "balanced_error_rate"), 0.5),
+    **dict.fromkeys(("auc_roc", "macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc"), 0.5),
     **dict.fromkeys(("informedness", "mcc", "ks"), 0.0),
 }
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from polars_ec.arguments.classes import parse_prior
 from polars_ec.comparisons.validation import PREVIOUS, check_comparable, check_reference
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.numerics import Floats
 from polars_ec.page.contents import judged_column
 from polars_ec.reports.models import named_metrics
@@ -148,7 +148,7 @@ class PageSource(ABC):
     @property
     def is_of_sums(self) -> bool:
         """Whether the main metric is a function of sums, so that its changes can be decomposed."""
-        return self.metrics[0] not in RANKING_METRICS
+        return self.metrics[0] not in ORDER_METRICS
 
     @property
     def has_changes(self) -> bool:

@@ -16,7 +16,7 @@ from polars_ec.arguments.keywords import Options, Request, did_you_mean
 from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.formulas.sums import MOST_WEIGHT, Priors, Sums, array, ratio
 from polars_ec.scores.counted import CollectedSums, GroupPrior
 from polars_ec.scores.folds import bucket
@@ -233,14 +233,9 @@ ELSEWHERE = {
     "dcf": "equals nec_at_prior for LLRs with prior=: pass 'nec'",
     "cllr": f"uses LLRs at even priors: {_BESIDE.format('cllr')}",
     "epsr": f"needs a= and b=: {_BESIDE.format('epsr')}",
-    **{
-        name: f"is not available in a report: {_BESIDE.format(name)}"
-        for name in ("ece_mc", "macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc")
-    },
+    "ece_mc": f"is not available in a report: {_BESIDE.format('ece_mc')}",
 }
-METRICS = tuple(
-    name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *RANKING_METRICS) if name not in ELSEWHERE
-)
+METRICS = tuple(name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *ORDER_METRICS) if name not in ELSEWHERE)
 _ALWAYS = ("n", "class_prior", "n_missing", "n_invalid")
 
 
@@ -335,9 +330,14 @@ def _check(name: str, rows: Rows) -> None:
         raise ValueError(f"{shown} is for two decisions: {_BESIDE.format(name)}")
     if name in CELLS and not is_binary(rows):
         raise ValueError(f"{shown} is for two classes and two decisions: use confusion")
+    if name in CLASS_AREAS and (n_classes == 2 or not isinstance(scores, ManyScores)):
+        raise ValueError(f"{shown} is for posteriors of more than two classes: use auc_roc for one number per row")
     if name in RANKING_METRICS:
         if not isinstance(scores, BinaryScores):
-            raise ValueError(f"{shown} is for one number per row: use the posterior of one class against the rest")
+            other = ", or macro_auc_roc for all classes" if name == "auc_roc" else ""
+            raise ValueError(
+                f"{shown} is for one number per row: use the posterior of one class against the rest{other}"
+            )
         if name.startswith("min_") and name != "min_cllr":
             if rows.row_costs is not None:
                 raise ValueError(f"{shown} needs one threshold for all rows: pass cost_fn= and cost_fp= as numbers")

@@ -14,7 +14,7 @@ from polars_ec.arguments.keywords import Options, Request
 from polars_ec.formulas.calibration_error import ECE_BINS, calibration_error, calibration_term
 from polars_ec.formulas.decisions import CELLS, Arguments, decision_value, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.formulas.sums import Sums, pack_confusion, pack_prior, ratio, row_weight
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
 from polars_ec.reports.intervals import (
@@ -52,7 +52,7 @@ from polars_ec.scores.counted import CollectedSums, GroupPrior
 
 Columns = Mapping[str, pl.Expr]
 
-_OF_POSTERIORS = (*SCORING_RULES, "ece")
+_OF_POSTERIORS = (*SCORING_RULES, "ece", *CLASS_AREAS)
 
 # Sums of a class against the rest: as counts, and as masses at the reference prior.
 OWN, AT_PRIOR = "class_", "class_at_prior_"
@@ -92,6 +92,8 @@ def _multiclass_columns(model: Model, names: Sequence[str], layout: ReportLayout
         if name == CONFUSION:
             sums = report_sums(of, prior)
             return {CONFUSION: sums.confusion(pl.Int64 if of.rows.weight is None else pl.Float64)}
+        if name in CLASS_AREAS:
+            return {f"{name}{suffix}": of.column(f"{name}{suffix}")}
         return {f"{name}{suffix}": multiclass_value(name, of, prior)}
 
     def at_prior(name: str) -> Columns:
@@ -363,7 +365,7 @@ BY_COST = ("expected_cost", "bayes_risk", "nec")
 
 def has_limits(name: str) -> bool:
     """Whether the sums of a report determine an interval for this metric."""
-    return name not in (CONFUSION, *CELLS, "ece", *RANKING_METRICS)
+    return name not in (CONFUSION, *CELLS, "ece", *ORDER_METRICS)
 
 
 def families_of(model: Model, names: Sequence[str], layout: ReportLayout) -> Iterator[Family]:

@@ -9,8 +9,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.ranking import RankingArguments, exact_values
+from polars_ec.formulas.class_areas import Ranks, area
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
@@ -61,9 +60,9 @@ class ClassCounts:
         group = np.repeat(np.arange(self.n_groups), lengths)
         index = rows[CLASS].fill_null(-2).to_numpy()
         self.wrong[group[index == -1]] = True
-        used = index >= 0
-        if not used.all():
-            rows, group, index = rows.filter(pl.Series(used)), group[used], index[used]
+        self.used = index >= 0
+        if not self.used.all():
+            rows, group, index = rows.filter(pl.Series(self.used)), group[self.used], index[self.used]
         self._rows, self._group, self._index = rows, group, index.astype(np.int64)
         if WEIGHT in rows.columns:
             self._weight = rows[WEIGHT].to_numpy()
@@ -167,19 +166,25 @@ class ClassCounts:
     def _areas(self, part: Part) -> Numbers:
         """The area of each class against the rest, by the class's own score; the priors in use weigh the classes of the rest."""
         assert part.loss is not None
-        scores = matrix_of(self._rows[part.loss], self.n_classes)[0]
+        return self.areas_of(self.ranks_by(part.loss))[0]
+
+    def ranks_by(self, scores: str, *, together: bool = False) -> list[Ranks]:
+        """The order of the rows by the score of each class, within groups, or all rows `together`."""
+        values = matrix_of(self._rows[scores], self.n_classes)[0]
+        group = np.zeros_like(self._group) if together else self._group
+        return [Ranks.of(group, values[:, k]) for k in range(self.n_classes)]
+
+    def areas_of(self, ranks: Sequence[Ranks]) -> tuple[Numbers, Numbers]:
+        """The area of each class, (groups, classes); and the influence of each row on it, (rows, classes)."""
         amount = np.ones(len(self._index)) if self._weight is None else self._weight
         mass = self._row_weight() if self.is_stated else amount
-        areas = np.full((self.n_groups, self.n_classes), np.nan)
-        for k in range(self.n_classes):
-            positive = self._index == k
-            columns = {GROUP: self._group, "score": scores[:, k], "positive": positive}
-            if self.is_stated or self._weight is not None:
-                columns["weight"] = np.where(positive, amount, mass)
-            rows = pl.DataFrame(columns).with_columns(usable=True, invalid=False)
-            found = exact_values(rows, "auc_roc", RankingArguments(CostMatrix.binary()))
-            areas[found[GROUP].to_numpy(), k] = found["value"].to_numpy()
-        return areas
+        found = []
+        for k, of_class in enumerate(ranks):
+            own = self._index == k
+            positive, rest = np.where(own, amount, 0.0), np.where(own, 0.0, mass)
+            found.append(area(of_class, self._group, self.n_groups, positive, rest))
+        areas, influence = (np.stack(of, axis=1) for of in zip(*found, strict=True))
+        return areas, influence
 
     def macro_area(self, part: Part) -> Numbers:
         return np.asarray(self._areas(part).mean(axis=1))
@@ -347,6 +352,23 @@ class GroupPrior:
         return cls(prior.first(), (prior.n_unique() == 1) & (prior.null_count() == 0))
 
 
+def packed_groups(cells: pl.Expr, prior: tuple[float, ...] | GroupPrior | None) -> pl.Expr:
+    """The cells of groups with their priors, if these are columns, for kernels."""
+    columns = {_CELLS: cells}
+    if isinstance(prior, GroupPrior):
+        columns |= {_PRIOR: prior.vector, _KNOWN: prior.known}
+    return pl.struct([column.alias(name) for name, column in columns.items()])
+
+
+def unpacked_groups(groups: pl.Series, n_classes: int) -> tuple[pl.Series, Numbers | None]:
+    """The cells of `packed_groups`, and the priors (groups x classes) if there are any, NaN where they are unknown."""
+    columns = {column.name: column for column in groups.struct.unnest()}
+    if _PRIOR not in columns:
+        return columns[_CELLS], None
+    known = columns[_KNOWN].fill_null(False).to_numpy()
+    return columns[_CELLS], np.where(known[:, None], shares_of(columns[_PRIOR], n_classes), np.nan)
+
+
 def collect(cells: pl.Expr) -> pl.Expr:
     """The rows of a group, as a list."""
     # The order does not matter to a sum, and only without it the engine streams.
@@ -396,10 +418,7 @@ class CollectedSums(TableSums):
 
     def collected(self, asked: Sequence[str], kernel: Callable[[pl.Series], pl.Series], dtype: pl.DataType) -> pl.Expr:
         """Apply `kernel` to the groups, as a struct of `cells` and, if they are columns, priors."""
-        columns: dict[str, pl.Expr] = {_CELLS: self._cells(asked)}
-        if isinstance(self._of_group, GroupPrior):
-            columns |= {_PRIOR: self._of_group.vector, _KNOWN: self._of_group.known}
-        packed = pl.struct([column.alias(name) for name, column in columns.items()])
+        packed = packed_groups(self._cells(asked), self._of_group)
         return packed.map_batches(kernel, return_dtype=dtype, is_elementwise=True)
 
     def guarded_by_group(self, values: Callable[[pl.DataFrame], pl.DataFrame]) -> pl.Expr:
@@ -438,7 +457,7 @@ class _SumsKernel:
         return sum(part.width(self.n_classes) for part in self.segments)
 
     def __call__(self, groups: pl.Series) -> pl.Series:
-        return _in_blocks(self.of_groups, groups, _CELLS, max(_BLOCK // self._largest, 1))
+        return in_blocks(self.of_groups, groups, self._largest)
 
     @property
     def _largest(self) -> int:
@@ -452,12 +471,7 @@ class _SumsKernel:
 
     def sums(self, groups: pl.Series) -> ClassCounts:
         """Count the rows of the groups."""
-        columns = {column.name: column for column in groups.struct.unnest()}
-        prior = None
-        if _PRIOR in columns:
-            known = columns[_KNOWN].fill_null(False).to_numpy()
-            prior = np.where(known[:, None], shares_of(columns[_PRIOR], self.n_classes), np.nan)
-        cells = columns[_CELLS]
+        cells, prior = unpacked_groups(groups, self.n_classes)
         kind = SummedClassCounts if isinstance(cells.dtype, pl.Struct) else ClassCounts
         return kind(cells, self.n_classes, self.n_decisions, self.prior, prior)
 
@@ -519,13 +533,15 @@ def of_all_groups(
         return in_order(values(lists, of_groups), len(groups))
 
     packed = pl.struct(of_group[0].alias(_ROWS), *of_group[1:])
-    of_blocks = partial(_in_blocks, of_lists, rows=_ROWS)
+    of_blocks = partial(in_blocks, of_lists, rows=_ROWS)
     return packed.map_batches(of_blocks, return_dtype=pl.Float64, is_elementwise=True)
 
 
-def _in_blocks(kernel: Callable[[pl.Series], pl.Series], groups: pl.Series, rows: str, size: int = _BLOCK) -> pl.Series:
-    """Apply `kernel` to blocks of groups: at most `size`, with few enough rows for small arrays."""
-    column = groups.struct.field(rows)
+def in_blocks(
+    kernel: Callable[[pl.Series], pl.Series], groups: pl.Series, width: int = 1, rows: str = _CELLS
+) -> pl.Series:
+    """Apply `kernel` to blocks of groups, with few enough rows, and groups times `width` numbers, for small arrays."""
+    column, size = groups.struct.field(rows), max(_BLOCK // width, 1)
     n_rows = np.cumsum(column.list.len().fill_null(0).to_numpy()) if column.dtype == pl.List else 0
     starts = np.flatnonzero(np.diff(np.arange(len(groups)) // size + n_rows // _ROWS_AT_ONCE, prepend=-1))
     blocks = pairwise([*starts.tolist(), len(groups)] if len(groups) else [0, 0])

@@ -670,6 +670,11 @@ class ManyScores(Scores):
         return {kind: (faults // 2**bit) % 2 == 1 for bit, kind in (kinds if self.may_differ else kinds[1:])}
 
     @property
+    def order(self) -> str:
+        """The output that orders the rows of each class: posteriors that are as good as 0 or 1 are told apart by their logarithms."""
+        return POSTERIORS if self.scale.is_share else LOG_POSTERIORS
+
+    @property
     def posterior_vector(self) -> pl.Expr:
         """The posteriors, as one Array."""
         return self.one(POSTERIORS)

@@ -383,3 +383,23 @@ def test_a_group_column_of_the_log_may_be_called_target(tmp_path):
     pl.DataFrame({"p": [1.5, 2.0, 0.3], "y": [0, 1, 1], "target": ["a", "a", "b"]}).write_csv(tmp_path / "log.csv")
     result = invoke("report", tmp_path / "log.csv", "--score", "p", "--label", "y", "--by", "target")
     assert result.stderr.startswith("polars-ec: 2 rows have an invalid score")
+
+
+AREAS = ("--metrics", "macro_auc_roc,pairwise_auc_roc", "--by", "g", "--cluster", "user")
+ASKED = {"metrics": ["macro_auc_roc", "pairwise_auc_roc"], "by": "g", "cluster": "user", "classes": CLASSES}
+
+
+def test_the_auc_of_k_classes_of_rows(logs):
+    table = typed_report(logs, *READ, *AREAS, "--interval", "0.9")
+    same(table, LOG.ec.report("v", "y", interval=0.9, **ASKED))
+    gate = invoke("report", logs, *READ, *AREAS, "--interval", "0.9", "--fail-if", "macro_auc_roc_ci_low < 0.99")
+    assert gate.exit_code == 3
+
+
+@pytest.mark.slow
+def test_the_auc_of_k_classes_in_comparisons_and_on_pages(logs, tmp_path):
+    result = invoke("compare", logs, *READ, *AREAS, "--score", "u", "--out", tmp_path / "compared.parquet")
+    assert result.exit_code == 0, result.output
+    same(pl.read_parquet(tmp_path / "compared.parquet"), LOG.ec.compare(["v", "u"], "y", **ASKED))
+    assert invoke("report", logs, *READ, *AREAS, "--html", tmp_path / "page.html").exit_code == 0
+    assert "Macro one-vs-rest AUC of all rows is" in (tmp_path / "page.html").read_text("utf-8")

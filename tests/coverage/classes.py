@@ -34,9 +34,12 @@ THREE_CLASSES = Classes((0.5, 0.3, 0.2), ((0.0, 0.0), (1.8, 0.0), (0.6, 1.9)), s
 FIVE_CLASSES = Classes((0.4, 0.3, 0.2, 0.08, 0.02), ((0.0, 0.0), (2.2, 0.0), (0.0, 2.2), (2.2, 2.2), (-2.0, -1.0)))
 """The rarest class has 30 of the 1,500 rows, and 17 decisions."""
 
+BLUR = 0.5
+"""The variance of the noise through which a second model sees the points."""
+
 
 def draw_classes(sample: Sample, seed: int, system: Classes = THREE_CLASSES) -> pl.DataFrame:
-    """Rows of the groups: `group`, `y`, `user`, and the posteriors `p0`, `p1` and so on."""
+    """Rows of the groups: `group`, `y`, `user`, the posteriors `p0`, `p1` and so on, and those of a worse model, `r0` and so on."""
     rng = np.random.default_rng(seed)
     shape = (sample.groups, sample.rows)
     n_clusters = sample.clusters or sample.rows
@@ -47,9 +50,11 @@ def draw_classes(sample: Sample, seed: int, system: Classes = THREE_CLASSES) -> 
         shared = np.take_along_axis(rng.standard_normal((sample.groups, n_clusters, 2)), user[..., None], axis=1)
         noise = np.sqrt(sample.alike) * shared + np.sqrt(1 - sample.alike) * noise
     points = np.array(system.centres)[y] + noise
-    posteriors = system.posteriors(points[..., 0], points[..., 1])
+    blurred = points + np.sqrt(BLUR) * rng.standard_normal(points.shape)
+    models = {"p": points, "r": blurred}
+    posteriors = {name: system.posteriors(seen[..., 0], seen[..., 1]) for name, seen in models.items()}
     group = np.broadcast_to(np.arange(sample.groups)[:, None], shape)
-    of_class = {f"p{k}": posteriors[..., k].ravel() for k in range(len(system.priors))}
+    of_class = {f"{name}{k}": q[..., k].ravel() for name, q in posteriors.items() for k in range(len(system.priors))}
     user = user + n_clusters * group
     return pl.DataFrame({"group": group.ravel(), "y": y.ravel(), "user": user.ravel(), **of_class})
 
@@ -79,4 +84,24 @@ def truths_of_classes(system: Classes) -> dict[str, float]:
         "macro_precision": (right / joint.sum(axis=0)).mean(),
         "macro_recall": np.diag(rates).mean(),
         "macro_f1": (2 * right / (joint.sum(axis=0) + priors)).mean(),
+    }
+
+
+def areas_of_classes(system: Classes, variance: float = 1.0) -> dict[str, float]:
+    """Of points with this variance, by sums over a grid of the plane."""
+    across, along = np.meshgrid(np.linspace(-9, 11, 501), np.linspace(-9, 11, 501), indexing="ij")
+    q, n = system.posteriors(across, along).reshape(across.size, -1), len(system.priors)
+    mass = [np.exp(-((across - x) ** 2 + (along - y) ** 2) / 2 / variance).ravel() for x, y in system.centres]
+    of_class = np.stack(mass, axis=1) / np.sum(mass, axis=1)
+    pairs = np.zeros((n, n))
+    for k in range(n):
+        ordered = of_class[np.argsort(q[:, k])]
+        pairs[k] = ordered[:, k] @ (np.cumsum(ordered, axis=0) - ordered / 2)
+    np.fill_diagonal(pairs, 0)
+    priors = np.array(system.priors)
+    against_rest = pairs @ priors / (1 - priors)
+    return {
+        "macro_auc_roc": against_rest.mean(),
+        "weighted_auc_roc": priors @ against_rest,
+        "pairwise_auc_roc": pairs.sum() / n / (n - 1),
     }

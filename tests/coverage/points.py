@@ -12,7 +12,15 @@ import polars as pl
 from scipy.special import logit
 
 import polars_ec as ec
-from tests.coverage.classes import FIVE_CLASSES, THREE_CLASSES, Classes, draw_classes, truths_of_classes
+from tests.coverage.classes import (
+    BLUR,
+    FIVE_CLASSES,
+    THREE_CLASSES,
+    Classes,
+    areas_of_classes,
+    draw_classes,
+    truths_of_classes,
+)
 from tests.coverage.systems import COST_FN, Sample, System, draw, truths
 
 LEVEL = 0.95
@@ -24,6 +32,7 @@ LOSSES = ("cross_entropy", "nce", "brier", "nbs")
 AREAS = ("auc_roc", "average_precision")
 SEARCHED = ("eer", "ks", "min_dcf", "min_cllr", "auprg")
 OF_CLASSES = ("accuracy", "nec", "nce", "nbs", "macro_recall", "macro_f1")
+AREAS_OF_CLASSES = ("macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc")
 MOVED = ("precision", "f1", "nec", "error_rate", "mcc", *LOSSES, "average_precision")
 COMPARED = ("nec", "nce", "recall", "precision")
 DRIFTED = ("nec", "nce", "precision", "f1")
@@ -149,11 +158,17 @@ def points(groups: int) -> Iterator[Point]:
     worse = Sample(groups, 600, systems=WORSE_SCORES)
     yield Point("worse scores, 600 rows", worse, but_nce, "drift")
     yield Point("worse scores, 50 clusters", replace(worse, rows=1000, clusters=50), (Promise(parts, 0.92),), "drift")
-    yield Point("300 rows", Sample(groups, 300), (Promise(OF_CLASSES, 0.93),), "classes")
-    yield Point("40 clusters", Sample(groups, 600, clusters=40), (Promise(OF_CLASSES, 0.92),), "classes")
+    of_classes, in_clusters = (*OF_CLASSES, *AREAS_OF_CLASSES), Sample(groups, 600, clusters=40)
+    yield Point("300 rows", Sample(groups, 300), (Promise(of_classes, 0.93),), "classes")
+    yield Point("40 clusters", in_clusters, (Promise(of_classes, 0.92),), "classes")
+    yield Point("300 rows", Sample(groups, 300), (Promise(AREAS_OF_CLASSES, 0.93, 0.975),), "compare classes")
+    yield Point("40 clusters", in_clusters, (Promise(AREAS_OF_CLASSES, 0.92),), "compare classes")
     # With fewer than 15 decisions of a class macro precision has no interval.
     rare = (Promise(("macro_precision", "macro_f1", "macro_recall"), 0.93),)
     yield Point("1,500 rows, a rare one", Sample(groups, 1500), rare, "5 classes", may_lack=0.35)
+    areas = (Promise(AREAS_OF_CLASSES, 0.93),)
+    yield Point("1,500 rows, areas", Sample(groups, 1500), areas, "5 classes")
+    yield Point("50 clusters", Sample(groups, 1000, clusters=50), (Promise(AREAS_OF_CLASSES, 0.92),), "5 classes")
 
 
 def counts(point: Point, seed: int) -> list[Counted]:
@@ -216,16 +231,29 @@ def _compare(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
     if not others:
         options["reference"] = "rest"
     table = ec.compare(log, columns, "y", by="group", metrics=list(names), cost_fn=COST_FN, **options)
-    wide = table.pivot("metric", index="group", values=["difference_ci_low", "difference_ci_high"])
-    wide = wide.rename({f"difference_ci_{end}_{name}": f"{name}_ci_{end}" for name in names for end in ("low", "high")})
     of_model, of_reference = truths(others[0] if others else first), truths(first)
-    return wide, {name: of_model[name] - of_reference[name] for name in names}
+    return _wide(table, names), {name: of_model[name] - of_reference[name] for name in names}
+
+
+def _wide(table: pl.DataFrame, names: tuple[str, ...]) -> pl.DataFrame:
+    """The bounds of a comparison, one row for each group."""
+    wide = table.pivot("metric", index="group", values=["difference_ci_low", "difference_ci_high"])
+    ends = [(name, end) for name in names for end in ("low", "high")]
+    return wide.rename({f"difference_ci_{end}_{name}": f"{name}_ci_{end}" for name, end in ends})
 
 
 def _classes(point: Point, log: pl.DataFrame, names: tuple[str, ...], system: Classes = THREE_CLASSES) -> Answer:
     score = pl.concat_arr(f"p{k}" for k in range(len(system.priors))).alias("p")
     table = log.ec.report(score, "y", by="group", metrics=list(names), **_options(point))
-    return table, truths_of_classes(system)
+    return table, truths_of_classes(system) | areas_of_classes(system)
+
+
+def _compare_classes(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
+    """A model, and one that sees less."""
+    scores = [pl.concat_arr(f"{name}{k}" for k in range(3)).alias(name) for name in ("p", "r")]
+    table = log.ec.compare(scores, "y", by="group", metrics=list(names), **_options(point))
+    seen, less = (areas_of_classes(THREE_CLASSES, variance) for variance in (1.0, 1 + BLUR))
+    return _wide(table, names), {name: less[name] - seen[name] for name in names}
 
 
 def _two_months(sample: Sample, seed: int) -> pl.DataFrame:
@@ -251,7 +279,7 @@ def _drift(point: Point, log: pl.DataFrame, names: tuple[str, ...]) -> Answer:
 
 
 _DRAWN: Mapping[str, Callable[[Sample, int], pl.DataFrame]] = {
-    "classes": draw_classes,
+    **dict.fromkeys(("classes", "compare classes"), draw_classes),
     "5 classes": partial(draw_classes, system=FIVE_CLASSES),
     "drift": _two_months,
 }
@@ -261,5 +289,6 @@ _DOORS: Mapping[str, Callable[[Point, pl.DataFrame, tuple[str, ...]], Answer]] =
     "compare": _compare,
     "drift": _drift,
     "classes": _classes,
+    "compare classes": _compare_classes,
     "5 classes": partial(_classes, system=FIVE_CLASSES),
 }

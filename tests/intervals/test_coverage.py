@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
-from tests.coverage.classes import THREE_CLASSES, draw_classes, truths_of_classes
+from tests.coverage.classes import BLUR, THREE_CLASSES, areas_of_classes, draw_classes, truths_of_classes
 from tests.coverage.points import COST_FN, LOSSES, Counted, Point, Promise, counted, counts, points
 from tests.coverage.systems import Sample, System, draw, truths
 
@@ -66,7 +66,11 @@ def test_truths_are_what_long_logs_tend_to() -> None:
 
 
 def test_truths_of_classes_are_what_long_logs_tend_to() -> None:
-    expected = truths_of_classes(THREE_CLASSES)
-    log = draw_classes(Sample(1, 200_000), seed=7)
+    log, areas = draw_classes(Sample(1, 200_000), seed=7), areas_of_classes(THREE_CLASSES)
+    expected = truths_of_classes(THREE_CLASSES) | areas
     table = log.ec.report(pl.concat_arr("p0", "p1", "p2").alias("p"), "y", metrics=list(expected))
     assert table.select(list(expected)).row(0) == pytest.approx(list(expected.values()), rel=0.01)
+    less = areas_of_classes(THREE_CLASSES, 1 + BLUR)
+    table = log.ec.report(pl.concat_arr("r0", "r1", "r2").alias("r"), "y", metrics=list(less))
+    assert table.select(list(less)).row(0) == pytest.approx(list(less.values()), rel=0.01)
+    assert areas["macro_auc_roc"] - less["macro_auc_roc"] > 0.04

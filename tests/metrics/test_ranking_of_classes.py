@@ -214,7 +214,7 @@ def test_errors() -> None:
             log.select(getattr(ec, name)("p", "y"))
         with pytest.raises(TypeError, match="one number per class"):
             log.select(getattr(ec, name)("y", "y", score_type="decision"))
-        with pytest.raises(ValueError, match=f"'{name}', which is not available in a report.*agg\\(ec.{name}"):
+        with pytest.raises(ValueError, match=f"'{name}', which is for posteriors of more than two classes"):
             log.ec.report("q", "y", metrics=[name], classes=[0, 1])
         with pytest.raises(duckdb.Error, match=r"\(score DOUBLE\[\], label"):
             evaluate("sql", name, log, "p", "y", score_type="decision")

@@ -1,0 +1,175 @@
+"""Areas under ROC curves averaged over classes, of models and groups that are compared, from their rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import polars as pl
+
+from polars_ec.comparisons.joint_pass import BUCKET, Comparison, Pair
+from polars_ec.comparisons.ranking import KIND, plus
+from polars_ec.comparisons.validation import ClusterKeys
+from polars_ec.formulas.decisions import lower_is_better
+from polars_ec.formulas.ranking import CLASS_AREAS
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.confidence import Variance, VarianceComponents
+from polars_ec.inference.estimator import Against, Differences, is_lowest, with_extreme, with_one
+from polars_ec.inference.ranking import more_with_few
+from polars_ec.numerics import Floats, Integers, Numbers, np
+from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
+from polars_ec.reports.models import Model, stated_vector
+from polars_ec.reports.result import is_moved
+from polars_ec.scores.counted import GroupPrior, packed_groups, unpacked_groups
+from polars_ec.scores.folds import bucket
+from polars_ec.scores.scores import CLASS
+
+ROWS = 3
+"""The KIND of the table of rows, beside those of cells."""
+
+_CELLS = "cells"
+# Rows of groups that are worked on at a time, where each group has those of all others.
+_BLOCK = 2**22
+
+
+def area_rows(
+    frame: pl.LazyFrame,
+    keys: Sequence[pl.Expr],
+    models: Sequence[Model],
+    metrics: Sequence[str],
+    clusters: ClusterKeys | None,
+) -> pl.LazyFrame:
+    """The rows that no model lacks, with a struct of each model."""
+    in_bucket = {} if clusters is None else {BUCKET: bucket(clusters.keys[0], clusters.buckets)}
+    named = [(m.prefix, *area_cells(metric, m.rows)) for m in models for metric in metrics]
+    cells = {f"{prefix}{name}": of_model for prefix, name, of_model in named}
+    rows = frame.select(*keys, **in_bucket, **cells)
+    rows = rows.filter(pl.col(column).struct.field(CLASS).is_not_null() for column in cells)
+    return rows.with_columns(pl.lit(ROWS, dtype=pl.Int8).alias(KIND))
+
+
+@dataclass(frozen=True, eq=False)
+class AreaEstimator:
+    """An average area of the groups of one model, from `rows` with GROUP, ascending, and `cells`, as `ClassAreas` takes them."""
+
+    rows: pl.DataFrame
+    n_groups: int
+    of: AreaInput
+    prior: tuple[float, ...] | Numbers | None
+
+    @cached_property
+    def areas(self) -> ClassAreas:
+        """The groups by themselves."""
+        return self._areas(self.rows, np.arange(self.n_groups))
+
+    def _areas(self, rows: pl.DataFrame, groups: Integers) -> ClassAreas:
+        """Groups of these numbers, whose rows may be others; the prior goes with the number."""
+        number = pl.DataFrame({GROUP: pl.Series(groups, dtype=rows.schema[GROUP])})
+        lists = number.join(rows.group_by(GROUP).agg(_CELLS), on=GROUP, how="left", maintain_order="left")[_CELLS]
+        return ClassAreas(lists, self.of, self._prior(groups))
+
+    def _prior(self, groups: Integers) -> tuple[float, ...] | Numbers | None:
+        return self.prior if self.prior is None or isinstance(self.prior, tuple) else self.prior[groups]
+
+    def influence(self, areas: ClassAreas) -> Floats:
+        """The influence of each row, NaN for one that is invalid."""
+        influence = np.full(self.rows.height, np.nan)
+        influence[areas.used] = areas.influence
+        return influence
+
+    def paired_difference(self, reference: AreaEstimator, level: float, *, same: bool) -> Differences:
+        """Compare with a model on the same rows, which are in the same order."""
+        gap = self.influence(self.areas) - reference.influence(reference.areas)
+        components = self.areas.components(gap[self.areas.used])
+        variance = Variance(components.variance, components.df)
+        return Differences.tested(self.areas.value, reference.areas.value, variance, level, same=same)
+
+    def difference(self, against: Against, level: float) -> Differences:
+        """Differences between the groups and what they are compared with."""
+        values, components = self.areas.value, _components(self.areas)
+        if not isinstance(against, str):
+            return with_one(values, components, against, level)
+        if against not in ("rest", "total"):
+            return with_extreme(values, components, is_lowest(against, lower_is_better(self.of.metric)), level)
+        if against == "rest":
+            rest, of_rest = self._rest
+            return Differences.tested(values, rest, components.minus(of_rest), level)
+        total = self._areas(
+            self.rows.with_columns(pl.lit(0, dtype=self.rows.schema[GROUP]).alias(GROUP)), np.zeros(1, np.int64)
+        )
+        of_total = total.influence
+        inside = self.areas.components(self.areas.influence - of_total)
+        inside = plus(inside, _more_with_few(self.areas, components=self.areas.components(self.areas.influence)))
+        outside = self.areas.components(of_total, others=True)
+        return Differences.tested(values, np.repeat(total.value, self.n_groups), inside.minus(outside), level)
+
+    @property
+    def _rest(self) -> tuple[Floats, VarianceComponents]:
+        """Values of all other groups together, for each group, and their components; some groups at a time, each with all rows of the others."""
+        at_once = max(_BLOCK // max(self.rows.height, 1), 1)
+        ranks = self.areas.ranks_by(self.of.scores, together=True)
+        values, components = [], []
+        for start in range(0, self.n_groups, at_once):
+            groups = np.arange(start, min(start + at_once, self.n_groups))
+            areas = RestAreas(self.areas, ranks, groups, self._prior(groups))
+            values.append(areas.value)
+            components.append(_components(areas))
+        shared = [of.shared for of in components if of.shared is not None]
+        independent, df = (np.concatenate([getattr(of, name) for of in components]) for name in ("independent", "df"))
+        return np.concatenate(values), VarianceComponents(np.concatenate(shared) if shared else None, independent, df)
+
+
+def _components(areas: ClassAreas) -> VarianceComponents:
+    """Variance components of each group, including the additional variance in the interval of a single value."""
+    components = areas.components(areas.influence)
+    return plus(components, _more_with_few(areas, components))
+
+
+def _more_with_few(areas: ClassAreas, components: VarianceComponents) -> Floats:
+    more = more_with_few(areas.value, components.variance, areas.rows_of_area(components))
+    return np.where(np.isfinite(areas.value) & ~np.isnan(components.df), more, np.nan)
+
+
+def area_differences(
+    rows: pl.DataFrame,
+    tables: dict[str, pl.DataFrame],
+    pair: Pair,
+    comparison: Comparison,
+    against: Against | None,
+    *,
+    same: bool,
+) -> dict[str, Differences]:
+    """By column; arguments as for `ranking_differences`."""
+    differences: dict[str, Differences] = {}
+    names = [name for name in comparison.names if name in CLASS_AREAS]
+    for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
+        for name in names:
+            if suffix and not is_moved(name, pair[0]):
+                continue
+            first, *reference = [
+                _estimator(rows, tables[model.name], model, name, comparison, at_prior=bool(suffix))
+                for model in pair
+                if model is not None
+            ]
+            differences[f"{name}{suffix}"] = (
+                first.difference(against, comparison.level)
+                if against is not None
+                else first.paired_difference(reference[0], comparison.level, same=same)
+            )
+    return differences
+
+
+def _estimator(
+    rows: pl.DataFrame, groups: pl.DataFrame, model: Model, metric: str, comparison: Comparison, *, at_prior: bool
+) -> AreaEstimator:
+    n_classes = model.rows.costs.n_classes
+    of = AreaInput(metric, n_classes, order_of(model.rows), comparison.buckets)
+    prior = of.prior(stated_vector(model, comparison.layout.options) if at_prior else None)
+    known: tuple[float, ...] | Numbers | None = prior if not isinstance(prior, GroupPrior) else None
+    if isinstance(prior, GroupPrior):
+        packed = groups.select(packed_groups(pl.lit(None, dtype=pl.Null), prior).alias("packed")).to_series()
+        known = unpacked_groups(packed, n_classes)[1]
+    cells = model.column(area_cells(metric, model.rows)[0])
+    cells = cells if comparison.buckets is None else cells.struct.with_fields(pl.col(BUCKET))
+    return AreaEstimator(rows.select(GROUP, cells.alias(_CELLS)), groups.height, of, known)
