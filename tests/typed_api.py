@@ -149,6 +149,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
         ec.compare(lazy, ["p", "q"], "y", by="carrier", metrics=["nec"], cluster="day", min_rows=50), pl.LazyFrame
     )
     assert_type(ec.compare(eager, "p", "y", by=["carrier", "month"], reference={"month": 4}, prior=0.1), pl.DataFrame)
+    assert_type(ec.compare(eager, ["p", "q"], "y", metrics=["nec"], interval=0.9, margin=0.02), pl.DataFrame)
     assert_type(ec.drift(lazy, "p", "y", period="month", mix="carrier", cluster="day"), pl.LazyFrame)
     assert_type(ec.drift(eager, "p", "y", period="month", reference=4, metrics=["nec"], min_rows=9), pl.DataFrame)
     assert_type(ec.best_thresholds(lazy, "p", "y", period="month", by="carrier", cost_fn=4), pl.LazyFrame)

@@ -343,6 +343,7 @@ def report(
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the HTML page.")] = None,
+    margin: options.Margin = None,
     model: options.Model = None,
     item: options.Item = None,
 ) -> None:
@@ -371,7 +372,7 @@ def report(
     items, page = options.items(model, item), None
     if html is not None:
         level = questions.LEVEL if interval is None else interval
-        of_page = log.layout | options.intervals(level, log.cluster, log.buckets) | items
+        of_page = log.layout | options.intervals(level, log.cluster, log.buckets) | items | options.margins(margin)
         page = questions.PageFile(html, title, of_page)
         page.check(
             {
@@ -384,8 +385,9 @@ def report(
         for option, other in (("--out", output.out), ("--plot", output.plot)):
             if html == other:
                 raise UsageError(f"--html {html} is also the {option} file: name two files")
-    elif title is not None:
-        raise UsageError(f"--title {title} is for a page: pass --html FILE too")
+    elif title is not None or margin is not None:
+        stated = f"--title {title}" if title is not None else f"--margin {margin:g}"
+        raise UsageError(f"{stated} is for a page: pass --html FILE too")
     several = model is not None or len(log.score or ()) > 1
     question = questions.ReportQuestion(
         layout=layout,
@@ -415,6 +417,7 @@ def compare(
     model: options.Model = None,
     item: options.Item = None,
     interval: Annotated[float, typer.Option(help="Level of the confidence intervals of the differences.")] = 0.95,
+    margin: options.Margin = None,
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
 
@@ -422,7 +425,7 @@ def compare(
     number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
-    layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
+    layout = log.layout | options.intervals(interval, log.cluster, log.buckets) | options.margins(margin)
     question = questions.CompareQuestion(
         layout=layout,
         by=log.by or (),

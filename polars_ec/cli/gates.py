@@ -41,6 +41,7 @@ _SHAPE = 'pass a column, one of > >= < <= == != and a number, such as "nec_at_pr
 _ASKED_FOR = {
     "--interval 0.95": re.compile(r"_ci_(low|high)$|_kinked$|_if_calibrated(_high)?$"),
     "--prior": re.compile(r"_at_prior"),
+    "--margin": re.compile(r"^(not_worse|equivalent)$"),
     "--min-rows or --interval": re.compile(r"^small$"),
 }
 _SHOWN = 20

@@ -399,7 +399,10 @@ def sketched_differences(
     """
     sketch, point = sketched.sketch, Point.of(sketched.sketch, sketched.options)
     prior, models = sketched.options.get("prior"), models_of(sketched.made_with)
-    keywords = {**{name: value for name, value in layout.items() if name in ("interval", "min_rows")}, **point.keywords}
+    keywords = {
+        **{name: value for name, value in layout.items() if name in ("interval", "min_rows", "margin")},
+        **point.keywords,
+    }
     names = _metrics(sketch, point, layout.get("metrics"), further)
     moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
     place = pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64).alias(_ORDER)
