@@ -122,12 +122,12 @@ def alarms(
         raise ValueError(f"{'above' if sign > 0 else 'below'}={bound!r} is not a finite number")
     if not 1 < looks < math.inf:
         raise ValueError(f"looks={looks!r}: pass more than 1 look between false alarms, such as looks=365")
-    _check_columns(report, [*keys, period, metric])
     if f"{metric}_low" in report.columns:
         raise ValueError(
             f"{metric} has the bounds {metric}_low and {metric}_high, because the sketch is not exact at this threshold: "
             "sketch the log with this threshold"
         )
+    _check_columns(report, [*keys, period, metric])
     groups = report.select(keys).unique() if keys else pl.DataFrame({_GROUP: [0]})
     groups = groups.with_columns(pl.int_range(pl.len()).alias(_GROUP))
     numbered = join_groups(report, groups, keys) if keys else report.with_columns(pl.lit(0).alias(_GROUP))

@@ -246,6 +246,8 @@ def test_a_budget_needs_a_gate_and_an_interval(folder):
     fails(2, *args, *window, *YEAR, words=["With --window 7 windows share rows"])
     bound = ("--fail-if", "recall_ci_high < 1.5", *YEAR)
     fails(2, *args, *LEVEL, *bound, words=["recall is a share, so pass a bound between 0 and 1"])
+    inexact = ("--threshold", "0.37", *LEVEL, "--fail-if", "nec_ci_low > 1", *YEAR)
+    fails(2, *args, *inexact, words=["nec_low and nec_high", "sketch the log with this threshold"])
 
 
 def test_rows_without_a_period_are_refused(folder, tmp_path):
