@@ -243,6 +243,11 @@ def test_wrong_arguments_are_named(change, words):
         ec.alarms(BY_DAY, **arguments)
 
 
+def test_a_lazy_report_is_to_be_collected():
+    with pytest.raises(TypeError, match=r"pass report\.collect\(\)"):
+        ec.alarms(BY_DAY.lazy(), "difference", period="day", above=0.1, looks=30)
+
+
 @pytest.mark.parametrize(
     ("report", "arguments", "words"),
     [

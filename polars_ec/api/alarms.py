@@ -84,6 +84,8 @@ def alarms(
 
     Raises
     ------
+    TypeError
+        The report is a LazyFrame.
     ValueError
         Neither or both of `above` and `below`; columns that are not in the report; two rows of one group and period; a null period; `looks`
         of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
@@ -114,6 +116,8 @@ def alarms(
     >>> alarms.select("day", pl.col("evidence").round(1), "alarm_at", "alarm", "since").rows()
     [(1, 0.5, 365.0, False, None), (2, 1.3, 365.0, False, None), (3, 59.5, 365.0, False, None), (4, 11905.1, 365.0, True, 3)]
     """
+    if isinstance(report, pl.LazyFrame):
+        raise TypeError("the report is a LazyFrame, and alarms take its periods in order: pass report.collect()")
     keys = [by] if isinstance(by, str) else [*by]
     bound, sign = (above, 1) if above is not None else (below, -1)
     if bound is None or (above is not None and below is not None):
