@@ -9,6 +9,7 @@ import typing as _typing
 from polars_ec import plot as plot
 from polars_ec import spark as spark
 from polars_ec.api import namespaces as namespaces
+from polars_ec.api.alarms import alarms
 from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
@@ -95,6 +96,7 @@ __all__ = [
     "Windows",
     "accuracy",
     "affine",
+    "alarms",
     "auc_roc",
     "auprg",
     "average_precision",

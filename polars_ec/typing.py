@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, TypeAlias
 import polars as pl
 
 __all__ = [
+    "AlarmTest",
     "EceNorm",
     "EerMethod",
     "FrameLike",
@@ -84,6 +85,9 @@ IntervalMethod: TypeAlias = Literal["influence", "bootstrap", "bca"]
 
 Missing: TypeAlias = Literal["together", "by_part"]
 """How a report counts the rows with a null: together, or also by the part that is null."""
+
+AlarmTest: TypeAlias = Literal["interval", "counts"]
+"""What the evidence of alarms is computed from."""
 
 Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
 """Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""

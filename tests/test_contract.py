@@ -34,6 +34,7 @@ OTHERS = {
     "Sketch",
     "SketchError",
     "Windows",
+    "alarms",
     "best_thresholds",
     "bucket",
     "calibrate",

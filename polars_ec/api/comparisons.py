@@ -19,6 +19,7 @@ from polars_ec.comparisons.comparison import compared
 from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
+from polars_ec.comparisons.result import with_verdicts
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
 from polars_ec.reports.ranking import grid_of
@@ -45,6 +46,7 @@ def compare(
     cluster: IntoExpr | Sequence[IntoExpr] | None = None,
     buckets: int = 100,
     min_rows: int | None = None,
+    margin: float | None = None,
     **options: Unpack[DecisionOptions],
 ) -> pl.LazyFrame | pl.DataFrame:
     """Compare models on the same rows, or groups, with an interval and a p-value for each difference, in one pass over the log.
@@ -76,6 +78,9 @@ def compare(
         A row with a null there is its own cluster, and a cluster may have rows in several groups. Default None: independent rows.
     min_rows
         Mark groups with fewer rows as `small` too. No group is dropped.
+    margin
+        The largest difference that does not matter, in units of the metric, such as 0.02: adds the columns `not_worse` and `equivalent`. Name
+        the metric, because all metrics have the same margin.
     prior
         The reference prior, as for `report`. Metrics that depend on it get a second row, `NAME_at_prior`.
 
@@ -87,6 +92,10 @@ def compare(
     - `value`, `value_reference` and `difference` (value - reference), with the bounds `difference_ci_low` and `difference_ci_high`.
     - `p_value`, for the hypothesis of no difference, and `p_adjusted`, adjusted over the groups of a metric and model (Benjamini and
       Hochberg). Among the differences with `p_adjusted` below 0.05, at most 5 % are expected to be false discoveries.
+    - With `margin`, `not_worse`, true if the value is significantly not worse than the reference by the margin or more: one bound of the
+      interval is within it (non-inferiority). `equivalent`, true if both are (two one-sided tests). Each test has the level (1 - interval) / 2:
+      for tests at 5 % pass interval=0.9. False is no proof of a difference. `not_worse` is null if neither direction of the metric is better,
+      and both are null without bounds.
     - `small`, true if the group or its reference has fewer than 10 rows in a class, or the group has fewer than `min_rows`. Intervals are
       then unreliable.
     - `n`, the rows used, and `n_missing`.
@@ -113,12 +122,12 @@ def compare(
     ValueError
         `model` without `item`, or `item` without `model`; an item with two rows of a model, or with two labels; one value of `model`. One
         model without a `reference`, or an unknown one; "best" for `decision_share`; fewer than two groups; fewer than 100 buckets; a `min_rows` that is not a whole
-        number from 0. While the log is read: labels or cluster columns that differ between models; an unknown group.
+        number from 0; a `margin` that is not a positive number. While the log is read: labels or cluster columns that differ between models; an unknown group.
 
     References
     ----------
     Benjamini and Hochberg, "Controlling the false discovery rate", 1995; Hsu, "Multiple comparisons", 1996, chapter 4, for comparisons with
-    the best.
+    the best; Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", 1987, for equivalence.
 
     Examples
     --------
@@ -130,7 +139,7 @@ def compare(
     >>> compared.select("model", "reference", "metric", "difference", pl.col("p_value").round(3)).rows()
     [('b', 'a', 'nec', 1.0, 0.101), ('b', 'a', 'recall', -0.6666666666666667, 0.184)]
     """
-    execute = pass_over(frame)
+    execute, limit = pass_over(frame), validation.parse_margin(margin)
     intervals = {"interval": interval, "cluster": cluster, "buckets": buckets}
     least, log = parse_min_rows(min_rows), as_lazy(frame)
     if model is not None or item is not None:
@@ -139,7 +148,8 @@ def compare(
         if not isinstance(reference, str | Mapping | tuple | None) and not by:
             reference = pl.select(pl.lit(reference).cast(pl.String)).item()
         log, score, label = by_item(log, score, label, model, item, [*by, *clusters], options, reference)
-    return _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
+    table = _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
+    return with_verdicts(table, limit)
 
 
 def _compare(

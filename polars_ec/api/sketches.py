@@ -205,6 +205,7 @@ class Sketch(DecidingCells):
         reference: Any = None,
         interval: float = 0.95,
         min_rows: int | None = None,
+        margin: float | None = None,
         costs: Costs | None = None,
         cost_fn: float | None = None,
         cost_fp: float | None = None,
@@ -226,7 +227,7 @@ class Sketch(DecidingCells):
             As for `compare`. Models are the values of the group column `score`; default the first in its order. Comparing models requires a
             sketch with clusters, `sketch(cluster=)`, because cells do not identify rows. The cluster column may be a row ID. All models must
             have the same rows.
-        interval, min_rows
+        interval, min_rows, margin
             As for `compare`.
         costs, cost_fn, cost_fp, threshold, prior, beta, p_t, sensitivity, specificity, method
             As for `evaluate`. With `prior` all values are at that prior. Decisions use declared thresholds only.
@@ -252,7 +253,9 @@ class Sketch(DecidingCells):
         [(5, '4', 'recall', 0.6666666666666666, 1.0)]
         """
         # Imported here, because it needs NumPy.
+        from polars_ec.comparisons.result import with_verdicts
         from polars_ec.comparisons.sketched import compare_cells
+        from polars_ec.comparisons.validation import parse_margin
 
         request = parse_interval({"interval": interval})
         if request is None:
@@ -260,7 +263,9 @@ class Sketch(DecidingCells):
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity, "method": method}
         keywords, own_threshold = self.operating_point.stands_in({**stated, **others}, self.grid.classes)
-        return compare_cells(self, metrics, keywords, own_threshold, reference, request, parse_min_rows(min_rows))
+        limit, fewest = parse_margin(margin), parse_min_rows(min_rows)
+        table = compare_cells(self, metrics, keywords, own_threshold, reference, request, fewest)
+        return with_verdicts(table, limit)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with their meaning, a checksum and any further `metadata` in the metadata of the file."""

@@ -10,7 +10,6 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
 
-import polars as pl
 import typer
 from polars.exceptions import PanicException
 
@@ -18,7 +17,7 @@ from polars_ec.arguments.scales import SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_
 from polars_ec.cli import options, questions, terminal
 from polars_ec.cli.answers import RollUp, answer_from_rows, answer_from_sketches
 from polars_ec.cli.databases import PREFIX
-from polars_ec.cli.gates import Gates, Names
+from polars_ec.cli.gates import AlarmBudget, Gates, Verdict
 from polars_ec.cli.object_store import check_local
 from polars_ec.cli.output import (
     SHOWN_ROWS,
@@ -185,6 +184,13 @@ class OutputOptions:
     fail_on_null: Annotated[
         bool, typer.Option("--fail-on-null", help="Make --fail-if judge nulls (as failures) and small groups.")
     ] = False
+    false_alarms: Annotated[
+        str | None,
+        typer.Option(
+            metavar="N/UNIT",
+            help="Make --fail-if judge the evidence of all periods up to the last, with at most so many false alarms on average: 1/year.",
+        ),
+    ] = None
     form: Annotated[
         Format | None,
         typer.Option("--format", help="Default: by the suffix of --out, else table.", case_sensitive=False),
@@ -212,12 +218,13 @@ def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
 def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
     chosen = format_for(delivery.form, delivery.out)
-    gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null), delivery.plot
+    folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
+    budget = None if delivery.false_alarms is None else _budget(delivery.false_alarms, log, question, folder)
+    gates, chart = Gates.of(delivery.fail_if or [], delivery.fail_on_null, budget), delivery.plot
     if chart is not None:
         if chart == delivery.out:
             raise UsageError(f"--plot {chart} is also the --out file: name two files")
         check_chart(chart)
-    folder = next((Path(path) for path in log.paths if SketchFolder.is_at(Path(path))), None)
     if folder is None:
         if question.window is not None:
             raise UsageError(f"--window {question.window} needs sketches: run polars-ec sketch on the log first")
@@ -231,6 +238,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     if chosen is Format.table and table.height > SHOWN_ROWS and not delivery.quiet:
         terminal.tell(f"the table shows {SHOWN_ROWS} of {table.height} rows: for all rows use --format csv")
     names = question.names(table)
+    verdicts = gates.verdicts(table, names)
     # A file is for an editor, or for a pager, which have room to the right.
     width = terminal_width() if delivery.out is None else None
     content = encode(table, chosen, names=len(names.keys), width=width)
@@ -245,12 +253,25 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
         file.write()
         if not delivery.quiet:
             terminal.tell(f"the {file.what} is in {file.path}")
-    _end(gates, table, names, quiet=delivery.quiet)
+    _end(gates, verdicts, quiet=delivery.quiet)
 
 
-def _end(gates: Gates, table: pl.DataFrame, names: Names, *, quiet: bool) -> None:
+def _budget(text: str, log: LogOptions, question: questions.Question, folder: Path | None) -> AlarmBudget:
+    """The budget of false alarms; UsageError for a question whose periods are no independent looks, and for weights."""
+    if question.no_looks is not None:
+        raise UsageError(f"--false-alarms {text} needs periods with different rows. {question.no_looks}")
+    rows = {"--cluster": log.cluster, "--weight": log.weight}
+    made_with = rows if folder is None else SketchFolder(folder).manifest().options
+    if made_with["--weight"] is not None:
+        raise UsageError(
+            f"--false-alarms {text} with --weight {made_with['--weight']}: alarms are for rows without weights"
+        )
+    is_counted = isinstance(question, questions.ReportQuestion) and made_with["--cluster"] is None
+    return AlarmBudget.of(text, log.every, question.layout.get("interval"), is_counted=is_counted)
+
+
+def _end(gates: Gates, verdicts: Sequence[Verdict], *, quiet: bool) -> None:
     """With an exit code of its own where a gate was tripped, and lines that say by what."""
-    verdicts = gates.verdicts(table, names)
     for verdict in verdicts:
         for line in verdict.lines():
             terminal.tell(line)
@@ -322,6 +343,7 @@ def report(
         ),
     ] = None,
     title: Annotated[str | None, typer.Option(help="Title of the HTML page.")] = None,
+    margin: options.Margin = None,
     model: options.Model = None,
     item: options.Item = None,
 ) -> None:
@@ -350,7 +372,7 @@ def report(
     items, page = options.items(model, item), None
     if html is not None:
         level = questions.LEVEL if interval is None else interval
-        of_page = log.layout | options.intervals(level, log.cluster, log.buckets) | items
+        of_page = log.layout | options.intervals(level, log.cluster, log.buckets) | items | options.margins(margin)
         page = questions.PageFile(html, title, of_page)
         page.check(
             {
@@ -363,8 +385,9 @@ def report(
         for option, other in (("--out", output.out), ("--plot", output.plot)):
             if html == other:
                 raise UsageError(f"--html {html} is also the {option} file: name two files")
-    elif title is not None:
-        raise UsageError(f"--title {title} is for a page: pass --html FILE too")
+    elif title is not None or margin is not None:
+        stated = f"--title {title}" if title is not None else f"--margin {margin:g}"
+        raise UsageError(f"{stated} is for a page: pass --html FILE too")
     several = model is not None or len(log.score or ()) > 1
     question = questions.ReportQuestion(
         layout=layout,
@@ -394,6 +417,7 @@ def compare(
     model: options.Model = None,
     item: options.Item = None,
     interval: Annotated[float, typer.Option(help="Level of the confidence intervals of the differences.")] = 0.95,
+    margin: options.Margin = None,
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
 
@@ -401,8 +425,15 @@ def compare(
     number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
-    layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    question = questions.CompareQuestion(layout=layout, reference=reference or (), items=options.items(model, item))
+    layout = log.layout | options.intervals(interval, log.cluster, log.buckets) | options.margins(margin)
+    question = questions.CompareQuestion(
+        layout=layout,
+        by=log.by or (),
+        every=log.every,
+        reference=reference or (),
+        scores=log.score or (),
+        items=options.items(model, item),
+    )
     run(log, output, question, "a comparison")
 
 
@@ -447,7 +478,9 @@ def drift(
                 f"--mix {name} is also {other} {name}, so its mix never changes within a group: leave one of them out"
             )
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
-    question = questions.PeriodQuestion(every=log.every, reference=reference, mix=strata, window=window, layout=layout)
+    question = questions.PeriodQuestion(
+        by=log.by or (), every=log.every, reference=reference, mix=strata, window=window, layout=layout
+    )
     run(log, output, question, "a drift")
 
 

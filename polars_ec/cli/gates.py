@@ -7,14 +7,18 @@ import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import polars as pl
 
+from polars_ec.api.alarms import COUNTED, alarms
 from polars_ec.arguments.keywords import did_you_mean
+from polars_ec.cli.options import PERIOD_NAMES
 from polars_ec.cli.terminal import UsageError
 from polars_ec.output.numbers import days_as_dates
 from polars_ec.reports.models import METRICS
+from polars_ec.typing import AlarmTest
 
 _OPTION = "--fail-if"
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -37,10 +41,18 @@ _SHAPE = 'pass a column, one of > >= < <= == != and a number, such as "nec_at_pr
 _ASKED_FOR = {
     "--interval 0.95": re.compile(r"_ci_(low|high)$|_kinked$|_if_calibrated(_high)?$"),
     "--prior": re.compile(r"_at_prior"),
+    "--margin": re.compile(r"^(not_worse|equivalent)$"),
     "--min-rows or --interval": re.compile(r"^small$"),
 }
 _SHOWN = 20
 _LONGEST = 80
+
+_BUDGET_OPTION = "--false-alarms"
+_BUDGET = re.compile(r"(?P<number>\d+(\.\d+)?)/(?P<unit>hour|day|week|month|quarter|year)")
+_DURATION = re.compile(r"(\d+)([a-z]+)")
+_DAYS = {"d": 1.0, "w": 7.0, "mo": 365 / 12, "q": 365 / 4, "y": 365.0, "h": 1 / 24, "m": 1 / 1440, "s": 1 / 86400}
+_DAYS |= {"ms": 1e-3 / 86400, "us": 1e-6 / 86400, "ns": 1e-9 / 86400}
+_UNITS = {name: unit for unit, name in PERIOD_NAMES.items()}
 
 # What they say of small groups is as true as of others: none has fewer rows than one whose rows are all wrong.
 _OF_SIZE = re.compile(r"small|n|n_invalid|n_reference|n_missing(_(label|score|weight))?")
@@ -58,6 +70,16 @@ class Gate:
     def trips(self, value: float) -> bool:
         return _OPERATORS[self.operator](value, self.number)
 
+    def side(self) -> tuple[str, str]:
+        """The metric whose confidence bound it names, and "above" or "below", the side on which it must not be; UsageError for other gates."""
+        for side, end, operators in (("above", "_ci_low", (">", ">=")), ("below", "_ci_high", ("<", "<="))):
+            if self.column.endswith(end) and self.operator in operators:
+                return self.column.removesuffix(end), side
+        raise UsageError(
+            f'{self} with {_BUDGET_OPTION}: name a lower bound that must not be above a number, such as "nec_at_prior_ci_low > 0.7", '
+            'or an upper bound that must not be below one, such as "recall_ci_high < 0.8"'
+        )
+
     def __str__(self) -> str:
         return f"{_OPTION} {self.text!r}"
 
@@ -67,7 +89,8 @@ class Names:
     """What a row of a table is about.
 
     `keys` are the first columns, which say so, `if_several` those of them that say nothing where they have one value, and `beside`
-    those that are about something else; `small` and `total` are whether the table has the columns of these names that mark rows.
+    those that are about something else; `small` and `total` are whether the table has the columns of these names that mark rows. `period` is
+    the key of periods, if there is one.
     """
 
     keys: Sequence[str]
@@ -75,6 +98,7 @@ class Names:
     beside: Sequence[str] = ()
     small: bool = False
     total: bool = False
+    period: str | None = None
 
     def shown(self, table: pl.DataFrame) -> Callable[[int], str]:
         """What a row is called, by its number."""
@@ -128,18 +152,55 @@ class Verdict:
 
 
 @dataclass(frozen=True)
+class AlarmBudget:
+    """How many false alarms all gates of a command may raise, as the mean number of looks between them.
+
+    `level` is that of the intervals; `is_counted`: rows are independent and count once, so that the evidence of rates is exact.
+    """
+
+    text: str
+    looks: float
+    level: float | None
+    is_counted: bool
+
+    @classmethod
+    def of(cls, text: str, every: str | None, level: float | None, *, is_counted: bool) -> AlarmBudget:
+        """The budget that a text states, for looks after each period; UsageError for a text that is none, or for no periods."""
+        match = _BUDGET.fullmatch(text)
+        if match is None or not float(match["number"]):
+            raise UsageError(f"{_BUDGET_OPTION} {text}: pass a number per {', '.join(_UNITS)}, such as 1/year")
+        if every is None:
+            raise UsageError(f"{_BUDGET_OPTION} {text} is for gates over periods: pass --every too, such as --every 1d")
+        looks = _days(_UNITS[match["unit"]]) / _days(every) / float(match["number"])
+        if looks <= 1:
+            raise UsageError(f"{_BUDGET_OPTION} {text} allows a false alarm in every period of {every}: allow fewer")
+        return cls(text, looks, level, is_counted)
+
+
+def _days(duration: str) -> float:
+    return sum(int(number) * _DAYS[unit] for number, unit in _DURATION.findall(duration))
+
+
+@dataclass(frozen=True)
 class Gates:
-    """All gates of a command. `on_null`: nulls trip them, and small groups count as others."""
+    """All gates of a command. `on_null`: nulls trip them, and small groups count as others. With a budget they are sequential tests."""
 
     gates: tuple[Gate, ...] = field(default_factory=tuple)
     on_null: bool = False
+    budget: AlarmBudget | None = None
 
     @classmethod
-    def of(cls, texts: Sequence[str], on_null: bool) -> Gates:
+    def of(cls, texts: Sequence[str], on_null: bool, budget: AlarmBudget | None = None) -> Gates:
         """The gates that the texts state; UsageError for a text that is none."""
-        if on_null and not texts:
-            raise UsageError(f'--fail-on-null needs a gate: pass {_OPTION} too, such as {_OPTION} "nec_ci_low > 1"')
-        return cls(tuple(map(parse_gate, texts)), on_null)
+        stated = {"--fail-on-null": on_null, f"{_BUDGET_OPTION} {budget.text if budget else ''}": budget is not None}
+        option = next((option for option, is_stated in stated.items() if is_stated), None)
+        if option is not None and not texts:
+            raise UsageError(f'{option} needs a gate: pass {_OPTION} too, such as {_OPTION} "nec_ci_low > 1"')
+        gates = cls(tuple(map(parse_gate, texts)), on_null, budget)
+        if budget is not None:
+            for gate in gates.gates:
+                gate.side()
+        return gates
 
     def check(self, schema: Mapping[str, pl.DataType]) -> None:
         """UsageError for a column that is not there, or that holds no numbers. Where nothing is known of a column it is Null."""
@@ -152,7 +213,42 @@ class Gates:
                 raise UsageError(f"{gate}: {gate.column} is {dtype}, but a gate needs a column of numbers{each}")
 
     def verdicts(self, table: pl.DataFrame, names: Names) -> list[Verdict]:
-        return [self._verdict(gate, table, names) for gate in self.gates]
+        judge = self._verdict if self.budget is None else partial(self._alarm_verdict, self.budget)
+        return [judge(gate, table, names) for gate in self.gates]
+
+    def _alarm_verdict(self, budget: AlarmBudget, gate: Gate, table: pl.DataFrame, names: Names) -> Verdict:
+        """The groups that the evidence of all periods is against after the last one. The gates share the budget."""
+        assert names.period is not None
+        metric, side = gate.side()
+        groups = [key for key in names.keys if key not in (names.period, *names.beside)]
+        has_counts = metric in COUNTED and (metric != "precision" or {"tp", "fp"} <= set(table.columns))
+        test: AlarmTest = "counts" if budget.is_counted and has_counts else "interval"
+        level = {} if budget.level is None else {"interval": budget.level}
+        looks = budget.looks * len(self.gates)
+        try:
+            periods = alarms(
+                table, metric, period=names.period, looks=looks, by=groups, test=test, **level, **{side: gate.number}
+            )
+        except ValueError as error:
+            raise UsageError(f"{gate} with {_BUDGET_OPTION}: {error}") from error
+        small = table.sort(*groups, names.period)["small"] if names.small else pl.Series([False] * table.height)
+        last = periods.with_columns(small=small.fill_null(value=False)).filter(
+            pl.col(names.period) == pl.col(names.period).max()
+        )
+        since, name_of = _texts(last["since"]), names.shown(last)
+        stated = f"{gate}, {_BUDGET_OPTION} {budget.text}"
+        tripped, unjudged = [], dict.fromkeys((False, True), 0)
+        for row, of in enumerate(last.select("alarm", "judged", "small", "evidence", "alarm_at").rows(named=True)):
+            if of["alarm"]:
+                evidence = f"evidence {of['evidence']:.4g}, alarm at {of['alarm_at']:.4g}"
+                tripped.append(
+                    f"{name_of(row)}: {metric} is {side} {gate.number:g} since {since[row]}: {evidence} ({stated})"
+                )
+            elif not of["judged"] and self.on_null:
+                tripped.append(f"{name_of(row)}: {gate.column} is null or of a small group ({stated}, --fail-on-null)")
+            elif not of["judged"]:
+                unjudged[of["small"]] += 1
+        return Verdict(gate, tripped, last.height, unjudged[True], unjudged[False])
 
     def _verdict(self, gate: Gate, table: pl.DataFrame, names: Names) -> Verdict:
         excuses = names.small and not self.on_null and not _OF_SIZE.fullmatch(gate.column)

@@ -18,12 +18,13 @@ from polars.exceptions import PolarsError
 
 from polars_ec.arguments.keywords import parse_interval
 from polars_ec.cli.terminal import DataError, UsageError
+from polars_ec.comparisons.validation import parse_margin
 from polars_ec.output.words import first_line
 from polars_ec.typing import IntervalMethod
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|mix|period|periods)=|\b(total|per_class)=True\b"
+    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|margin|mix|period|periods)=|\b(total|per_class)=True\b"
 )
 
 
@@ -65,6 +66,12 @@ Resampling = Annotated[
 ]
 Replicates = Annotated[int | None, typer.Option(help="Number of bootstrap resamples. Default: 1000.")]
 Seed = Annotated[int | None, typer.Option(help="Seed of the resampling. Default: 0.")]
+Margin = Annotated[
+    float | None,
+    typer.Option(
+        help="Largest difference between models that does not matter, in units of the metric: says whether one is not worse, or equivalent."
+    ),
+]
 Quiet = Annotated[
     bool, typer.Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")
 ]
@@ -137,6 +144,13 @@ def intervals(
     with refusals_as_usage_errors():
         parse_interval(stated)
     return {name: value for name, value in stated.items() if name != "cluster"}
+
+
+def margins(margin: float | None) -> dict[str, Any]:
+    """The margin of a comparison, if it is stated; UsageError for one that is not a positive number."""
+    with refusals_as_usage_errors():
+        parse_margin(margin)
+    return {} if margin is None else {"margin": margin}
 
 
 def counted_prior(shares: Any) -> Any:

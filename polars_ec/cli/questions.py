@@ -271,10 +271,13 @@ class Question(ABC):
     """What is asked of a log.
 
     `layout` is what the function of the package takes beside the options, and `window` how many periods of sketches each row is of.
-    `items` are the columns of models and of items, of a log with a row for each.
+    `items` are the columns of models and of items, of a log with a row for each. `by` are the columns of segments, and `every` is the period,
+    if there are some.
     """
 
     layout: Mapping[str, Any] = field(default_factory=dict)
+    by: Sequence[str] = ()
+    every: str | None = None
     window: int | None = None
     mix: Sequence[str] = ()
     page: PageFile | None = None
@@ -318,6 +321,19 @@ class Question(ABC):
     @abstractmethod
     def names(self, table: pl.DataFrame) -> Names:
         """What the rows of an answer are called."""
+
+    @property
+    def no_looks(self) -> str | None:
+        """Why its periods are no independent looks, if they are not."""
+        return f"With --window {self.window} windows share rows" if self.window is not None else None
+
+    def _period(self, table: pl.DataFrame, keys: Sequence[str]) -> str | None:
+        """The column of periods, which `--by` may have named."""
+        if self.every is None:
+            return None
+        times = [name for name in keys if table.schema[name].is_temporal()]
+        not_named = [name for name in times if name not in self.by]
+        return [*not_named, *(name for name in times if name == PERIOD_NAMES.get(self.every)), *times][0]
 
     def verdict(self, table: pl.DataFrame) -> list[str]:  # noqa: ARG002
         """What the answer says, in sentences, to read on a terminal."""
@@ -364,7 +380,8 @@ class DifferenceQuestion(Question):
 
     def names(self, table: pl.DataFrame) -> Names:
         keys = table.columns[: table.columns.index("value")]
-        return Names(keys, if_several=("model", "metric"), beside=("reference",), small=True)
+        period = self._period(table, keys)
+        return Names(keys, if_several=("model", "metric"), beside=("reference",), small=True, period=period)
 
 
 def models_of(made_with: Mapping[str, Any]) -> list[str]:
@@ -382,7 +399,10 @@ def sketched_differences(
     """
     sketch, point = sketched.sketch, Point.of(sketched.sketch, sketched.options)
     prior, models = sketched.options.get("prior"), models_of(sketched.made_with)
-    keywords = {**{name: value for name, value in layout.items() if name in ("interval", "min_rows")}, **point.keywords}
+    keywords = {
+        **{name: value for name, value in layout.items() if name in ("interval", "min_rows", "margin")},
+        **point.keywords,
+    }
     names = _metrics(sketch, point, layout.get("metrics"), further)
     moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
     place = pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64).alias(_ORDER)
@@ -415,9 +435,20 @@ _RANKING = ("auc_roc",)
 
 @dataclass(frozen=True, kw_only=True)
 class CompareQuestion(DifferenceQuestion):
-    """The question of `polars-ec compare`: differences of models, or of groups from `reference`, as the command line says it."""
+    """The question of `polars-ec compare`: differences of models, or of groups from `reference`, as the command line says it.
+
+    `scores` are the models that the command line names.
+    """
 
     reference: Sequence[str] = ()
+    scores: Sequence[str] = ()
+
+    @property
+    def no_looks(self) -> str | None:
+        if not self.reference or (len(self.reference) == 1 and self.reference[0] in self.scores):
+            return None
+        groups = f"With --reference {' '.join(self.reference)} the differences of groups may share rows"
+        return f"{groups}. To compare models, name them with --score"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # The models of a log by item are not known before it is read.
@@ -448,6 +479,10 @@ class PeriodQuestion(DifferenceQuestion):
 
     every: str
     reference: str | None = None
+
+    @property
+    def no_looks(self) -> str | None:
+        return "In a drift all differences share the rows of the reference. Run polars-ec report instead"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         assert rows.period is not None
@@ -511,14 +546,11 @@ def _in_order(table: pl.DataFrame, sketched: SketchInput) -> pl.DataFrame:
 class ReportQuestion(Question):
     """The question of `polars-ec report`: the default metrics of each group.
 
-    `several`: there are several models; `by` are the columns of segments, and `every` is the period, if there are some. `prior` is the
-    reference prior, for the title of a chart.
+    `several`: there are several models. `prior` is the reference prior, for the title of a chart.
     """
 
     several: bool = False
     prior: Any = None
-    by: Sequence[str] = ()
-    every: str | None = None
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         # Without limits clusters are of the page alone.
@@ -601,8 +633,9 @@ class ReportQuestion(Question):
         metric = _first_metric(table)
         if metric is None or self.layout.get("per_class") or self._model_keys(table):
             return []
-        period = self._period(table)
-        keys = [name for name in self.names(table).keys if name != period]
+        names = self.names(table)
+        period = names.period
+        keys = [name for name in names.keys if name != period]
         return [
             sentence.text for sentence in report_sentences(table, keys, period, metric, self.layout.get("interval"))
         ]
@@ -612,26 +645,21 @@ class ReportQuestion(Question):
         metric = _first_metric(table)
         if metric is None:
             raise ValueError("the report has no metric to draw: pass one with a single value, such as --metrics nec")
-        period = self._period(table)
+        period = self.names(table).period
         if period is None:
             return plot.forest(table, metric)
         metrics = [name for name in (metric, f"{metric}{AT_PRIOR}") if name in table.columns]
         facets = [name for name in self.names(table).keys if name in self.by and name != period]
         return plot.trend(table, metrics, x=period, facet=facets or None, prior=self.prior if metrics[1:] else None)
 
-    def _period(self, table: pl.DataFrame) -> str | None:
-        """The column of periods, which `--by` may have named."""
-        if self.every is None:
-            return None
-        times = [name for name in self.names(table).keys if table.schema[name].is_temporal()]
-        not_named = [name for name in times if name not in self.by]
-        return [*not_named, *(name for name in times if name == PERIOD_NAMES.get(self.every)), *times][0]
-
     def names(self, table: pl.DataFrame) -> Names:
         keys = table.columns[: table.columns.index("n")]
-        return Names(
-            keys, small=bool({"min_rows", "interval"} & set(self.layout)), total=bool(self.layout.get("total"))
-        )
+        small, total = bool({"min_rows", "interval"} & set(self.layout)), bool(self.layout.get("total"))
+        return Names(keys, small=small, total=total, period=self._period(table, keys))
+
+    @property
+    def no_looks(self) -> str | None:
+        return "With --total one row is over all periods" if "total" in self.layout else super().no_looks
 
     def _group_rows(self, table: pl.DataFrame) -> pl.DataFrame:
         """The rows that are of its groups, each once: without the total, and of several classes the last one's."""
@@ -641,7 +669,8 @@ class ReportQuestion(Question):
 
     def _model_keys(self, table: pl.DataFrame) -> list[str]:
         """The columns of models and classes, which are no columns of the log."""
-        return [key for key in keys_of_models(self.names(table).keys) if key not in (*self.by, self._period(table))]
+        names = self.names(table)
+        return [key for key in keys_of_models(names.keys) if key not in (*self.by, names.period)]
 
 
 def _first_metric(table: pl.DataFrame) -> str | None:

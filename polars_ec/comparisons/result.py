@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 import polars as pl
 from polars import selectors as cs
 
 from polars_ec.comparisons.joint_pass import sum_of_groups
 from polars_ec.comparisons.validation import COLUMNS, Reference, reference_groups
-from polars_ec.formulas.decisions import AT_PRIOR
+from polars_ec.formulas.decisions import AT_PRIOR, direction
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, exclusive
 from polars_ec.inference.estimator import Against, Differences, adjusted
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
 from polars_ec.reports.models import Model
-from polars_ec.scores.read import join_groups
+from polars_ec.scores.read import check_names, join_groups
 
 
 @dataclass(frozen=True)
@@ -172,3 +173,26 @@ def with_sums(groups: pl.DataFrame, cells: pl.DataFrame, models: Sequence[Model]
     sums = cells.lazy().group_by(GROUP).agg(**sum_of_groups(cells, models)).collect(engine="streaming")
     joined = groups.join(sums, on=GROUP, how="left", maintain_order="left")
     return joined.with_columns((cs.integer() - cs.by_name(groups.columns)).fill_null(0))
+
+
+# Whether a difference is significantly smaller than a margin.
+
+FrameT = TypeVar("FrameT", pl.DataFrame, pl.LazyFrame)
+
+_NOT_WORSE, _EQUIVALENT = "not_worse", "equivalent"
+
+
+def with_verdicts(table: FrameT, margin: float | None) -> FrameT:
+    """The comparison with `not_worse` and `equivalent` after the p-values; as it is without a margin."""
+    if margin is None:
+        return table
+    names = table.collect_schema().names()
+    check_names(map(pl.col, names), (_NOT_WORSE, _EQUIVALENT), "the comparison")
+    better = pl.col("metric").map_elements(direction, return_dtype=pl.String)
+    is_below, is_above = pl.col("difference_ci_high") < margin, pl.col("difference_ci_low") > -margin
+    verdicts = {
+        _NOT_WORSE: pl.when(better == "lower").then(is_below).when(better == "higher").then(is_above),
+        _EQUIVALENT: is_below & is_above,
+    }
+    place = names.index("p_adjusted") + 1
+    return table.with_columns(**verdicts).select(*names[:place], *verdicts, *names[place:])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -128,6 +129,17 @@ def check_prior(prior: CheckedPrior, reference: Reference) -> None:
             f"prior= is an expression, but reference={reference.others!r} combines groups that may have different "
             "priors: pass a number, or prior='overall'"
         )
+
+
+def parse_margin(margin: object) -> float | None:
+    """The margin of a call, if there is one; ValueError for what is not a positive number."""
+    if margin is None:
+        return None
+    if isinstance(margin, bool) or not isinstance(margin, int | float) or not 0 < margin < math.inf:
+        raise ValueError(
+            f"margin={margin!r} is not a positive number: pass the largest difference that does not matter"
+        )
+    return float(margin)
 
 
 def check_direction(names: Sequence[str], reference: Reference) -> None:

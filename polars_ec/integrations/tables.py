@@ -38,6 +38,8 @@ _TITLES = {
     "reason": "Reason",
     "p_value": "p",
     "p_adjusted": "Adjusted p",
+    "not_worse": "Not worse",
+    "equivalent": "Equivalent",
     "n_reference": "Reference rows",
     "n_missing": "Missing",
     "n_invalid": "Invalid",

@@ -15,7 +15,7 @@ from polars_ec.formulas.decisions import AT_PRIOR, direction, lower_is_better, v
 from polars_ec.inference.confidence import t_quantile
 from polars_ec.numerics import Bools, Floats, floats, np
 from polars_ec.output.numbers import count, number_in_table, signed, tenths
-from polars_ec.output.words import MISSING, in_words, naive_value, short, unique
+from polars_ec.output.words import MISSING, in_words, naive_value, number, short, unique
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.operating_points import DecidingCells
 
@@ -57,7 +57,7 @@ class Contents:
         What was left out or approximated; and how the page was made, in words.
     model, versus, versus_by_group
         On a page with several models, the name of this one; and `compare` of it with the first by the judged metric, on the same rows, in the
-        whole log and by group. On a page with the classes of one model, each against the rest, the name of the class.
+        whole log and by group, with the verdicts of `margin` if there is one. On a page with the classes of one model, each against the rest, the name of the class.
     noun
         What `model` names.
     """
@@ -84,6 +84,7 @@ class Contents:
     model: str = ""
     versus: pl.DataFrame | None = None
     versus_by_group: pl.DataFrame | None = None
+    margin: float | None = None
     noun: Literal["Model", "Class"] = "Model"
 
     @property
@@ -366,13 +367,36 @@ def rest_sentences(contents: Contents) -> Iterator[Sentence]:
 
 
 def model_sentences(contents: Contents, first: str) -> Iterator[Sentence]:
-    """Say in which groups another model than the first would differ."""
+    """Say whether another model than the first is within the margin, and in which groups it would differ."""
+    yield from _margin_sentence(contents, first)
     table = contents.versus_by_group
     if table is not None and table.height:
         real, n_judged = differing_groups(contents, table)
         change = f"significantly if {isolated(text(contents.model))} replaces {isolated(text(first))}"
         names = shown_names(contents, real)
         yield from _difference_sentences(contents, real, names, n_judged, (f"differs {change}", f"differ {change}"))
+
+
+def _margin_sentence(contents: Contents, first: str) -> Iterator[Sentence]:
+    """Say whether a model is equivalent to the first, or at least not worse by the margin."""
+    if contents.margin is None or contents.versus is None or not contents.versus.height:
+        return
+    row, measure, margin = contents.versus.row(0, named=True), short(contents.judged_metric), number(contents.margin)
+    model, other = (isolated(text(name)) for name in (contents.model, first))
+    low, high = (row[f"difference_ci_{end}"] for end in ("low", "high"))
+    is_beyond = low is not None and (low > contents.margin or high < -contents.margin)
+    if row["equivalent"]:
+        yield Sentence(
+            f"{model} is equivalent to {other}: {measure} differs by less than {margin} (significant).", "good"
+        )
+    elif row["not_worse"]:
+        yield Sentence(f"{model} is not worse than {other} by {margin} or more ({measure}, significant).", "good")
+    elif is_beyond and direction(contents.metrics[0]) is None:
+        yield Sentence(f"{model} differs from {other} by more than {margin} ({measure}, significant).")
+    elif is_beyond:
+        yield Sentence(f"{model} is worse than {other} by more than {margin} ({measure}, significant).", "bad")
+    else:
+        yield Sentence(f"It is not known whether {model} differs from {other} by less than {margin} ({measure}).")
 
 
 def change_sentences(contents: Contents) -> Iterator[Sentence]:

@@ -35,6 +35,7 @@ def report_page(
     buckets: int = 100,
     interval: float = 0.95,
     min_rows: int | None = None,
+    margin: float | None = None,
     title: str | None = None,
     **options: Unpack[PageOptions],
 ) -> Path:
@@ -76,6 +77,8 @@ def report_page(
         interval is expected to be due to sampling noise.
     min_rows
         Groups with fewer rows than this are marked as small: they are shown, but not judged.
+    margin
+        As for `compare`, of several models: a finding says whether each one is equivalent to the first, or at least not worse.
     title
         Default: the names of score and label.
 
@@ -88,7 +91,7 @@ def report_page(
     ValueError, TypeError
         A path that does not end in .html, or whose folder does not exist; `model` without `item`, or `item` without `model`; more than 10 classes of
         a sketch; a frame without score or label; an argument that
-        the sketch already contains; a prior that is an expression; other errors of `report`, `compare` and `drift`.
+        the sketch already contains; a prior that is an expression; a `margin` on a page of one model; other errors of `report`, `compare` and `drift`.
     ModuleNotFoundError
         Jinja2 or Altair is not installed.
 
@@ -135,6 +138,7 @@ def report_page(
         buckets=buckets,
         interval=interval,
         min_rows=min_rows,
+        margin=margin,
         title=title,
         options=options,
     )

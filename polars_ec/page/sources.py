@@ -27,7 +27,7 @@ from polars_ec.arguments.keywords import (
 )
 from polars_ec.arguments.scales import LLR, SKETCH_SCORE_TYPES, scale_of
 from polars_ec.comparisons.items import by_item
-from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period, level_and_clusters
+from polars_ec.comparisons.validation import FEWEST_BUCKETS, check_period, level_and_clusters, parse_margin
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import AT_PRIOR, OF_RANKS, lower_is_better, worst, worst_first
 from polars_ec.formulas.losses import SCORING_RULES
@@ -611,6 +611,7 @@ def contents_of(
     buckets: int = BUCKETS,
     interval: float = 0.95,
     min_rows: int | None = None,
+    margin: float | None = None,
     title: str | None = None,
     options: Mapping[str, Any],
 ) -> list[Contents]:
@@ -650,6 +651,8 @@ def contents_of(
         name: SketchSource(request, model) if isinstance(model, Sketch) else model.source(request)
         for name, model in models.items()
     }
+    if parse_margin(margin) is not None and (len(sources) == 1 or classes):
+        raise ValueError(f"margin={margin!r} is for the differences of models: pass several scores, or leave it out")
     if len(sources) == 1:
         return [build_contents(source) for source in sources.values()]
     contents = [
@@ -659,7 +662,8 @@ def contents_of(
     if classes:
         return contents
     first = contents[0]
-    terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
+    terms: dict[str, Any] = {"margin": margin}
+    terms |= {"prior": prior} if first.judged_metric != first.metrics[0] else {}
     if isinstance(log, Sketch):
         terms |= {**SketchSource(request, sketch).stated, "reference": first.model}
     else:
@@ -683,7 +687,10 @@ def contents_of(
         return [replace(of_model, notes=[note, *of_model.notes]) for of_model in contents]
     return [
         replace(
-            of_model, versus=whole.filter(model=of_model.model), versus_by_group=by_group.filter(model=of_model.model)
+            of_model,
+            versus=whole.filter(model=of_model.model),
+            versus_by_group=by_group.filter(model=of_model.model),
+            margin=margin,
         )
         for of_model in contents
     ]

@@ -1,0 +1,230 @@
+"""Alarms: a sequential test over the periods of a report, with a bound on the number of false alarms."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import polars as pl
+
+from polars_ec.arguments.keywords import did_you_mean, parse_level
+from polars_ec.arguments.signatures import checked_keywords
+from polars_ec.formulas.decisions import AT_PRIOR, Scale, interval_scale
+from polars_ec.inference.sequential import detect, log_evidence_of_counts, log_evidence_of_scores, standard_scores
+from polars_ec.numerics import Floats, floats, np
+from polars_ec.scores.read import join_groups
+from polars_ec.typing import AlarmTest
+
+COUNTED = {
+    **dict.fromkeys(("error_rate", "accuracy", "decision_share"), "n"),
+    **dict.fromkeys(("recall", "fnr"), "positive"),
+    **dict.fromkeys(("specificity", "fpr"), "negative"),
+    "precision": "decided",
+}
+"""Rates of rows, by what they are a share of."""
+
+_GROUP, _PERIOD, _ADDED = "__ec_group", "__ec_period", ("evidence", "alarm_at", "alarm", "since", "judged")
+_WHOLE = 1e-6
+
+
+@checked_keywords
+def alarms(
+    report: pl.DataFrame,
+    metric: str,
+    *,
+    period: str,
+    looks: float,
+    above: float | None = None,
+    below: float | None = None,
+    by: str | Sequence[str] = (),
+    interval: float = 0.95,
+    test: AlarmTest = "interval",
+) -> pl.DataFrame:
+    """Test after every period whether a metric has crossed a bound, with at most one false alarm in so many looks on average.
+
+    A 95 % interval that is checked every day lies above the true value about once in 40 days. These alarms collect the evidence of all
+    periods instead, so that you can look after each one. They depend on nothing but the report: computed again, or with late labels, they
+    are those of the new report.
+
+    Parameters
+    ----------
+    report
+        The result of `report(..., interval=)` by period, and perhaps by group; of `Sketch.evaluate`; or of `compare`, filtered to one metric,
+        if models are compared. Periods must have different rows: rolling windows overlap, and changes from one reference period share its
+        sampling noise.
+    metric
+        The column: "nec_at_prior"; "difference" for `compare`.
+    period
+        The column of periods, which are taken in its order. Each one is a look, if it has a value.
+    looks
+        The smallest mean number of looks between false alarms, more than 1: 365 for one false alarm a year of daily looks. It is that of all
+        groups together.
+    above, below
+        The bound: evidence is collected that the metric is above it, or that it is below.
+    by
+        The other group columns, such as the segment or the model.
+    interval
+        The level of the intervals in the report.
+    test
+        "interval": from the value and its interval, for every metric with one and for clusters. It is right for enough rows per period; `small`
+        periods and those with `nec_kinked` are left out. "counts": exactly, from the numbers of rows, for `error_rate`, `accuracy`,
+        `decision_share`, `recall`, `fnr`, `specificity`, `fpr` and `precision` (with the columns `tp` and `fp`) of independent rows without
+        weights. It needs no interval.
+
+    Returns
+    -------
+    One row per row of the report, sorted by group and period. The columns:
+
+    - Those of `by`, the period and the metric.
+    - `evidence`: a sum of likelihood ratios for a change since any of the periods; `alarm_at`: the evidence that raises the alarm, `looks`
+      times the number of groups.
+    - `alarm`: whether the evidence has reached it. The alarm goes on until later periods outweigh the evidence.
+    - `since`: during an alarm, the period since which the change is most likely.
+    - `judged`: whether the period has a value and an interval that can be used. Otherwise the evidence stays as it was.
+
+    Raises
+    ------
+    TypeError
+        The report is a LazyFrame.
+    ValueError
+        Neither or both of `above` and `below`; columns that are not in the report; two rows of one group and period; a null period; `looks`
+        of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
+
+    Notes
+    -----
+    The evidence is the mean, over d = 1/4, 1/2, 1 and 2, of the sums M_t = (M_(t-1) + 1) e_t of Shiryaev and Roberts. For intervals
+    e_t = exp(d z_t - d^2 / 2), where z_t is the distance of the value from the bound in standard errors, the smaller one of those on
+    the scale of the metric and on the metric itself. For counts e_t is the product of 1 + l (x - bound) over rows x, 0 or 1, with the l of a rate whose log-odds are d
+    standard errors higher. While the metric is on the right side, the mean of e_t is at most 1 whatever came before, so that the
+    mean of M_t is at most the number of looks.
+
+    The noise of different periods must be independent. Clusters within a period, such as sessions, are right. If the same users return in
+    each period, the alarms are about the metric of these users. Values that are biased in small samples, such as a ratio of few rows, are biased in
+    every period: set the bound a little further away, or take longer periods.
+
+    References
+    ----------
+    Shin, Ramdas and Rinaldo, "E-detectors: a nonparametric framework for sequential change detection", 2023; Shiryaev 1963; Roberts 1966.
+    Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform central limit theory", 2024, for estimates; Waudby-Smith and Ramdas,
+    "Estimating means of bounded random variables by betting", 2024, for counts.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> report = pl.DataFrame({"day": [1, 2, 3, 4], "n": [100] * 4, "error_rate": [0.09, 0.11, 0.21, 0.22]})
+    >>> alarms = ec.alarms(report, "error_rate", above=0.1, period="day", looks=365, test="counts")
+    >>> alarms.select("day", pl.col("evidence").round(1), "alarm_at", "alarm", "since").rows()
+    [(1, 0.5, 365.0, False, None), (2, 1.3, 365.0, False, None), (3, 59.5, 365.0, False, None), (4, 11905.1, 365.0, True, 3)]
+    """
+    if isinstance(report, pl.LazyFrame):
+        raise TypeError("the report is a LazyFrame, and alarms take its periods in order: pass report.collect()")
+    keys = [by] if isinstance(by, str) else [*by]
+    bound, sign = (above, 1) if above is not None else (below, -1)
+    if bound is None or (above is not None and below is not None):
+        raise ValueError("pass either above= or below=, the bound that the metric should not cross")
+    if not math.isfinite(bound):
+        raise ValueError(f"{'above' if sign > 0 else 'below'}={bound!r} is not a finite number")
+    if not 1 < looks < math.inf:
+        raise ValueError(f"looks={looks!r}: pass more than 1 look between false alarms, such as looks=365")
+    if f"{metric}_low" in report.columns:
+        raise ValueError(
+            f"{metric} has the bounds {metric}_low and {metric}_high, because the sketch is not exact at this threshold: "
+            "sketch the log with this threshold"
+        )
+    _check_columns(report, [*keys, period, metric])
+    groups = report.select(keys).unique() if keys else pl.DataFrame({_GROUP: [0]})
+    groups = groups.with_columns(pl.int_range(pl.len()).alias(_GROUP))
+    numbered = join_groups(report, groups, keys) if keys else report.with_columns(pl.lit(0).alias(_GROUP))
+    numbered = numbered.with_columns((pl.col(period).rank("dense").cast(pl.Int64) - 1).alias(_PERIOD)).sort(
+        *keys, period
+    )
+    _check_periods(numbered, period)
+    if test == "counts":
+        added = _evidence_of_counts(numbered, metric, bound, sign)
+    elif test == "interval":
+        added = _evidence_of_intervals(numbered, metric, bound, sign, parse_level(interval))
+    else:
+        raise ValueError(f"test={test!r} is neither 'interval' nor 'counts'")
+
+    starts = numbered[period].unique().sort()
+    at = numbered[_PERIOD].to_numpy(), numbered[_GROUP].to_numpy()
+    by_period = np.full((len(starts), groups.height, added.shape[-1]), np.nan)
+    by_period[at] = added
+    evidence, since = (values[at] for values in detect(by_period))
+    alarm_at = float(looks * groups.height)
+    alarm = evidence >= alarm_at
+    return numbered.select(*keys, period, metric).with_columns(
+        evidence=pl.Series(evidence),
+        alarm_at=pl.lit(alarm_at),
+        alarm=pl.Series(alarm),
+        since=starts.gather(since).zip_with(pl.Series(alarm), pl.Series([None], dtype=starts.dtype)),
+        judged=pl.Series(~np.isnan(added[:, 0])),
+    )
+
+
+def _check_columns(report: pl.DataFrame, names: Sequence[str]) -> None:
+    lacks = next((name for name in names if name not in report.columns), None)
+    if lacks is not None:
+        there = ", ".join(report.columns)
+        raise ValueError(f"the report has no column {lacks!r}: {did_you_mean(lacks, report.columns)}It has {there}")
+    clash = next((name for name in names if name in _ADDED), None)
+    if clash is not None:
+        raise ValueError(f"the report has a column {clash!r}, which alarms() adds: rename it")
+
+
+def _check_periods(numbered: pl.DataFrame, period: str) -> None:
+    if numbered[period].null_count():
+        raise ValueError(f"period={period!r}: some rows of the report have no period: filter them out")
+    twice = numbered.filter(pl.struct(_GROUP, _PERIOD).is_duplicated())
+    if twice.height:
+        raise ValueError(
+            f"period={period!r}: the report has several rows for {twice[period][0]} and one group: name all group "
+            "columns in by=, and filter a comparison to one metric"
+        )
+
+
+def _evidence_of_intervals(report: pl.DataFrame, metric: str, bound: float, sign: int, level: float) -> Floats:
+    """Logarithms of the e-values of each row, (rows, changes); NaN where the interval cannot be used."""
+    _check_columns(report, [f"{metric}_ci_low", f"{metric}_ci_high"])
+    value, low, high = (floats(report[f"{metric}{end}"]) for end in ("", "_ci_low", "_ci_high"))
+    if f"{metric}_error" in report.columns:
+        value = value - sign * floats(report[f"{metric}_error"])
+    excuses = ["small", *(["nec_kinked"] if metric == "nec" else [])]
+    excused = report.select(
+        pl.any_horizontal(pl.lit(value=False), *(name for name in excuses if name in report.columns))
+    )
+    scale: Scale = "identity" if metric == "difference" else interval_scale(metric.removesuffix(AT_PRIOR))
+    scores = standard_scores(value, low, high, bound, sign, scale, level)
+    return log_evidence_of_scores(np.where(excused.to_series().fill_null(value=False), np.nan, scores))
+
+
+def _evidence_of_counts(report: pl.DataFrame, metric: str, bound: float, sign: int) -> Floats:
+    """Logarithms of the e-values of each row, (rows, changes), from numbers of rows; NaN for none."""
+    if metric not in COUNTED:
+        raise ValueError(f"{metric} is not a share of rows: pass test='interval'. Counts decide {', '.join(COUNTED)}")
+    if not 0 < bound < 1:
+        raise ValueError(
+            f"{'above' if sign > 0 else 'below'}={bound!r}: {metric} is a share, so pass a bound between 0 and 1"
+        )
+    rows, value = _rows_of_share(report, COUNTED[metric]), floats(report[metric])
+    hits = value * rows
+    for counts in (rows, hits):
+        if (np.abs(counts - np.round(counts)) > _WHOLE * np.fmax(rows, 1)).any():
+            raise ValueError(
+                f"test='counts': {metric} is not a share of whole rows, as with weights: pass test='interval'"
+            )
+    rows, hits = np.round(rows), np.round(hits)
+    return log_evidence_of_counts(hits if sign > 0 else rows - hits, rows, bound if sign > 0 else 1 - bound)
+
+
+def _rows_of_share(report: pl.DataFrame, of: str) -> Floats:
+    """How many rows there are of which a rate is the share."""
+    if of == "decided":
+        _check_columns(report, ["tp", "fp"])
+        return floats(report["tp"]) + floats(report["fp"])
+    _check_columns(report, ["n"] if of == "n" else ["n", "class_prior"])
+    n = floats(report["n"])
+    if of == "n":
+        return n
+    positive = n * floats(report["class_prior"])
+    return positive if of == "positive" else n - positive
