@@ -164,7 +164,9 @@ def report_query(
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
-    row_costs = _row_costs(writer, options, cost_columns, shares, bounded=dialect == "postgres") if cost_columns else {}
+    costs_by_level = (
+        row_costs(writer, options, cost_columns, shares, bounded=dialect == "postgres") if cost_columns else {}
+    )
     if cluster is not None and level is None:
         raise ValueError(f"cluster={cluster!r} is an option of intervals: pass interval=0.95 too, or leave it out")
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
@@ -186,7 +188,7 @@ def report_query(
         most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else MOST_WEIGHT),
         level=level,
         min_rows=least_rows,
-        row_costs=row_costs,
+        row_costs=costs_by_level,
         cluster=None if cluster is None else writer.expression("cluster", cluster),
     )
     return writer.write(query.text()) + (writer.settings if level is not None else "")
@@ -269,7 +271,7 @@ def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[
     return log_odds_kind(1, largest, f"(ec_score + {infinite if math.isinf(shift) else writer.number(shift)})")
 
 
-def _row_costs(
+def row_costs(
     writer: Writer,
     options: Options,
     cost_columns: Mapping[str, str],

@@ -102,7 +102,7 @@ COSTS_OF_ROWS = [
     ReportCase("costs_of_rows_decided", "d", {"by": "segment", "metrics": ["nec", "tp"], "score_type": "decision", "cost_fp": "a"}),
     ReportCase("costs_of_rows_threshold", "p", {"by": "segment", "metrics": ["nec"], "threshold": 0.3, "cost_fn": "a", "cost_fp": "a"}),
 ]  # fmt: skip
-"""Costs of each row, which the macros of dbt take in DuckDB alone."""
+"""Costs of each row."""
 
 
 def _with_limits(cases: Sequence[ReportCase]) -> list[ReportCase]:
