@@ -187,7 +187,7 @@ class ClusterSums:
     # Of groups, and their metrics.
 
     def effective_clusters(self) -> dict[str, str]:
-        """Of each class and of all the effective number of clusters less one, which is how many there are beside one."""
+        """The effective number of clusters less one, of each class and of all: how many there are beside one."""
         squares = [f"ec_q_{WEIGHT}_{i}_{WEIGHT}_{j}" for i, j in ((0, 0), (0, 1), (1, 1))]
         of_all = f"({squares[0]} + 2 * {squares[1]} + {squares[2]})"
         sums = {"_0": ("ec_all_0", squares[0]), "_1": ("ec_all_1", squares[2]), "": ("(ec_all_0 + ec_all_1)", of_all)}

@@ -583,14 +583,11 @@ class ReportQuery:
         """Levels from the spread of rows to that of clusters, and where all clusters are alike, a rate of 0 or 1, of as many rows."""
         if self.clusters is None:
             return {}
-        of_rows, of_clusters = (
-            ("ec_centre", "ec_variance", "ec_df"),
-            ("ec_value", "ec_variance_of_clusters", "ec_df_of_clusters"),
-        )
-        plain, pseudo = (
-            {f"{name}_{i}": f"SUM(CASE WHEN ec_pseudo = {i} THEN {name} END)" for name in names}
-            for i, names in enumerate((of_clusters, of_rows))
-        )
+        # From the sums as they are, and from those with half a row more of each decision.
+        names = [("ec_value", "ec_variance_of_clusters", "ec_df_of_clusters"), ("ec_centre", "ec_variance", "ec_df")]
+        estimates = {
+            f"{name}_{i}": f"SUM(CASE WHEN ec_pseudo = {i} THEN {name} END)" for i in (0, 1) for name in names[i]
+        }
         least = f"{self.writer.number(1e-9)} * ec_value_0"
         alike = f"ec_variance_of_clusters_0 <= {least} * {least}"
         scales = dict.fromkeys(metric.scale for metric in self.metrics)
@@ -598,7 +595,7 @@ class ReportQuery:
         extreme = f"{self._is_of_decisions} AND ec_df_of_clusters_0 IS NOT NULL AND (ec_alike = 1 OR {at_end})"
         return {
             **self.clusters.spread(self._slots),
-            "ec_estimates": plain | pseudo,
+            "ec_estimates": estimates,
             "ec_differing": {"ec_alike": f"CASE WHEN {alike} THEN 1 ELSE 0 END"},
             "ec_ends_of_scales": {"ec_extreme": f"CASE WHEN {extreme} THEN 1 ELSE 0 END"},
             "ec_chosen": {
