@@ -331,7 +331,8 @@ CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
 CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
-           of_0['other'] + of_1['other'] AS among
+           of_0['other'] + of_1['other'] AS among,
+           g00 * x00 AS s00, g01 * x01 AS s01, g02 * x02 AS s02, g10 * x10 AS s10, g11 * x11 AS s11, g12 * x12 AS s12
     FROM (SELECT *, ec._single(ec._influence_of_costs(ec._influence(g00, g01, x00, x01, a0, b0, c0, u), g00, g01, g02, x02, d0, e0),
                                mean0, total0, one0, 1 / (1 - alone / whole)) AS of_0,
                  ec._single(ec._influence_of_costs(ec._influence(g10, g11, x10, x11, a1, b1, c1, u), g10, g11, g12, x12, d1, e1),

@@ -3599,7 +3599,8 @@ CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
 CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
-           of_0['other'] + of_1['other'] AS among
+           of_0['other'] + of_1['other'] AS among,
+           g00 * x00 AS s00, g01 * x01 AS s01, g02 * x02 AS s02, g10 * x10 AS s10, g11 * x11 AS s11, g12 * x12 AS s12
     FROM (SELECT *, ec._single(ec._influence_of_costs(ec._influence(g00, g01, x00, x01, a0, b0, c0, u), g00, g01, g02, x02, d0, e0),
                                mean0, total0, one0, 1 / (1 - alone / whole)) AS of_0,
                  ec._single(ec._influence_of_costs(ec._influence(g10, g11, x10, x11, a1, b1, c1, u), g10, g11, g12, x12, d1, e1),
@@ -3851,10 +3852,10 @@ CREATE OR REPLACE MACRO ec._report_sums(cells, groups, total) AS TABLE
 -- Limits are joined to their group by its number; without them none is needed, and to rank a million keys takes as long as the sums.
 CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
     SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM ec._report_sums(cells, groups, total);
--- Without clusters a unit is a group.
+-- Without clusters a unit is a group. The unit of a log without rows does not know that costs are of each row.
 CREATE OR REPLACE MACRO ec._report_merged(units) AS TABLE
     SELECT _ec_id, _ec_total, _ec_key, min(COLUMNS('^_ec_least.$')), max(COLUMNS('^_ec_greatest.$')),
-           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, any_value(_ec_by_row) AS _ec_by_row, CAST(NULL AS UBIGINT) AS _ec_bucket,
+           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, bool_or(_ec_by_row) AS _ec_by_row, CAST(NULL AS UBIGINT) AS _ec_bucket,
            sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
            sum(COLUMNS('_[01]$'))
     FROM query_table(units) GROUP BY ALL;
@@ -4103,7 +4104,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '68ad1419b61ff7cee7be80415057824bb8d97f291aebb02952de15c779dd4b8b', count(*),
+    SELECT concat_ws('-', '5449861811cc9f23097340760f269b2c240ebe8f5de42c2bb20513c07a079788', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

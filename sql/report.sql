@@ -196,10 +196,10 @@ CREATE OR REPLACE MACRO ec._report_sums(cells, groups, total) AS TABLE
 -- Limits are joined to their group by its number; without them none is needed, and to rank a million keys takes as long as the sums.
 CREATE OR REPLACE MACRO ec._report_units(cells, groups, total) AS TABLE
     SELECT dense_rank() OVER (ORDER BY _ec_total, _ec_key) AS _ec_id, * FROM ec._report_sums(cells, groups, total);
--- Without clusters a unit is a group.
+-- Without clusters a unit is a group. The unit of a log without rows does not know that costs are of each row.
 CREATE OR REPLACE MACRO ec._report_merged(units) AS TABLE
     SELECT _ec_id, _ec_total, _ec_key, min(COLUMNS('^_ec_least.$')), max(COLUMNS('^_ec_greatest.$')),
-           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, any_value(_ec_by_row) AS _ec_by_row, CAST(NULL AS UBIGINT) AS _ec_bucket,
+           any_value(_ec_fn) AS _ec_fn, any_value(_ec_fp) AS _ec_fp, bool_or(_ec_by_row) AS _ec_by_row, CAST(NULL AS UBIGINT) AS _ec_bucket,
            sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid, sum(_ec_undecided) AS _ec_undecided,
            sum(COLUMNS('_[01]$'))
     FROM query_table(units) GROUP BY ALL;

@@ -159,6 +159,18 @@ def test_hostile_texts_in_markdown() -> None:
     assert [row[0] for row in rows] == [text.replace("\n", " ") for text in HOSTILE]
 
 
+def test_underscores_within_words_need_no_escape() -> None:
+    table = ec.table(pl.DataFrame({"merchant_name": ["a_b_1", "_c", "d_", "e__f"], "nec": [0.5] * 4}))
+    assert [line.split("|")[1].strip() for line in table.splitlines()] == [
+        "merchant_name",
+        "-------------",
+        "a_b_1",
+        r"\_c",
+        r"d\_",
+        r"e\_\_f",
+    ]
+
+
 def test_hostile_texts_in_latex() -> None:
     frame = pl.DataFrame(
         {"g": [*HOSTILE[:8], "[1]"], "nec": [0.5, -2.0, math.inf, -math.inf, math.nan, None, 0.5, 1e-5, 12345.0]}

@@ -250,7 +250,7 @@ def values_and_databases(connection: duckdb.DuckDBPyConnection) -> None:
     assert_type(ec.effective_prior(0.1, 1, 9), float)
     assert_type(ec.CostMatrix.binary(cost_fn=4).bayes_threshold(), float)
     assert_type(ec.report_query("log", "p", "y", by="carrier", metrics=["nec"], prior=0.1, dialect="postgres"), str)
-    assert_type(ec.report_query("log", "p", "y", cost_fn="amount", cost_fp=2.5), str)
+    assert_type(ec.report_query("log", "p", "y", cost_fn="amount", cost_fp=2.5, interval=0.9, cluster="user"), str)
     assert_type(ec.sketch_query("log", "p", "y", by="carrier", dialect="duckdb"), str)
     ec.register(connection)
     errors: list[type[ValueError]] = [ec.InvalidDataError, ec.SketchError]

@@ -251,8 +251,10 @@ def rests_on_one_cluster(
     gradient: Floats, linear: Floats, unit: Floats, singletons: Singletons | Moments | None = None
 ) -> Bools:
     """Whether a class that has a weight of its own in the metric is in one bucket alone, (groups,); arguments as in `Clusters`."""
+    # A row without a cluster is one.
+    sums = linear.sum(axis=1) + (singletons.linear if isinstance(singletons, Moments) else 0.0)
     with np.errstate(all="ignore"):
-        added = gradient * linear.sum(axis=1)
+        added = gradient * sums
         moved = np.abs(added).sum(axis=-1)
     # Influences in a class whose weight does not depend on its rows sum to 0, as do those of its only cluster.
     is_fixed = (np.abs(added.sum(axis=-1)) < _ZERO * moved) & (moved > _ZERO * moved.max(axis=-1, keepdims=True))

@@ -215,7 +215,8 @@ def _is_better(frame: pl.DataFrame, name: str) -> list[bool]:
 
 def _markdown(columns: Sequence[_TableColumn]) -> str:
     def escaped(text: str) -> str:
-        return re.sub(r"([\\|*_<`\[\]~&])", r"\\\1", re.sub(r"\s+", " ", text))
+        # An underscore between letters or digits is no emphasis.
+        return re.sub(r"([\\|*<`\[\]~&]|(?<![^\W_])_|_(?![^\W_]))", r"\\\1", re.sub(r"\s+", " ", text))
 
     texts = []
     for column in columns:

@@ -324,7 +324,10 @@ class RowSource(PageSource):
     @property
     def options(self) -> dict[str, str]:
         options, stated = self.rows.options, self.request.prior
-        costs = [f"{name}={options[name]}" for name in ("costs", "cost_fn", "cost_fp") if name in options]
+        stated_costs = {name: options[name] for name in ("costs", "cost_fn", "cost_fp") if name in options}
+        if stated_costs and "costs" not in stated_costs:
+            stated_costs = {"cost_fn": 1, "cost_fp": 1} | stated_costs
+        costs = [f"{name}={cost}" for name, cost in stated_costs.items()]
         prior = "none" if stated is None else f"{stated}"
         share = "" if self.prior is None or prior == f"{self.prior}" else f", {self.prior:.4g}"
         is_single = isinstance(self.columns.scores, BinaryScores)

@@ -24,6 +24,7 @@ from polars_ec.numerics import np
 from polars_ec.output.dialects import Writer, quoted
 from polars_ec.sql.log_rows import LogRows, product, select, with_levels
 from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
+from polars_ec.sql.report_clusters import FEATURES, SLOTS, WEIGHT, ClusterSums, name_of, sums_of
 
 KINK = "ec: kink"
 """The difference of the two constant decisions' costs, which is 0 where NEC has its kink."""
@@ -93,18 +94,23 @@ class ReportQuery:
     min_rows: int | None = None
     row_costs: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """The columns of the levels of rows that have costs of their own; then there are no `costs`."""
+    cluster: str | None = None
+    """Where rows are not independent, the key that those have in common which are not."""
 
     def text(self) -> str:
         """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
         names = ("ec_log_loss", "ec_error") if "log_loss" in self.losses else ("ec_error",) if self.losses else ()
         values = {name: self.rows.kind.sums[name] for name in names}
         levels = self.rows.levels(
-            {"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, self.row_costs
+            {"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, self._columns_of_rows
         )
         keys = self.rows.key_names
         groups = f" GROUP BY {', '.join(keys)}" if keys else ""
         sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
-        levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
+        if self.clusters is None:
+            levels["ec_sums"] = select(keys | self._sums, "ec_values") + groups
+        else:
+            levels |= self.clusters.levels(keys, self._sums)
         levels["ec_groups"] = _adding(self._cells, "ec_sums")
         levels["ec_sizes"] = _adding(sizes, "ec_groups")
         named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
@@ -126,6 +132,28 @@ class ReportQuery:
         by_row = bool(self.row_costs)
         return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), by_row) for name in limited), *kink]
 
+    @cached_property
+    def clusters(self) -> ClusterSums | None:
+        """Whether intervals are for clusters."""
+        if self.cluster is None or not self.metrics:
+            return None
+        families = dict.fromkeys(metric.family for metric in self.metrics if metric.family != "constant")
+        return ClusterSums(tuple(families), _DECISIONS, self.writer, self.least, self.most)
+
+    @property
+    def _columns_of_rows(self) -> dict[str, dict[str, str]]:
+        """The columns that the levels of rows have beside score, label and weight."""
+        levels = {name: dict(columns) for name, columns in self.row_costs.items()}
+        if self.clusters is not None and self.cluster is not None:
+            for name in ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values"):
+                sql = self.cluster if name == "ec_rows" else "ec_cluster"
+                levels[name] = {**levels.get(name, {}), "ec_cluster": sql}
+        return levels
+
+    @property
+    def _slots(self) -> tuple[str, ...]:
+        return SLOTS if self.row_costs else SLOTS[:1]
+
     @property
     def _sums_of_features(self) -> tuple[str, ...]:
         """The sums of w x of the features of rows: of each class two, or three if rows have costs."""
@@ -133,7 +161,10 @@ class ReportQuery:
 
     @property
     def _squares(self) -> tuple[str, ...]:
-        return tuple(f"ec_{name}{i}" for i in (0, 1) for name in ("abcde" if self.row_costs else "abc"))
+        squares = [f"ec_{name}{i}" for i in (0, 1) for name in ("abcde" if self.row_costs else "abc")]
+        if self.clusters is not None:
+            squares += [name for name, pair in sums_of(self._slots).items() if pair[0][0] != WEIGHT]
+        return tuple(squares)
 
     @property
     def _kept(self) -> list[str]:
@@ -270,10 +301,12 @@ class ReportQuery:
         """The SELECTs by their names, the first from `source`."""
         tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self.table_of_steps} if self.metrics else {}
         yield from tables.items()
-        groups = {name: name for name in (*self._kept, "ec_metric", "ec_scale", "ec_u", *self._squares)}
+        metrics = (*self._kept, "ec_metric", "ec_scale", "ec_u")
+        groups = {"ec_slopes": (*metrics, *self._squares, *self._kept_of_clusters), "ec_estimates": metrics}
         for name, columns in self._columns_of_limits().items():
-            if name == "ec_slopes":
-                yield name, select(groups | columns, source) + f" GROUP BY {', '.join(groups)}"
+            if name in groups:
+                kept = {column: column for column in groups[name]}
+                yield name, select(kept | columns, source) + f" GROUP BY {', '.join(kept)}"
             else:
                 yield name, _adding(columns, source)
             source = name
@@ -317,6 +350,13 @@ class ReportQuery:
             f"ec_half_{i}": self._of("_half_a_row", a=f"ec_sq_{a}", c=f"ec_sq_{c}", x0=f"ec_{a}", x1=f"ec_{c}")
             for i, (a, c) in enumerate(_DECISIONS)
         }
+        of_clusters = {}
+        if self.clusters is not None:
+            of_clusters = self.clusters.effective_clusters()
+            one, zero = self.writer.number(1.0), self.writer.number(0.0)
+            # A row of weight 1, of as many as there are clusters.
+            halves = {f"ec_half_{i}": f"CASE WHEN ec_n{i} > 0 THEN {one} ELSE {zero} END" for i in (0, 1)}
+            halves["ec_fewer"] = self.clusters.fewer()
         enough, several = (
             " AND ".join(of)
             for of in zip(*((f"{x} >= {FEW_OF_A_CLASS}", self._of("_several", rows_=x)) for x in rows), strict=True)
@@ -328,7 +368,7 @@ class ReportQuery:
             )
             halves[f"ec_{loss}_known"] = f"CASE WHEN {several} AND ({differ}) THEN 1 ELSE 0 END"
         return {
-            "ec_effective": {**rows, **means, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")},
+            "ec_effective": {**rows, **means, **of_clusters, "ec_prior": self._of("_share", n="ec_n1", rest="ec_n0")},
             "ec_halves": {
                 "ec_some": "CASE WHEN ec_rows_0 IS NOT NULL AND ec_rows_1 IS NOT NULL THEN 1 ELSE 0 END",
                 "ec_small": f"CASE WHEN ec_n >= {self.min_rows or 0} AND {enough} THEN 0 ELSE 1 END",
@@ -351,7 +391,11 @@ class ReportQuery:
         same = [(_VALUE, number(0.0), number(0.0), 0), (_CENTRE, number(0.0), number(0.0), 1)]
         n = len(self._sums_of_features)
         steps = [(i, number(float(times)), number(share), 1) for i in range(1, n + 1) for times, share in STENCIL]
-        return _table(["ec_step", "ec_change", "ec_share", "ec_pseudo"], [*same, *steps])
+        rows = [*same, *steps]
+        if self.clusters is not None:
+            # The slopes of the metric itself too.
+            rows += [(*row[:3], 0) for row in rows[1:]]
+        return _table(["ec_step", "ec_change", "ec_share", "ec_pseudo"], rows)
 
     @property
     def changed(self) -> dict[str, dict[str, str]]:
@@ -413,24 +457,27 @@ class ReportQuery:
         for i, cells in enumerate(_DECISIONS):
             # Half a row may be infinite, of which 0 times is no number.
             half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
+            # Without clusters the value has no variance.
+            half_of_squares = f"ec_half_{i}" if self.clusters is None else half
             if family == "decisions":
                 for j, cell in enumerate(cells):
-                    value = self._of("_and_half", x=f"ec_{cell}", w=half)
+                    value = self._of("_and_half", x=self._fewer(f"ec_{cell}"), w=half)
                     moments[f"ec_x{i}{j}"] = self._decided(value)
-                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=f"ec_sq_{cell}", w=f"ec_half_{i}")
+                    square = self._fewer(f"ec_sq_{cell}", of_class=i)
+                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=square, w=half_of_squares)
                 continue
             moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
             if family == "costs":
                 # A row more of the mean cost, which is half an error.
-                mean, whole = f"ec_mean_cost_{i}", f"ec_half_{i} * ec_half_{i}"
-                moments[f"ec_x{i}0"] = self._decided(f"ec_n{i} + {half}")
-                moments[f"ec_x{i}1"] = f"ec_sum_cost_{i} + {mean} * {half}"
-                moments[f"ec_x{i}2"] = f"ec_sum_error_{i} + {mean} * {half} / 2"
-                moments[f"ec_a{i}"] += f" + {whole}"
-                moments[f"ec_b{i}"] = f"ec_sum_cost1_{i} + {mean} * {whole}"
-                moments[f"ec_c{i}"] = f"ec_sum_cost2_{i} + {mean} * {mean} * {whole}"
-                moments[f"ec_d{i}"] = f"ec_sum_error1_{i} + {mean} * {whole} / 2"
-                moments[f"ec_e{i}"] = f"ec_sum_error2_{i} + {mean} * {mean} * {whole} / 2"
+                mean, whole = f"ec_mean_cost_{i}", f"{half_of_squares} * {half_of_squares}"
+                moments[f"ec_x{i}0"] = self._decided(f"{self._fewer(f'ec_n{i}')} + {half}")
+                moments[f"ec_x{i}1"] = f"{self._fewer(f'ec_sum_cost_{i}')} + {mean} * {half}"
+                moments[f"ec_x{i}2"] = f"{self._fewer(f'ec_sum_error_{i}')} + {mean} * {half} / 2"
+                more = {"a": whole, "b": f"{mean} * {whole}", "c": f"{mean} * {mean} * {whole}"}
+                more |= {"d": f"{mean} * {whole} / 2", "e": f"{mean} * {mean} * {whole} / 2"}
+                squares = ("squares", "sum_cost1", "sum_cost2", "sum_error1", "sum_error2")
+                for (letter, of_row), square in zip(more.items(), squares, strict=True):
+                    moments[f"ec_{letter}{i}"] = f"{self._fewer(f'ec_{square}_{i}', of_class=i)} + {of_row}"
             elif family == "constant" and self.row_costs:
                 moments[f"ec_x{i}1"] = f"ec_sum_cost_{i}"
                 moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_cost1_{i}", f"ec_sum_cost2_{i}"
@@ -440,9 +487,30 @@ class ReportQuery:
             if family == "log_loss":
                 infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
                 moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
+        if self.clusters is not None:
+            features = FEATURES.get("costs" if family == "constant" and self.row_costs else family, ())
+            moments |= self._products_of(dict(zip(SLOTS, features, strict=False)))
         raw = {_raw(name): sql for name, sql in moments.items()} if self.least is not None else moments
         known = "ec_some" if family in ("decisions", "costs", "constant") else f"ec_{family}_known"
         return {"ec_moments": {**raw, "ec_known": known}}
+
+    def _products_of(self, features: Mapping[str, str]) -> dict[str, str]:
+        """The sums of products over clusters of features, by the names that they have in any family."""
+        sums = {}
+        for name, pair in sums_of(features).items():
+            if pair[0][0] != WEIGHT:
+                first, second = ((features.get(slot, slot), i) for slot, i in pair)
+                sums[name] = name_of((first, second), name.removeprefix("ec_")[0])
+        return sums
+
+    def _fewer(self, x: str, of_class: int | None = None) -> str:
+        """A sum of a group, of clusters with half a row more that of as many rows as there are clusters; of a class if it is of squares."""
+        if self.clusters is None:
+            return x
+        mean = (
+            "" if of_class is None else f" * {self._of('_ratio', x=f'ec_all_{of_class}', y=f'ec_squares_{of_class}')}"
+        )
+        return f"(CASE WHEN ec_pseudo = 1 THEN {x} * ec_fewer{mean} ELSE {x} END)"
 
     def _within(self, name: str, bounds: tuple[float, float]) -> str:
         """SQL that is 0 below the bounds and NULL above them, to PostgreSQL; but not of the value of the report."""
@@ -498,11 +566,53 @@ class ReportQuery:
             "ec_variances": {"ec_variance": "ec_within_0 + ec_between_0 + ec_within_1 + ec_between_1"},
             "ec_parts_of_variance": of_variance,
             "ec_freedom": {"ec_df": df},
+            **self._chosen_spread,
             "ec_degrees": {"ec_nu": f"CASE WHEN ec_df > 1 AND ec_df < {most} THEN ec_df WHEN ec_df >= {most} AND ec_df <= {self.writer.number(_LARGEST)} THEN {most} ELSE {one} END"},
         }  # fmt: skip
 
     @property
-    def _is_decided(self) -> str:
+    def _kept_of_clusters(self) -> list[str]:
+        """What the variance of clusters is of beside squares."""
+        if self.clusters is None:
+            return []
+        of_weights = [name for name, pair in sums_of(()).items() if pair[0][0] == WEIGHT]
+        return ["ec_pseudo", "ec_clusters", "ec_others", "ec_others_0", "ec_others_1", *of_weights]
+
+    @property
+    def _chosen_spread(self) -> dict[str, dict[str, str]]:
+        """Levels from the spread of rows to that of clusters, and where all clusters are alike, a rate of 0 or 1, of as many rows."""
+        if self.clusters is None:
+            return {}
+        # From the sums as they are, and from those with half a row more of each decision.
+        names = [("ec_value", "ec_variance_of_clusters", "ec_df_of_clusters"), ("ec_centre", "ec_variance", "ec_df")]
+        estimates = {
+            f"{name}_{i}": f"SUM(CASE WHEN ec_pseudo = {i} THEN {name} END)" for i in (0, 1) for name in names[i]
+        }
+        least = f"{self.writer.number(1e-9)} * ec_value_0"
+        alike = f"ec_variance_of_clusters_0 <= {least} * {least}"
+        scales = dict.fromkeys(metric.scale for metric in self.metrics)
+        at_end = by("scale", {scale: self._of("_is_at_end", scale=f"'{scale}'", x="ec_value_0") for scale in scales})
+        extreme = f"{self._is_of_decisions} AND ec_df_of_clusters_0 IS NOT NULL AND (ec_alike = 1 OR {at_end})"
+        return {
+            **self.clusters.spread(self._slots),
+            "ec_estimates": estimates,
+            "ec_differing": {"ec_alike": f"CASE WHEN {alike} THEN 1 ELSE 0 END"},
+            "ec_ends_of_scales": {"ec_extreme": f"CASE WHEN {extreme} THEN 1 ELSE 0 END"},
+            "ec_chosen": {
+                "ec_value": "ec_value_0",
+                "ec_centre": "CASE WHEN ec_extreme = 1 THEN ec_centre_1 ELSE ec_value_0 END",
+                "ec_variance": f"CASE WHEN ec_extreme = 1 THEN ec_variance_1 WHEN ec_alike = 0 OR {self._is_of_decisions} THEN ec_variance_of_clusters_0 END",
+                "ec_df": "CASE WHEN ec_extreme = 1 THEN ec_df_1 ELSE ec_df_of_clusters_0 END",
+            },
+        }  # fmt: skip
+
+    @property
+    def _is_skewed(self) -> str:
+        """Whether the sums of a row of the query have half a row more of each decision."""
+        return self._is_of_decisions if self.clusters is None else "ec_extreme = 1"
+
+    @property
+    def _is_of_decisions(self) -> str:
         """Whether the metric of a row of the query is made of decisions."""
         of_costs = [str(i) for i, metric in enumerate(self.metrics) if metric.family == "costs"]
         return f"(ec_u = 1 OR ec_metric IN ({', '.join(of_costs)}))" if of_costs else "ec_u = 1"
@@ -523,7 +633,7 @@ class ReportQuery:
                 "ec_at": of("_forward", x="ec_centre", guarded=True),
                 "ec_half": of("_half_width_of", t="ec_t", variance="ec_variance", centre="ec_centre"),
             },
-            "ec_skews": {"ec_skew": f"CASE WHEN {self._is_decided} THEN {skew} ELSE 0 END"},
+            "ec_skews": {"ec_skew": f"CASE WHEN {self._is_skewed} THEN {skew} ELSE 0 END"},
             "ec_far": {
                 "ec_low_z": f"ec_at - ec_half - {of('_further', skew='ec_skew', t='ec_t')}",
                 "ec_high_z": f"ec_at + ec_half + {of('_further', skew=f'({above})', t='ec_t')}",

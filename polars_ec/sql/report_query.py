@@ -41,6 +41,7 @@ def report_query(
     pos_label: object = None,
     classes: Sequence[object] | None = None,
     interval: float | None = None,
+    cluster: str | None = None,
     min_rows: int | None = None,
     dialect: WarehouseDialect = "duckdb",
 ) -> str:
@@ -88,8 +89,11 @@ def report_query(
     classes
         The two label values, the negative class first; any other value is invalid. For integer labels: `classes=(0, 1)`.
     interval
-        The level of the confidence intervals, such as 0.95, for independent rows. It adds `NAME_ci_low` and `NAME_ci_high` to each metric,
-        and `nec_kinked` and `small`, as in `report`. Default None: none. For clusters use `sketch_query`.
+        The level of the confidence intervals, such as 0.95. It adds `NAME_ci_low` and `NAME_ci_high` to each metric, and `nec_kinked` and
+        `small`, as in `report`. Default None: none.
+    cluster
+        Column name or SQL expression of the cluster column, which groups correlated rows, such as the user or the day, for intervals. The
+        query sums the rows by group and cluster first. A row with a null there is its own cluster. Default None: rows are independent.
     min_rows
         Add `small`, true if the group has fewer rows than this. Default None.
     dialect
@@ -102,6 +106,9 @@ def report_query(
     `n_invalid`. Metrics are at the group's own prior. With `prior`, those that depend on it get a second column at the reference prior:
     `nec`, `nec_at_prior`. A value is NULL if that of `report` is null. Rows have no order: add ORDER BY.
 
+    Clusters are used as they are. `report` assigns them to 100 hash buckets, so its bounds differ a little if two clusters share a bucket. In
+    DuckDB with the macros, `cluster="ec.bucket(user, 100)"` gives the bounds of `report(cluster="user")`.
+
     Bounds equal those of `report` to six digits of their distance, or more, because engines add in different orders. They are imprecise in
     every engine in two cases: shares within 1e-8 of 1, and losses of rows whose weight is nearly all on one row.
 
@@ -111,15 +118,16 @@ def report_query(
     Raises
     ------
     ValueError
-        Errors of `sketch_query`; an invalid level or number of rows; vector scores; metrics that reports do not offer, or this query does not
-        (ranking metrics and `ece` are computed from a sketch, see `sketch_query`). Invalid costs or priors, or columns for them; scores that
-        need a prior.
+        Errors of `sketch_query`; an invalid level; `cluster` without `interval`; an invalid number of rows; vector
+        scores; metrics that reports do not offer, or this query does not (ranking metrics and `ece` are computed from a sketch, see
+        `sketch_query`). Invalid costs or priors, or columns for priors; scores that need a prior.
     ImportError
         sqlglot is not installed: `pip install 'polars_ec[warehouse]'`.
 
     References
     ----------
-    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3.1.
+    Ferrer, "The expected cost", Eqs. 2 and 3; Siblini et al., "Master your metrics with calibration", section 3.1. Clusters: Cameron and
+    Miller 2015, "A practitioner's guide to cluster-robust inference", section VI.
 
     Examples
     --------
@@ -156,7 +164,11 @@ def report_query(
     if dialect == "postgres":
         _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
-    row_costs = _row_costs(writer, options, cost_columns, shares, bounded=dialect == "postgres") if cost_columns else {}
+    costs_by_level = (
+        row_costs(writer, options, cost_columns, shares, bounded=dialect == "postgres") if cost_columns else {}
+    )
+    if cluster is not None and level is None:
+        raise ValueError(f"cluster={cluster!r} is an option of intervals: pass interval=0.95 too, or leave it out")
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
     query = ReportQuery(
         rows=LogRows(
@@ -176,7 +188,8 @@ def report_query(
         most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else MOST_WEIGHT),
         level=level,
         min_rows=least_rows,
-        row_costs=row_costs,
+        row_costs=costs_by_level,
+        cluster=None if cluster is None else writer.expression("cluster", cluster),
     )
     return writer.write(query.text()) + (writer.settings if level is not None else "")
 
@@ -258,7 +271,7 @@ def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[
     return log_odds_kind(1, largest, f"(ec_score + {infinite if math.isinf(shift) else writer.number(shift)})")
 
 
-def _row_costs(
+def row_costs(
     writer: Writer,
     options: Options,
     cost_columns: Mapping[str, str],

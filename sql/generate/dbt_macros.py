@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from polars_ec.arguments.costs import CostMatrix
+from polars_ec.arguments.keywords import parse_options
 from polars_ec.arguments.scales import PERCENT, POSTERIOR
 from polars_ec.formulas.decisions import BATTERY, CELLS, DECISIONS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
@@ -24,6 +25,7 @@ from polars_ec.output.dialects import Writer
 from polars_ec.reports.models import METRICS
 from polars_ec.sql.log_rows import LogRows
 from polars_ec.sql.report_limits import FAMILIES, ReportQuery, t_levels_of, t_powers
+from polars_ec.sql.report_query import row_costs
 from polars_ec.sql.score_kinds import DECISIONS_TAKEN, Kind, kind_of, log_odds_kind
 
 FILE = Path(__file__).parents[1] / "dbt" / "macros" / "formulas.sql"
@@ -36,8 +38,6 @@ _NORMAL, _SHIFT, _POWERS = 4.0625, 8.0625, [16.0625 + i for i in range(len(t_pow
 # A rule for the mass of the normal distribution beyond z from 0 on, up to z + 9: what lies further is nothing beside it.
 _FAR, _NODES = 9, 40
 
-# Costs of rows are for the macros of DuckDB.
-_FAMILIES = tuple(family for family in FAMILIES if family != "costs")
 _METRICS = tuple(name for name in (*DECISIONS, *SCORING_RULES) if name in METRICS)
 # Numbers that no formula has stand for those that a call states.
 _COST_FN, _COST_FP, _SHARES = 1234.5, 2345.5, (0.34375, 0.65625)
@@ -107,6 +107,10 @@ def with_tokens(sql: str) -> str:
     sql = sql.replace("CAST('Infinity' AS DOUBLE)", "$infinity$")
     sql = re.sub(r" AND ec_token_not_nan\((\w+)\)", r"$not_nan \1$", sql, flags=re.IGNORECASE)
     sql = re.sub(r"\bec_token_(\w+)\b", r"$\1$", sql)
+    # Which of the metrics of a call are made of costs.
+    sql = re.sub(
+        r"\(ec_u = 1 OR ec_metric IN \([\d, ]+\)\)|ec_u = 1 OR ec_metric IN \([\d, ]+\)", "$is_of_decisions$", sql
+    )
     sql = re.sub(rf"\bAS ({'|'.join(_TYPES)})\)", lambda type_: f"AS ${_TYPES[type_[1]]}$)", sql)
     sql = re.sub(r"\b(LEAST|GREATEST)\(", lambda name: f"${name[1].lower()}$(", sql).replace(
         str(MIN_ROWS), "$min_rows$"
@@ -115,15 +119,15 @@ def with_tokens(sql: str) -> str:
 
 
 def _query(
-    kind: Kind, *, weighted: bool = False, least: bool = False, level: float | None = _LEVEL
+    kind: Kind, *, weighted: bool = False, least: bool = False, level: float | None = _LEVEL, by_row: bool = False
 ) -> dict[str, dict[str, str]]:
     """The levels of a report; with all metrics if they have no limits."""
     names = [name for name in _METRICS if level is None and (kind.sums or name not in SCORING_RULES)]
-    return levels_of(_query_of(kind, names, weighted=weighted, least=least, level=level).text())
+    return levels_of(_query_of(kind, names, weighted=weighted, least=least, level=level, by_row=by_row).text())
 
 
 def _query_of(
-    kind: Kind, names: Sequence[str], *, weighted: bool = False, least: bool = False, level: float | None
+    kind: Kind, names: Sequence[str], *, weighted: bool = False, least: bool = False, level: float | None, by_row: bool
 ) -> ReportQuery:
     writer = TokenWriter("duckdb")
     rows = LogRows(
@@ -142,32 +146,35 @@ def _query_of(
         columns=["n", *names, "class_prior", "n_missing", "n_invalid"],
         losses=tuple(dict.fromkeys(rule.loss for rule in SCORING_RULES.values())) if kind.sums else (),
         positive=token("positive"),
-        costs=_COSTS,
+        costs=None if by_row else _COSTS,
         shares=_SHARES,
         writer=writer,
         least=token("least_factor") if least else None,
         most=token("most_weight"),
         level=level,
+        # The columns of rows are parts of their own.
+        row_costs={"ec_values": {}} if by_row else {},
     )
 
 
-def _parts_of_limits() -> dict[str, Any]:
+def _parts_of_limits(*, by_row: bool) -> dict[str, Any]:
     """SQL texts: of levels by column, of the values, families and scales of metrics, and what else depends on a call."""
     names = [f"{name}_ci_low" for name in _METRICS if name not in CELLS]
 
     def limits(*, shares: tuple[float, float] | None = None, least: bool = False) -> ReportQuery:
-        query = _query_of(kind_of(POSTERIOR, 1, token("largest")), names, least=least, level=_LEVEL)
+        query = _query_of(kind_of(POSTERIOR, 1, token("largest")), names, least=least, level=_LEVEL, by_row=by_row)
         return replace(query, shares=shares, min_rows=MIN_ROWS)
 
     plain, bounded = limits(), limits(least=True)
     scales = {metric.name: metric.scale for metric in plain.metrics}
+    families = [family for family in FAMILIES if by_row or family != "costs"]
     nodes, weights = np.polynomial.legendre.leggauss(_NODES)
     return {
         "groups": plain.of_groups,
         "families": {metric.name: metric.family for metric in plain.metrics},
         "scales": scales,
-        "moments": {family: plain.moments_of(family) for family in _FAMILIES},
-        "moments_from_least": {family: bounded.moments_of(family) for family in _FAMILIES},
+        "moments": {family: plain.moments_of(family) for family in families},
+        "moments_from_least": {family: bounded.moments_of(family) for family in families},
         "steps": plain.table_of_steps,
         "changed": plain.changed,
         "changed_from_least": bounded.changed,
@@ -184,19 +191,23 @@ def _parts_of_limits() -> dict[str, Any]:
     }
 
 
-def text() -> str:
-    """The file."""
-    kinds = {
+def _kinds() -> dict[str, Kind]:
+    return {
         **{scale.name: kind_of(scale, 1, token("largest")) for scale in (POSTERIOR, PERCENT)},
         "log_odds": log_odds_kind(1, token("largest"), token("log_odds")),
         "decision": DECISIONS_TAKEN,
     }
+
+
+def _parts_of_report(*, by_row: bool) -> dict[str, Any]:
+    """SQL texts of the levels of rows and groups, and of the columns of a report without limits."""
+    kinds = _kinds()
     row_levels = ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values")
     flags = (False, True)
-    plain = _query(kinds["posterior"])
-    values = _query(kinds["posterior"], level=None)
+    plain = _query(kinds["posterior"], by_row=by_row)
+    values = _query(kinds["posterior"], level=None, by_row=by_row)
     result = values[""]
-    formulas: dict[str, Mapping[str, str] | Sequence[str]] = {
+    formulas: dict[str, Any] = {
         "usual": BATTERY,
         "cells": CELLS,
         "losses": {name: rule.loss for name, rule in SCORING_RULES.items()},
@@ -208,32 +219,57 @@ def text() -> str:
     }
     for weighted in flags:
         for least in flags:
-            levels = _query(kinds["posterior"], weighted=weighted, least=least)
+            levels = _query(kinds["posterior"], weighted=weighted, least=least, by_row=by_row)
             formulas[_key("sums", weighted=weighted, least=least)] = levels["ec_sums"]
             formulas[_key("groups", weighted=weighted, least=least)] = levels["ec_groups"]
         for name, kind in kinds.items():
-            levels = _query(kind, weighted=weighted)
+            levels = _query(kind, weighted=weighted, by_row=by_row)
             for level in row_levels:
                 formulas[_key(f"{level.removeprefix('ec_')}_of_{name}", weighted=weighted)] = levels[level]
-    limits = _parts_of_limits()
+    return formulas
+
+
+def _columns_of_costs() -> dict[str, Any]:
+    """What each level of rows has more where they have costs, by the kind of score."""
+    stated = {name: token(name) for name in ("cost_fn", "cost_fp")}
+    return {
+        _key(f"costs_of_{kind}", least=least): _tokens_of(
+            row_costs(TokenWriter("duckdb"), parse_options({"score_type": kind}), stated, None, bounded=least)
+        )
+        for kind in _kinds()
+        for least in (False, True)
+    }
+
+
+def text() -> str:
+    """The file."""
     not_sql = ("families", "scales", "normal_quantile", "normal_rule", "t_nodes")
-    of_limits = {name: part if name in not_sql else _tokens_of(part) for name, part in limits.items()}
-    lines = ",\n".join(f"    {json.dumps(name)}: {_written(part)}" for name, part in formulas.items())
+
+    def limits(*, by_row: bool) -> dict[str, Any]:
+        parts = _parts_of_limits(by_row=by_row)
+        return {name: part if name in not_sql else _tokens_of(part) for name, part in parts.items()}
+
+    def changed(parts: Mapping[str, Any], plain: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: part for name, part in parts.items() if part != plain[name]}
+
+    of_report, of_limits = _parts_of_report(by_row=False), limits(by_row=False)
+    macros = {
+        "report_parts": of_report,
+        "report_parts_of_costs": changed(_parts_of_report(by_row=True), of_report) | _columns_of_costs(),
+        "limit_parts": of_limits,
+        "limit_parts_of_costs": changed(limits(by_row=True), of_limits),
+    }
     return (
         "{# Written by python -m sql.generate.dbt_macros, from what writes the report for warehouses. #}\n\n"
-        f"{{% macro report_parts() %}}{{{{ return({{\n{lines}\n}}) }}}}{{% endmacro %}}\n\n"
-        f"{{% macro limit_parts() %}}{{{{ return({json.dumps(of_limits, indent=4)}) }}}}{{% endmacro %}}\n"
+        + "\n".join(
+            f"{{% macro {name}() %}}{{{{ return({json.dumps(part, indent=4)}) }}}}{{% endmacro %}}\n"
+            for name, part in macros.items()
+        )
     )
 
 
-def _key(name: str, *, weighted: bool, least: bool = False) -> str:
+def _key(name: str, *, weighted: bool = False, least: bool = False) -> str:
     return f"{name}{'_weighted' if weighted else ''}{'_from_least' if least else ''}"
-
-
-def _written(part: Mapping[str, str] | Sequence[str]) -> str:
-    if not isinstance(part, Mapping):
-        return json.dumps(part)
-    return "{\n" + ",\n".join(f"        {json.dumps(name)}: {json.dumps(sql)}" for name, sql in part.items()) + "}"
 
 
 if __name__ == "__main__":

@@ -13,11 +13,12 @@ from polars_ec.inference.confidence import normal_quantile, t_quantile
 from polars_ec.output.dialects import WarehouseDialect
 from tests.support.dbt_calls import macro_call, shape
 from tests.support.dbt_text import CompileError, package
-from tests.support.report_queries import WITH_LIMITS, ReportCase, check, make_log
+from tests.support.report_queries import COSTS_OF_ROWS_WITH_LIMITS, WITH_LIMITS, ReportCase, check, make_log
 from tests.support.slow import mostly_slow
 
 DIALECTS = get_args(WarehouseDialect)
-EVERY = [(case, dialect) for case in WITH_LIMITS for dialect in DIALECTS]
+CASES = [*WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS]
+EVERY = [(case, dialect) for case in CASES for dialect in DIALECTS]
 
 
 @pytest.mark.slow
@@ -48,7 +49,9 @@ def test_texts_of_other_calls(options: dict[str, Any], dialect: str) -> None:
     )
 
 
-@pytest.mark.parametrize("case", mostly_slow(WITH_LIMITS, WITH_LIMITS[6:7]), ids=lambda case: case.name)
+@pytest.mark.parametrize(
+    "case", mostly_slow(CASES, [WITH_LIMITS[6], COSTS_OF_ROWS_WITH_LIMITS[4]]), ids=lambda case: case.name
+)
 def test_plain_sql_in_duckdb(case: ReportCase) -> None:
     log = make_log()
     check(case, log, duckdb.sql(macro_call(case, "duckdb")).pl())
@@ -74,5 +77,7 @@ def test_quantiles_of_t_are_those_of_python(level: float) -> None:
 
 
 def test_clusters_need_the_macros() -> None:
-    with pytest.raises(CompileError, match=r"cluster=user: intervals with clusters .* evaluate\(interval=...\)"):
+    with pytest.raises(
+        CompileError, match=r"cluster=user: intervals with clusters .* polars_ec.report_query\(cluster=...\)"
+    ):
         package("trino").report("log", "p", "y", interval=0.95, cluster="user")

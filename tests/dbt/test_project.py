@@ -43,6 +43,18 @@ MODELS: dict[str, tuple[str, str, dict[str, Any]]] = {
             "metrics": ["nec", "recall", "nce", "nbs"],
         },
     ),
+    "costs_of_rows": (
+        "p",
+        "late",
+        {
+            **BY,
+            "metrics": ["nec", "expected_cost", "recall"],
+            "cost_fn": 1 + 2 * pl.col("p"),
+            "cost_fp": 2,
+            "interval": 0.9,
+            "prior": 0.2,
+        },
+    ),
     "no_rows": ("p", "late", {"metrics": ["nec", "nce"]}),
 }
 ONLY_BY_MACROS: dict[str, tuple[str, str, dict[str, Any]]] = {

@@ -15,16 +15,24 @@ from polars_ec.output.dialects import WarehouseDialect
 from sql.generate import dbt_macros
 from tests.support.dbt_calls import macro_call, shape
 from tests.support.dbt_text import FOLDER, CompileError, package
-from tests.support.report_queries import CASES, ReportCase, check, make_log
+from tests.support.report_queries import CASES, COSTS_OF_ROWS, ReportCase, check, make_log
 from tests.support.slow import mostly_slow
 
 DIALECTS = get_args(WarehouseDialect)
-EVERY = [(case, dialect) for case in CASES for dialect in DIALECTS]
+EVERY = [(case, dialect) for case in [*CASES, *COSTS_OF_ROWS] for dialect in DIALECTS]
 # Every dialect, and half of the cases.
 QUICK = [(case, dialect) for case, dialect in zip(CASES[::2], DIALECTS, strict=True)]
+QUICK += [(COSTS_OF_ROWS[2], "snowflake")]
 
 
-@pytest.mark.quick("usual-bigquery", "weighted-clickhouse", "month-databricks", "llr-snowflake", "decision-trino")
+@pytest.mark.quick(
+    "usual-bigquery",
+    "weighted-clickhouse",
+    "month-databricks",
+    "llr-snowflake",
+    "decision-trino",
+    "costs_of_rows_llr-snowflake",
+)
 @pytest.mark.parametrize(
     ("case", "dialect"), mostly_slow(EVERY, QUICK), ids=lambda value: getattr(value, "name", value)
 )
@@ -43,7 +51,7 @@ def test_names_and_labels_that_need_quotes(dialect: str) -> None:
 
 @pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.quick("classes", "llr_threshold")
-@pytest.mark.parametrize("case", mostly_slow(CASES, CASES[1::4]), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", mostly_slow([*CASES, *COSTS_OF_ROWS], CASES[1::4]), ids=lambda case: case.name)
 def test_plain_sql_in_duckdb(case: ReportCase) -> None:
     log = make_log()
     check(case, log, duckdb.sql(macro_call(case, "duckdb")).pl())
@@ -142,7 +150,6 @@ def test_bad_calls_are_compile_errors(wrong: dict[str, Any], message: str) -> No
     ("dialect", "wrong", "message"),
     [
         ("snowflake", {"by": ["a"], "total": True}, "total=true needs DuckDB"),
-        ("snowflake", {"cost_fn": "amount"}, "cost_fn=amount: costs of each row need DuckDB with the macros"),
         ("postgres", {"prior": 1e-60}, "prior=1e-60: products with it"),
         ("redshift", {"cost_fp": 1e60}, r"cost_fp=1e\+60: products with it"),
     ],
@@ -158,7 +165,7 @@ def test_what_only_some_warehouses_have(dialect: str, wrong: dict[str, Any], mes
         ((0, False), "no macro ec.report: put 'plugins: [{module: polars_ec.dbt}]' into the profile"),
         (
             (0, False),
-            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster=, total=true and costs of each row",
+            "polars_ec_macros: false}' into dbt_project.yml: plain SQL, which has all but cluster= and total=true",
         ),
         ((1, True), "attach the database under another alias"),
     ],

@@ -69,8 +69,8 @@ def test_a_path_that_no_browser_opens_is_an_error_before_the_log_is_read(tmp_pat
             "of decisions 0 and 1: class 0 0, 1; class 1 4, 1",
             "Bayes decisions (the least expected cost by the score)",
         ),
-        ({"cost_fn": "w"}, "cost_fn=w", "Bayes decisions (the least expected cost by the score)"),
-        ({"cost_fn": "w", "threshold": 0.5}, "cost_fn=w", "score &gt; 0.5"),
+        ({"cost_fn": "w"}, "cost_fn=w, cost_fp=1", "Bayes decisions (the least expected cost by the score)"),
+        ({"cost_fn": "w", "threshold": 0.5}, "cost_fn=w, cost_fp=1", "score &gt; 0.5"),
     ],
 )
 def test_the_page_says_in_words_what_decides(tmp_path, options, costs, decisions) -> None:

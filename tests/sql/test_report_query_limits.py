@@ -21,12 +21,24 @@ from polars_ec.sql.log_rows import with_levels
 from polars_ec.sql.report_limits import t_levels
 from polars_ec.sql.report_query import report_query
 from tests.support.cases import mostly_slow
-from tests.support.report_queries import COSTS_OF_ROWS_WITH_LIMITS, WITH_LIMITS, ReportCase, check, make_log, write_log
+from tests.support.report_queries import (
+    COSTS_OF_ROWS_WITH_LIMITS,
+    OF_CLUSTERS,
+    WITH_LIMITS,
+    ReportCase,
+    check,
+    make_log,
+    write_log,
+)
 
 DIALECTS = get_args(WarehouseDialect)
 READ_AS = {"datafusion": "duckdb"}
-EVERY = [*WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS]
-QUICK = [case for case in EVERY if case.name in ("weighted_usual_limits", "costs_of_rows_threshold_limits")]
+EVERY = [*WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS, *OF_CLUSTERS]
+QUICK = [
+    case
+    for case in EVERY
+    if case.name in ("weighted_usual_limits", "costs_of_rows_threshold_limits", "clusters_codes_limits")
+]
 ROWS = "(VALUES (0.9, true), (0.6, false), (0.2, false), (0.3, true), (0.7, true), (0.1, false)) AS t(p, y)"
 
 
@@ -75,7 +87,15 @@ def test_datafusion(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "case",
-    [WITH_LIMITS[0], WITH_LIMITS[3], WITH_LIMITS[8], WITH_LIMITS[12], MANY_SCALES, EVERY[-2]],
+    [
+        WITH_LIMITS[0],
+        WITH_LIMITS[3],
+        WITH_LIMITS[8],
+        WITH_LIMITS[12],
+        MANY_SCALES,
+        COSTS_OF_ROWS_WITH_LIMITS[-2],
+        *OF_CLUSTERS,
+    ],
     ids=lambda case: case.name,
 )
 def test_clickhouse(case: ReportCase, path: Path, log: pl.DataFrame) -> None:
@@ -224,7 +244,9 @@ def test_counts_have_no_limits() -> None:
         ({"min_rows": -1}, "min_rows=-1"),
         ({"interval": 0.95, "by": ["nec_ci_low"]}, "'nec_ci_low', which is also a column of the report"),
         ({"min_rows": 3, "by": ["small"]}, "'small', which is also a column of the report"),
-        ({"cluster": "user"}, "unexpected keyword argument 'cluster'"),
+        ({"cluster": "user"}, "cluster='user' is an option of intervals: pass interval=0.95 too, or leave it out"),
+        ({"cluster": "user, day", "interval": 0.95}, "cluster='user, day' is not one expression"),
+        ({"cluster": "", "interval": 0.95}, "cluster='' is not a name or an expression in SQL"),
     ],
 )
 def test_bad_calls_are_errors(wrong: dict[str, Any], message: str) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+import polars_ec as ec
 from polars_ec.formulas.decisions import DECISIONS, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import METRICS
@@ -37,7 +38,7 @@ NEAR, OF_LIMITS_NEAR = 1e-4, 1e-6
 ALIKE = 3e-5
 TABLE = (
     "CREATE TEMP TABLE log (segment text, ts timestamp, late boolean, outcome text, code integer, p double precision, x double precision, "
-    "d double precision, w double precision, a double precision)"
+    "d double precision, w double precision, a double precision, k bigint)"
 )
 
 
@@ -101,7 +102,7 @@ COSTS_OF_ROWS = [
     ReportCase("costs_of_rows_decided", "d", {"by": "segment", "metrics": ["nec", "tp"], "score_type": "decision", "cost_fp": "a"}),
     ReportCase("costs_of_rows_threshold", "p", {"by": "segment", "metrics": ["nec"], "threshold": 0.3, "cost_fn": "a", "cost_fp": "a"}),
 ]  # fmt: skip
-"""Costs of each row, which the macros of dbt take in DuckDB alone."""
+"""Costs of each row."""
 
 
 def _with_limits(cases: Sequence[ReportCase]) -> list[ReportCase]:
@@ -115,7 +116,19 @@ WITH_LIMITS = _with_limits(CASES)
 """The same with limits, of whose quantiles some are summed in the middle and some in the tail."""
 
 COSTS_OF_ROWS_WITH_LIMITS = _with_limits(COSTS_OF_ROWS)
-EVERY = [*CASES, *COSTS_OF_ROWS, *WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS]
+
+OF_CLUSTERS = _with_limits([
+    ReportCase("clusters", "p", {"by": "segment", "metrics": ALL, "prior": 0.1, "cluster": "k"}),
+    ReportCase("clusters_weighted", "x", {"by": "segment", "weight": "w", "score_type": "log_odds", "cluster": "k", "threshold": 0.2}),
+    ReportCase("clusters_costs_of_rows", "p", {"by": "segment", "metrics": [*OF_COSTS, "nce", "f1"], "prior": 0.3, "cost_fn": "a", "cost_fp": 2, "weight": "w", "cluster": "k"}),
+    ReportCase("clusters_codes", "p", {"classes": (0, 1), "prior": 0.5, "cluster": "k"}, "code", "plain"),
+    ReportCase("clusters_no_rows", "p", {"metrics": ALL, "prior": 0.5, "cluster": "k"}, segment="nobody"),
+])  # fmt: skip
+"""Rows in clusters, no two of which are in one bucket of the report."""
+
+EVERY = [*CASES, *COSTS_OF_ROWS, *WITH_LIMITS, *COSTS_OF_ROWS_WITH_LIMITS, *OF_CLUSTERS]
+# Of the first whole numbers one for each bucket.
+KEYS = pl.DataFrame({"k": range(300)}).unique(ec.bucket("k"), keep="first", maintain_order=True)["k"].to_numpy()
 
 
 def make_log() -> pl.DataFrame:
@@ -139,6 +152,10 @@ def _groups(rng: np.random.Generator) -> Iterator[pl.DataFrame]:
             late.cast(pl.Int32).alias("code"),
             pl.col("p", "x", "d", "w").cast(pl.Float64),
             pl.Series("a", columns.get("a", (np.arange(n) * 7 % 13) ** 2 / 4), pl.Float64),
+            # Some rows have no cluster, so each is its own.
+            pl.when(pl.int_range(n) % 11 > 0)
+            .then(pl.Series(KEYS[np.random.default_rng(n).integers(0, 40, n)]))
+            .alias("k"),
         )
 
     def some(n: int, values: list[Any], plain: float = 0.5) -> list[Any]:
@@ -259,11 +276,14 @@ def _is_close(got: Any, value: Any) -> bool:
 
 def _are_close_limits(metric: str, name: str, got: Mapping[str, Any], wanted: Mapping[str, Any]) -> bool:
     """Limits are as close as rounding makes them."""
-    if metric == name or got[name] is None or wanted[name] is None:
+    if metric == name or wanted[name] is None:
         return False
-    widths = [row[f"{metric}_ci_high"] - row[f"{metric}_ci_low"] for row in (got, wanted)]
+    widths = [row[f"{metric}_ci_high"] - row[f"{metric}_ci_low"] for row in (got, wanted) if row[name] is not None]
     formula = metric.removesuffix("_at_prior")
     if formula in LOSSES and max(widths) <= ALIKE * abs(wanted[metric]):
+        # Here one of them may see that losses are all alike, so that there are no limits.
         return True
+    if got[name] is None:
+        return False
     is_near = interval_scale(formula) in ("logit", "atanh") and wanted[metric] > 1 - NEAR
     return abs(got[name] - wanted[name]) <= (OF_LIMITS_NEAR if is_near else OF_LIMITS) * widths[1]

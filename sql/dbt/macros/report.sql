@@ -55,6 +55,7 @@
         'score': polars_ec.checked_expression('score', score), 'label': polars_ec.checked_expression('label', label),
         'weight': none if weight is none else polars_ec.checked_expression('weight', weight),
         'cluster': none if cluster is none else polars_ec.checked_expression('cluster', cluster)} -%}
+    {%- do request.update({'by_row': request.cost_fn is string or request.cost_fp is string}) -%}
     {%- do request.update({'class_of_label': polars_ec.class_of_label(pos_label, classes, request.texts)}) -%}
     {%- do request.update({'columns': polars_ec.report_columns(request)}) -%}
     {%- do request.update({'keys': polars_ec.checked_keys(by, request.columns)}) -%}

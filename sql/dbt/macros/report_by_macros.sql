@@ -62,7 +62,7 @@
         {%- set found = run_query("SELECT count(*), count(*) FILTER (WHERE schema_name = 'ec') > 0 AND 'ec' IN (SELECT database_name FROM duckdb_databases()) FROM duckdb_functions() WHERE function_name = '" ~ name ~ "' AND 'ec' IN (schema_name, database_name)") -%}
         {%- if found.rows[0][0] == 0 -%}
             {%- set in_plain_sql = {
-                'report': 'plain SQL, which has all but cluster=, total=true and costs of each row',
+                'report': 'plain SQL, which has all but cluster= and total=true',
                 'sketch': 'plain SQL, which has all of it, and assigns clusters to buckets by another hash'}[name] -%}
             {%- if polars_ec.is_fusion() -%}
                 {%- do exceptions.warn('polars_ec: dbt ' ~ dbt_version ~ ' does not run the plugin polars_ec.dbt, and DuckDB has no macro ec.' ~ name ~ ': this is ' ~ in_plain_sql ~ ". To hide this warning put 'vars: {polars_ec_macros: false}' into dbt_project.yml") -%}

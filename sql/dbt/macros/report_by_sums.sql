@@ -2,9 +2,8 @@
 {% macro default__report(request) %}
     {#- A model that is for DuckDB alone, and disabled elsewhere, is parsed elsewhere too: hence errors only when it is compiled. -#}
     {%- if execute -%}{%- do polars_ec.check_plain(request) -%}{%- endif -%}
-    {%- if request.cost_fn is string or request.cost_fp is string -%}{{ return('') }}{%- endif -%}
     {%- set least, most = polars_ec.least_factor(), polars_ec.most_weight() -%}
-    {%- set parts = polars_ec.report_parts() -%}
+    {%- set parts = polars_ec.merged([polars_ec.report_parts(), polars_ec.report_parts_of_costs() if request.by_row else {}]) -%}
     {%- set texts = request.texts | list -%}
     {%- set weighted = '_weighted' if request.weight is not none else '' -%}
     {%- set variant = weighted ~ ('_from_least' if least is not none else '') -%}
@@ -18,7 +17,10 @@
     {%- set values = {
         'score': polars_ec.text_token(request.score, texts), 'label': polars_ec.text_token(request.label, texts),
         'class_of_label': request.class_of_label, 'positive': polars_ec.is_positive(request), 'log_odds': polars_ec.log_odds_of(request),
-        'cost_fn': request.cost_fn, 'cost_fp': request.cost_fp, 'most_weight': most, 'largest': polars_ec.largest_number()} -%}
+        'most_weight': most, 'largest': polars_ec.largest_number()} -%}
+    {%- for name in ['cost_fn', 'cost_fp'] -%}
+        {%- do values.update({name: polars_ec.text_token(request[name], texts) if request[name] is string else request[name]}) -%}
+    {%- endfor -%}
     {%- if request.weight is not none -%}{%- do values.update({'weight': polars_ec.text_token(request.weight, texts)}) -%}{%- endif -%}
     {%- if request.shares is not none -%}{%- do values.update({'share_0': request.shares[0], 'share_1': request.shares[1]}) -%}{%- endif -%}
     {%- if least is not none -%}{%- do values.update({'least_factor': least}) -%}{%- endif -%}
@@ -28,7 +30,8 @@
     {%- set source = namespace(name=polars_ec.text_token(polars_ec.relation_text(request.relation), texts)) -%}
     {%- for level in ['rows', 'classes', 'usable', 'logs', 'values'] -%}
         {%- set columns = polars_ec.needed_columns(request, parts[level ~ '_of_' ~ kind ~ weighted]) -%}
-        {%- set columns = polars_ec.merged([given_keys if level == 'rows' else keys, columns]) -%}
+        {%- set costs = polars_ec.columns_of_costs(request, level, parts['costs_of_' ~ kind ~ ('_from_least' if least is not none else '')]) if request.by_row else {} -%}
+        {%- set columns = polars_ec.merged([given_keys if level == 'rows' else keys, columns, costs]) -%}
         {%- do levels.update({'ec_' ~ level: polars_ec.select_columns(columns, source.name)}) -%}
         {%- set source.name = 'ec_' ~ level -%}
     {%- endfor -%}
@@ -51,10 +54,13 @@
             {%- do result.update({polars_ec.sql_name(name): polars_ec.formula_of(name, parts, request)}) -%}
         {%- endfor -%}
     {%- else -%}
-        {%- set metrics, kept = polars_ec.limited_metrics(request), keys | list + ['ec_n', 'ec_n_missing', 'ec_n_invalid', 'ec_prior', 'ec_small'] -%}
+        {%- set metrics, kept = polars_ec.limited_metrics(request), keys | list + ['ec_n', 'ec_n_missing', 'ec_n_invalid'] + (['ec_n_uncosted'] if request.by_row else []) + ['ec_prior', 'ec_small'] -%}
         {%- for cell in parts.cells if cell in request.columns -%}{%- do kept.append('ec_' ~ cell) -%}{%- endfor -%}
         {%- do limits.update(polars_ec.limit_levels(request, metrics, kept, 'ec_sizes', least)) -%}
         {%- do result.update(polars_ec.limited_columns(request, metrics, parts)) -%}
+        {%- set of_costs = [] -%}
+        {%- for metric in metrics if metric.name in ['nec', 'expected_cost', 'bayes_risk'] -%}{%- do of_costs.append(metrics.index(metric)) -%}{%- endfor -%}
+        {%- do values.update({'is_of_decisions': '(ec_u = 1' ~ (' OR ec_metric IN (' ~ of_costs | join(', ') ~ ')' if of_costs else '') ~ ')'}) -%}
         {%- if metrics -%}{%- set groups.by = '\nGROUP BY ' ~ kept | join(', ') -%}{%- endif -%}
     {%- endif -%}
     {%- set all_levels = polars_ec.merged([levels, limits]) -%}
@@ -68,13 +74,19 @@
     {%- if request.total -%}
         {%- do polars_ec.refuse('total=true needs DuckDB with the macros: leave it out, and make a second report without by') -%}
     {%- endif -%}
-    {%- for name in ['cost_fn', 'cost_fp'] if request[name] is string -%}
-        {%- do polars_ec.refuse(name ~ '=' ~ request[name] ~ ': costs of each row need DuckDB with the macros: elsewhere make the model of the text that polars_ec.report_query(' ~ name ~ '=...) returns in Python') -%}
-    {%- endfor -%}
     {%- if request.cluster is not none -%}
-        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals with clusters need DuckDB with the macros: leave it out if rows are independent, or make a sketch (polars_ec.sketch) and evaluate(interval=...) it in Python') -%}
+        {%- do polars_ec.refuse('cluster=' ~ request.cluster ~ ': intervals with clusters need DuckDB with the macros: leave it out if rows are independent, or make the model of the text that polars_ec.report_query(cluster=...) returns in Python') -%}
     {%- endif -%}
     {%- if polars_ec.least_factor() is not none -%}{%- do polars_ec.check_range(request, polars_ec.least_factor(), polars_ec.most_weight()) -%}{%- endif -%}
+{% endmacro %}
+
+{# What a level of rows has more where they have costs. The threshold of LLRs is that of log-odds, without the prior. #}
+{% macro columns_of_costs(request, level, levels) %}
+    {%- set columns = polars_ec.merged([levels['ec_' ~ level]]) -%}
+    {%- if level == 'logs' and request.score_type == 'llr' and request.shares is not none -%}
+        {%- do columns.update({'ec_bar': '(' ~ columns.ec_bar ~ ') + ' ~ polars_ec.any_number(-polars_ec.prior_log_odds(request.shares))}) -%}
+    {%- endif -%}
+    {{ return(columns) }}
 {% endmacro %}
 
 {# The text of a column of the result. #}
@@ -126,6 +138,9 @@
 {% macro is_positive(request) %}
     {%- if request.score_type == 'decision' -%}{{ return('ec_used = 1') }}{%- endif -%}
     {%- set threshold = request.threshold -%}
+    {%- if threshold is none and request.by_row -%}
+        {{ return(('(ec_used / 100)' if request.score_type == 'percent' else 'ec_used') ~ ' > ec_bar') }}
+    {%- endif -%}
     {%- if threshold is none -%}{%- set threshold = polars_ec.bayes_threshold(request) -%}{%- endif -%}
     {%- if threshold != threshold or threshold > polars_ec.largest_number() -%}{{ return('FALSE') }}{%- endif -%}
     {#- The Bayes threshold of percents is that of the posteriors that they are. -#}
@@ -162,7 +177,7 @@
 {% macro check_range(request, least, most) %}
     {%- set stated = {'cost_fn': request.cost_fn, 'cost_fp': request.cost_fp} -%}
     {%- if request.shares is not none -%}{%- do stated.update({'prior': request.shares | min}) -%}{%- endif -%}
-    {%- for name, value in stated.items() if value != 0 and not (value >= least and value <= most) -%}
+    {%- for name, value in stated.items() if value is not string and value != 0 and not (value >= least and value <= most) -%}
         {%- do polars_ec.refuse(name ~ '=' ~ value ~ ': products with it overflow or underflow, which is an error in PostgreSQL: pass 0, or a number from ' ~ least ~ ' to ' ~ most) -%}
     {%- endfor -%}
 {% endmacro %}

@@ -3,7 +3,7 @@
 
 {# The levels after `source`, by their names; the last one has the columns `kept` of a group as well. #}
 {% macro limit_levels(request, metrics, kept, source, least) %}
-    {%- set parts = polars_ec.limit_parts() -%}
+    {%- set parts = polars_ec.merged([polars_ec.limit_parts(), polars_ec.limit_parts_of_costs() if request.by_row else {}]) -%}
     {%- set variant = '_from_least' if least is not none else '' -%}
     {%- set families, scales, values, losses, halves = [], [], {}, [], {} -%}
     {%- for metric in metrics -%}
@@ -25,7 +25,8 @@
             {'ec_values_of_metrics': {'ec_at_step': polars_ec.by('name', values)}}, parts['slopes' ~ variant], parts.spread,
             polars_ec.levels_of_t(request.interval, parts), polars_ec.together('scale', scales | unique, parts.ends)]) -%}
     {%- endif -%}
-    {%- set groups = polars_ec.as_they_are(kept + ['ec_metric', 'ec_scale', 'ec_u', 'ec_a0', 'ec_b0', 'ec_c0', 'ec_a1', 'ec_b1', 'ec_c1']) -%}
+    {%- set groups = polars_ec.as_they_are(kept + ['ec_metric', 'ec_scale', 'ec_u']) -%}
+    {%- for i in ['0', '1'] -%}{%- for name in ('abcde' if request.by_row else 'abc') | list -%}{%- do groups.update({'ec_' ~ name ~ i: 'ec_' ~ name ~ i}) -%}{%- endfor -%}{%- endfor -%}
     {%- set from = namespace(name=source) -%}
     {%- for name, columns in all.items() -%}
         {%- if name == 'ec_slopes' -%}
@@ -87,7 +88,7 @@
             {%- set near = 'COUNT(' ~ only ~ ' AND ABS(ec_centre) < 2 * SQRT(ec_variance) THEN 1 END)' -%}
             {%- do columns.update({'nec_kinked': 'CASE WHEN NOT ' ~ columns.nec_ci_low ~ ' IS NULL THEN ' ~ near ~ ' = 1 END'}) -%}
         {%- else -%}
-            {%- set cost = polars_ec.sql_number([request.cost_fn, request.cost_fp] | max) -%}
+            {%- set cost = none if request.by_row else polars_ec.sql_number([request.cost_fn, request.cost_fp] | max) -%}
             {%- set most = {'brier': polars_ec.sql_number(1.0), 'expected_cost': cost, 'bayes_risk': cost}.get(metric.name) -%}
             {%- set high = 'CASE WHEN ec_high > ' ~ most ~ ' AND ec_value <= ' ~ most ~ ' THEN ' ~ most ~ ' ELSE ec_high END' if most else 'ec_high' -%}
             {%- for end, x in {'': 'ec_value', '_ci_low': 'ec_low', '_ci_high': high}.items() -%}
