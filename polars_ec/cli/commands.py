@@ -397,8 +397,8 @@ def compare(
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
 
-    Each row has the values, their difference (value - reference), its confidence interval and its p-value. p_adjusted is adjusted for the
-    number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
+    Each row has the values, their difference (value - reference), its confidence interval and its p-value. Groups also have the ratio of the
+    values with its interval. p_adjusted is adjusted for the number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets)
