@@ -173,13 +173,14 @@ def test_the_query_for_the_macros(name: str, file_of_macros: Path) -> None:
         "auc_roc",
         "approx_auc_roc",
         "bucket",
+        "capacity",
         "fold",
         "report",
         "sketch",
         "ranking_exact",
         "version",
     } <= set(names)
-    assert len(names) == len(METRICS) + 2 * len(RANKING) + 9
+    assert len(names) == len(METRICS) + 2 * len(RANKING) + 10
     assert all(comment and re.search("[:.] ", comment) for _, _, comment in rows)
     (parameters,) = (parameters for name, parameters, _ in rows if name == "net_benefit")
     assert parameters == ["score", "label", "p_t", "prior", "threshold", "score_type", "weight"]

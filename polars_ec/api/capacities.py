@@ -98,7 +98,7 @@ def capacity(
     - `threshold`, the lowest selected score of any period.
     - `precision`, `recall`, `expected_cost` and `nec` of these decisions; `lift`, the share of the positives that were selected over the
       share of all rows that were: 1 for a random choice.
-    - With `interval`, `NAME_ci_low` and `NAME_ci_high` of the metrics; null for fewer than five periods.
+    - With `interval`, `NAME_ci_low` and `NAME_ci_high` after each metric; null for fewer than five periods.
 
     Values are null if the group has an invalid row or, with costs by row, a row without its costs, or as those of the function of the same
     name are.
@@ -236,7 +236,6 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float 
     bounds = {f"{name}{end}": f"{of[name]}{end}" for name in _REPORTED for end in _ENDS if level is not None}
     lift = ratio(pl.col("recall"), pl.col(f"decision_share{at}"))
     table = _with(table, judged.select(*names, "class_prior", **of, lift=lift, **bounds), names)
-    bounds |= {f"lift{end}": "" for end in _ENDS if level is not None}
     if bounds and at:
         table = table.with_columns(pl.col(f"precision{end}").truediv(PRIOR).alias(f"lift{end}") for end in _ENDS)
     elif bounds:
@@ -245,7 +244,7 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float 
         lifts = report(against_all, _DECISIONS, _LABELS, metrics=["lr_plus"], **keywords)
         table = _with(table, lifts.select(*names, **{f"lift{end}": f"lr_plus{end}" for end in _ENDS}), names)
     is_valid = pl.col("n_invalid") == 0
-    columns = [*_COLUMNS, *_METRICS, *bounds]
+    columns = [*_COLUMNS, *(f"{name}{end}" for name in _METRICS for end in ("", *(_ENDS if bounds else ())))]
     shown = {name: pl.col(name) if name in _ROWS else pl.when(is_valid).then(name) for name in columns}
     result = table.select(*names, **shown)
     return result.sort(names) if names else result
