@@ -4231,14 +4231,14 @@ CREATE OR REPLACE MACRO ec.capacity(log, score, label, k := NULL, share := NULL,
     FROM ec._capacity_shown(log, groups, '_ec_four', '_ec_values')),
 (log VARCHAR, score, label, unnamed DOUBLE, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
     score_type := 'posterior', weight := NULL) AS TABLE (FROM ec._unnamed());
-COMMENT ON MACRO TABLE ec.capacity IS 'Metrics of the decision to look at the k highest scores of each period, or at a share of its rows, one row per group: ties at the cut get expected values, with prior := at a reference prior, with "interval" := with confidence intervals from the differences between the periods.';
+COMMENT ON MACRO TABLE ec.capacity IS 'Metrics of the decision to look at the k highest scores of each period, or at a share of its rows, one row per group. Ties at the cut get expected values. With "interval" := there are confidence intervals from the differences between the periods.';
 -- The last macro: where there is a version, all macros are there.
 CREATE OR REPLACE MACRO ec.version() AS '0.2.0';
 COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '20de652ea6ea2ec1e3cc89fac5df38731954aa6a9c8428dbc206c09ea63d0a6f', count(*),
+    SELECT concat_ws('-', '948e105f05b92e2912e5261c930ffccfb2888a1162c881e6aa8277151217d693', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

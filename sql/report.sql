@@ -498,4 +498,4 @@ CREATE OR REPLACE MACRO ec.capacity(log, score, label, k := NULL, share := NULL,
     FROM ec._capacity_shown(log, groups, '_ec_four', '_ec_values')),
 (log VARCHAR, score, label, unnamed DOUBLE, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
     score_type := 'posterior', weight := NULL) AS TABLE (FROM ec._unnamed());
-COMMENT ON MACRO TABLE ec.capacity IS 'Metrics of the decision to look at the k highest scores of each period, or at a share of its rows, one row per group: ties at the cut get expected values, with prior := at a reference prior, with "interval" := with confidence intervals from the differences between the periods.';
+COMMENT ON MACRO TABLE ec.capacity IS 'Metrics of the decision to look at the k highest scores of each period, or at a share of its rows, one row per group. Ties at the cut get expected values. With "interval" := there are confidence intervals from the differences between the periods.';

@@ -217,9 +217,12 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
     assert pl.read_csv("report.csv").height == 1
 
 
+COMMANDS = ("report", "compare", "drift", "capacity", "sketch")
+
+
 def test_options_exist() -> None:
     """The two pages name every option of the commands, and no other."""
-    help_texts = "".join(invoke(command, "--help").output for command in ("report", "compare", "drift", "sketch"))
+    help_texts = "".join(invoke(command, "--help").output for command in COMMANDS)
     options = set(re.findall(r"^ *(?:-\w, )?(--[a-z-]+)", help_texts, re.MULTILINE)) - {"--help"}
     assert len(options) > 30
     pages = PAGES["docs/reference/command-line.md"] + PAGES["docs/reference/gates.md"]
