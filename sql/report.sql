@@ -45,8 +45,8 @@ CREATE OR REPLACE MACRO ec._shows(name, metrics, score_type, stated, limited, sm
 
 CREATE OR REPLACE MACRO ec._report_score(score BOOLEAN, score_type) AS ec._boolean_decision(score, score_type),
 (score DOUBLE, score_type) AS score,
-(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: write the column without quotes, ec.report(''log'', score, label)'),
-(score, score_type) AS ec._fail('ec.report is for two classes and takes one score per row: from a list pass the posterior of one class, such as score[2]');
+(score VARCHAR, score_type) AS ec._fail('the score is text, not a number: write the column without quotes, (''log'', score, label)'),
+(score, score_type) AS ec._fail('a table of two classes takes one score per row: from a list pass the posterior of one class, such as score[2]');
 
 -- Costs are constants, or columns: then each row has a cost of its own, that of deciding it wrongly.
 CREATE OR REPLACE MACRO ec._by_row(kind "NULL") AS kind IS NOT NULL, (kind) AS true;
@@ -291,16 +291,18 @@ CREATE OR REPLACE MACRO ec._report_shown(log, groups, metrics, score_type, state
               ec._shows(lower(_g), metrics, score_type, stated, limited, limited OR min_rows IS NOT NULL, total)))), true)
     ORDER BY "ec: total", COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups)) NULLS FIRST;
 
-CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
-    score_type, weight, min_rows) AS TABLE
-    WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
-                              false, NULL, NULL)),
-    _ec_units AS MATERIALIZED (SELECT 0 AS _ec_id, * FROM ec._report_sums('_ec_cells', groups, total)),
+CREATE OR REPLACE MACRO ec._report_of_cells(cells, log, groups, stated, metrics, total, score_type, min_rows) AS TABLE
+    WITH _ec_units AS MATERIALIZED (SELECT 0 AS _ec_id, * FROM ec._report_sums(cells, groups, total)),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_units')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
     _ec_ends AS (SELECT NULL AS _ec_id, NULL AS _ec_kinked, MAP([''], [{'low': 0e0, 'high': 0e0}]) AS ends WHERE false)
     FROM ec._report_shown(log, groups, metrics, score_type, stated, false, min_rows, total, '_ec_values', '_ec_ends');
+CREATE OR REPLACE MACRO ec._report(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              false, NULL, NULL))
+    FROM ec._report_of_cells('_ec_cells', log, groups, stated, metrics, total, score_type, min_rows);
 CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
     score_type, weight, min_rows, level) AS TABLE
     WITH _ec_cells AS MATERIALIZED (
@@ -312,23 +314,25 @@ CREATE OR REPLACE MACRO ec._report_with_limits(log, score, label, groups, cost_f
     _ec_ends AS (FROM ec._limits_of_rows('_ec_groups', metrics, score_type, stated, level))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
 
-CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
-    score_type, weight, min_rows, level, cluster, buckets) AS TABLE
-    WITH _ec_cells AS MATERIALIZED (
-        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
-                              true, cluster, buckets)),
-    _ec_units AS MATERIALIZED (FROM ec._report_units('_ec_cells', groups, total)),
+CREATE OR REPLACE MACRO ec._report_of_clusters(cells, log, groups, stated, metrics, total, score_type, min_rows, level) AS TABLE
+    WITH _ec_units AS MATERIALIZED (FROM ec._report_units(cells, groups, total)),
     _ec_merged AS (FROM ec._report_merged('_ec_units')),
     _ec_groups AS MATERIALIZED (FROM ec._report_groups('_ec_merged')),
     _ec_values AS (FROM ec._report_values('_ec_groups')),
     _ec_ends AS (FROM ec._limits_of_clusters('_ec_units', '_ec_groups', metrics, score_type, stated, level))
     FROM ec._report_shown(log, groups, metrics, score_type, stated, true, min_rows, total, '_ec_values', '_ec_ends');
+CREATE OR REPLACE MACRO ec._report_with_clusters(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, total,
+    score_type, weight, min_rows, level, cluster, buckets) AS TABLE
+    WITH _ec_cells AS MATERIALIZED (
+        FROM ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
+                              true, cluster, buckets))
+    FROM ec._report_of_clusters('_ec_cells', log, groups, stated, metrics, total, score_type, min_rows, level);
 
 -- Public --------------------------------------------------------------------------------------------------------------
 
 -- What is 0.3 without a name? A number of any type, or a parameter, goes to the overloads of most types, which are these: of the log's too.
 CREATE OR REPLACE MACRO ec._unnamed() AS TABLE
-    SELECT ec._fail('arguments after the label of ec.report must be named: prior := 0.3 or "interval" := 0.95');
+    SELECT ec._fail('arguments after the label must be named: prior := 0.3 or "interval" := 0.95');
 
 -- A table macro knows by its parameters what its columns are: hence one for each of those that make columns and may be made of columns.
 CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
@@ -364,3 +368,134 @@ CREATE OR REPLACE MACRO ec.report(log, score, label, groups := [], cost_fn := 1,
 (log VARCHAR, score, label, unnamed DOUBLE, "interval" DOUBLE, cluster, groups := [], cost_fn := 1, cost_fp := 1, threshold := NULL, metrics := NULL,
     total := false, score_type := 'posterior', weight := NULL, min_rows := NULL) AS TABLE (FROM ec._unnamed());
 COMMENT ON MACRO TABLE ec.report IS 'Metrics of a log, one row per group: the default metrics or those in metrics, with prior := also at a reference prior, with "interval" := with confidence intervals.';
+
+-- The highest scores --------------------------------------------------------------------------------------------------
+
+-- Each period of a group becomes four rows, of a class and a decision, with their expected weight and mean cost over the choice among ties.
+-- The report of these has the metrics. The rows of a score are a cell.
+CREATE OR REPLACE MACRO ec._capacity_ok(k, share) AS
+    CASE WHEN (k IS NULL) = (share IS NULL)
+         THEN error('ec: pass either k := 50, the number of rows per period, or share := 0.1, the share of rows') IS NULL
+         WHEN k IS NULL THEN ec._wanted(share, 'share')
+         WHEN coalesce(TRY_CAST(k AS BIGINT) = k AND k >= 1, false) THEN true
+         ELSE error(format('ec: k := {} is not a whole number from 1', CAST(k AS VARCHAR))) IS NULL END;
+CREATE OR REPLACE MACRO ec._period_given(limited, period) AS
+    CASE WHEN limited AND ec._unset(period)
+         THEN error('ec: "interval" needs period := ..., for intervals come from the differences between the periods') IS NULL ELSE true END;
+CREATE OR REPLACE MACRO ec._capacity_cells(log, score, label, groups, period, cost_fn, cost_fp, prior, stated, limited, score_type, weight) AS TABLE
+    SELECT _ec_key, _ec_period, _ec_score, count(_ec_row) AS _ec_n, ec._count(_ec_row IS NOT NULL AND _ec_class IS NULL) AS _ec_missing,
+           ec._count(_ec_class < 0) AS _ec_invalid, ec._count(_ec_uncosted) AS _ec_uncosted,
+           min(COLUMNS('^_ec_least.$')), max(COLUMNS('^_ec_(greatest.|f[np]|by_row)$')),
+           sum(CASE WHEN _ec_class = 0 THEN _ec_weight ELSE 0 END) AS _ec_w0, sum(CASE WHEN _ec_class = 1 THEN _ec_weight ELSE 0 END) AS _ec_w1,
+           sum(CASE WHEN _ec_class = 0 THEN _ec_weight * _ec_fp ELSE 0 END) AS _ec_c0,
+           sum(CASE WHEN _ec_class = 1 THEN _ec_weight * _ec_fn ELSE 0 END) AS _ec_c1
+    FROM (SELECT struct_pack(*COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups))) AS _ec_key, period AS _ec_period,
+                 1 AS _ec_row, "ec: score" AS _ec_score, CAST(ec._weight(weight) AS DOUBLE) AS _ec_weight,
+                 ec._ranked_class("ec: score", "ec: label", ec._binned_type(score_type), weight) AS _ec_class,
+                 CAST(cost_fn AS DOUBLE) AS _ec_fn, CAST(cost_fp AS DOUBLE) AS _ec_fp,
+                 NOT coalesce(ec._binary_costs_ok(cost_fn, cost_fp), false) AS _ec_uncosted,
+                 ec._by_row(ec._column_type(cost_fn, cost_fp)) AS _ec_by_row,
+                 ec._p0(prior) AS _ec_least0, ec._prior0(prior) AS _ec_greatest0, ec._p1(prior) AS _ec_least1, ec._prior1(prior) AS _ec_greatest1
+          FROM (SELECT *, ec._report_score("ec: given", score_type) AS "ec: score"
+                FROM (SELECT *, 0 AS "ec: 0", score AS "ec: given", label AS "ec: label" FROM query_table(log)))
+          WHERE ec._prior_given(stated, prior) AND ec._period_given(limited, period)
+          -- A log without rows, and without groups, has one.
+          UNION ALL BY NAME SELECT {'ec: 0': 0} AS _ec_key WHERE coalesce(len(groups), 0) = 0 AND NOT EXISTS (FROM query_table(log)))
+    GROUP BY _ec_key, _ec_period, _ec_score;
+CREATE OR REPLACE MACRO ec._capacity_shares(cells, k, share) AS TABLE
+    SELECT *, CASE WHEN _ec_w = 0 OR _ec_left <= _ec_limit * 1e-12 THEN 0e0 WHEN _ec_left + _ec_limit * 1e-12 >= _ec_w THEN 1e0
+                   ELSE _ec_left / _ec_w END AS _ec_taken
+    FROM (SELECT *, _ec_limit - coalesce(sum(_ec_w) OVER (PARTITION BY _ec_key, _ec_period ORDER BY _ec_score DESC NULLS LAST
+                                                          ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS _ec_left
+          FROM (SELECT *, _ec_w0 + _ec_w1 AS _ec_w, CASE WHEN k IS NOT NULL THEN CAST(k AS DOUBLE)
+                    ELSE CAST(share AS DOUBLE) * sum(_ec_w0 + _ec_w1) OVER (PARTITION BY _ec_key, _ec_period) END AS _ec_limit
+                FROM query_table(cells) WHERE ec._capacity_ok(k, share)));
+CREATE OR REPLACE MACRO ec._expected_counts(taken, x0, x1) AS [sum((1 - taken) * x0), sum(taken * x0), sum((1 - taken) * x1), sum(taken * x1)];
+-- Invalid rows make the weights invalid, and so the report of their group NULL. Periods have numbers as in Python, of which the bucket is.
+CREATE OR REPLACE MACRO ec._capacity_four(shares) AS TABLE
+    SELECT *, CASE WHEN _ec_invalid > 0 THEN -1 ELSE _ec_weights[_ec_place] END AS _ec_weight,
+           CASE WHEN _ec_uncosted = 0 THEN coalesce(ec._ratio(_ec_costs[_ec_place], _ec_weights[_ec_place]), 0) END AS _ec_cost
+    FROM (SELECT *, CASE WHEN _ec_period IS NULL THEN 0 ELSE dense_rank() OVER (ORDER BY _ec_period NULLS LAST) END AS _ec_number
+          FROM (SELECT _ec_key, _ec_period, sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid,
+                       sum(_ec_uncosted) AS _ec_uncosted, sum(_ec_taken * _ec_w) AS _ec_selected,
+                       sum(CASE WHEN _ec_taken > 0 AND _ec_taken < 1 THEN _ec_n - _ec_missing - _ec_invalid ELSE 0 END) AS _ec_tied,
+                       min(CASE WHEN _ec_taken > 0 THEN _ec_score END) AS _ec_threshold,
+                       CASE WHEN ec._one_pair(min(_ec_least0), max(_ec_greatest0), min(_ec_least1), max(_ec_greatest1))
+                            THEN max(_ec_greatest1) END AS _ec_p1, max(COLUMNS('^_ec_(f[np]|by_row)$')),
+                       ec._expected_counts(_ec_taken, _ec_w0, _ec_w1) AS _ec_weights,
+                       ec._expected_counts(_ec_taken, _ec_c0, _ec_c1) AS _ec_costs
+                FROM query_table(shares) GROUP BY _ec_key, _ec_period)),
+         (FROM (VALUES (1, 0, 0), (2, 0, 1), (3, 1, 0), (4, 1, 1)) AS four(_ec_place, _ec_label, _ec_decision));
+CREATE OR REPLACE MACRO ec._capacity_rows(log, score, label, groups, k, share, period, cost_fn, cost_fp, prior, stated, limited, score_type,
+    weight) AS TABLE
+    WITH _ec_cells AS (FROM ec._capacity_cells(log, score, label, groups, period, cost_fn, cost_fp, prior, stated, limited, score_type, weight)),
+    _ec_shares AS (FROM ec._capacity_shares('_ec_cells', k, share))
+    FROM ec._capacity_four('_ec_shares');
+CREATE OR REPLACE MACRO ec._capacity_metrics() AS ['nec', 'precision', 'recall', 'expected_cost', 'decision_share'];
+-- Costs that do not differ by row are constants, as in a report.
+CREATE OR REPLACE MACRO ec._capacity_report(four, stated, metrics, limited) AS TABLE
+    SELECT * REPLACE (CASE WHEN limited THEN "ec: bucket" END AS "ec: bucket", (SELECT max(_ec_by_row) FROM query_table(four)) AS "ec: by row",
+                      (SELECT max(_ec_fn) FROM query_table(four)) AS "ec: fn", (SELECT max(_ec_fp) FROM query_table(four)) AS "ec: fp")
+    FROM ec._report_cells(four, _ec_decision, _ec_label, ['_ec_key'], _ec_cost, _ec_cost, NULL, CASE WHEN stated THEN _ec_p1 END, stated, metrics,
+                          'decision', _ec_weight, limited, _ec_number, 100);
+CREATE OR REPLACE MACRO ec._capacity_shown(log, groups, four, values_) AS TABLE
+    SELECT * EXCLUDE ("ec: 0")
+    FROM (SELECT unnest(_ec_key), CAST(_ec_n - _ec_missing - _ec_invalid AS BIGINT) AS n, CAST(_ec_missing AS BIGINT) AS n_missing,
+                 CAST(_ec_invalid AS BIGINT) AS n_invalid, class_prior, CASE WHEN _ec_invalid = 0 THEN _ec_selected END AS selected,
+                 CASE WHEN _ec_invalid = 0 THEN CAST(_ec_tied AS BIGINT) END AS tied, CASE WHEN _ec_invalid = 0 THEN _ec_threshold END AS threshold,
+                 COLUMNS('^precision'), COLUMNS('^recall'), COLUMNS('^lift'), COLUMNS('^expected_cost'), COLUMNS('^nec($|_ci_)')
+          FROM (SELECT _ec_key AS _ec_group, sum(_ec_n) AS _ec_n, sum(_ec_missing) AS _ec_missing, sum(_ec_invalid) AS _ec_invalid,
+                       sum(_ec_selected) AS _ec_selected, sum(_ec_tied) AS _ec_tied, min(_ec_threshold) AS _ec_threshold
+                FROM query_table(four) WHERE _ec_place = 1 GROUP BY _ec_key)
+          JOIN (SELECT ec._ratio(recall, decision_share) AS lift, * FROM query_table(values_)) ON _ec_key IS NOT DISTINCT FROM _ec_group)
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ['n', 'n_missing', 'n_invalid', 'class_prior', 'selected', 'tied', 'threshold', 'precision',
+                                                      'recall', 'lift', 'expected_cost', 'nec'])), true)
+    ORDER BY COLUMNS(lambda _c: _c = 'ec: 0' OR ec._is_group(_c, groups)) NULLS FIRST;
+
+CREATE OR REPLACE MACRO ec.capacity(log, score, label, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
+    score_type := 'posterior', weight := NULL) AS TABLE (
+    WITH _ec_four AS MATERIALIZED (
+        FROM ec._capacity_rows(log, score, label, groups, k, share, period, cost_fn, cost_fp, NULL, false, false, score_type, weight)),
+    _ec_cells AS MATERIALIZED (FROM ec._capacity_report('_ec_four', false, ec._capacity_metrics(), false)),
+    _ec_values AS (FROM ec._report_of_cells('_ec_cells', '_ec_four', ['_ec_key'], false, ec._capacity_metrics(), false, 'decision', NULL))
+    FROM ec._capacity_shown(log, groups, '_ec_four', '_ec_values')),
+(log, score, label, prior, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
+    score_type := 'posterior', weight := NULL) AS TABLE (
+    WITH _ec_four AS MATERIALIZED (
+        FROM ec._capacity_rows(log, score, label, groups, k, share, period, cost_fn, cost_fp, prior, true, false, score_type, weight)),
+    _ec_cells AS MATERIALIZED (FROM ec._capacity_report('_ec_four', true, ec._capacity_metrics(), false)),
+    _ec_values AS (
+        SELECT _ec_key, class_prior, recall, COLUMNS('^(.*)_at_prior$') AS '\1'
+        FROM ec._report_of_cells('_ec_cells', '_ec_four', ['_ec_key'], true, ec._capacity_metrics(), false, 'decision', NULL))
+    FROM ec._capacity_shown(log, groups, '_ec_four', '_ec_values')),
+(log, score, label, "interval" DOUBLE, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
+    score_type := 'posterior', weight := NULL) AS TABLE (
+    WITH _ec_four AS MATERIALIZED (
+        FROM ec._capacity_rows(log, score, label, groups, k, share, period, cost_fn, cost_fp, NULL, false, true, score_type, weight)),
+    -- The lift is the LR+ of the positives against all rows, which are the same periods.
+    _ec_against_all AS (SELECT * REPLACE (0 AS _ec_label) FROM _ec_four UNION ALL FROM _ec_four WHERE _ec_label = 1),
+    _ec_cells_against_all AS MATERIALIZED (FROM ec._capacity_report('_ec_against_all', false, ['lr_plus'], true)),
+    _ec_lifts AS (
+        SELECT _ec_key AS _ec_same, lr_plus_ci_low AS lift_ci_low, lr_plus_ci_high AS lift_ci_high
+        FROM ec._report_of_clusters('_ec_cells_against_all', '_ec_against_all', ['_ec_key'], false, ['lr_plus'], false, 'decision', NULL,
+                                    "interval")),
+    _ec_cells AS MATERIALIZED (FROM ec._capacity_report('_ec_four', false, ec._capacity_metrics(), true)),
+    _ec_values AS (
+        FROM ec._report_of_clusters('_ec_cells', '_ec_four', ['_ec_key'], false, ec._capacity_metrics(), false, 'decision', NULL, "interval")
+        JOIN _ec_lifts ON _ec_key IS NOT DISTINCT FROM _ec_same)
+    FROM ec._capacity_shown(log, groups, '_ec_four', '_ec_values')),
+(log, score, label, prior, "interval" DOUBLE, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
+    score_type := 'posterior', weight := NULL) AS TABLE (
+    WITH _ec_four AS MATERIALIZED (
+        FROM ec._capacity_rows(log, score, label, groups, k, share, period, cost_fn, cost_fp, prior, true, true, score_type, weight)),
+    _ec_priors AS (SELECT _ec_key AS _ec_same, max(_ec_p1) AS _ec_p1 FROM _ec_four GROUP BY _ec_key),
+    _ec_cells AS MATERIALIZED (FROM ec._capacity_report('_ec_four', true, ec._capacity_metrics(), true)),
+    _ec_values AS (
+        SELECT _ec_key, class_prior, COLUMNS('^recall'), COLUMNS('^(.*)_at_prior(.*)$') AS '\1\2',
+               ec._ratio(precision_at_prior_ci_low, _ec_p1) AS lift_ci_low, ec._ratio(precision_at_prior_ci_high, _ec_p1) AS lift_ci_high
+        FROM ec._report_of_clusters('_ec_cells', '_ec_four', ['_ec_key'], true, ec._capacity_metrics(), false, 'decision', NULL, "interval")
+        JOIN _ec_priors ON _ec_key IS NOT DISTINCT FROM _ec_same)
+    FROM ec._capacity_shown(log, groups, '_ec_four', '_ec_values')),
+(log VARCHAR, score, label, unnamed DOUBLE, k := NULL, share := NULL, period := NULL, groups := [], cost_fn := 1, cost_fp := 1,
+    score_type := 'posterior', weight := NULL) AS TABLE (FROM ec._unnamed());
+COMMENT ON MACRO TABLE ec.capacity IS 'Metrics of the decision to look at the k highest scores of each period, or at a share of its rows, one row per group. Ties at the cut get expected values. With "interval" := there are confidence intervals from the differences between the periods.';

@@ -26,6 +26,8 @@ LOG = pl.DataFrame(
     }
 )
 COSTS = np.array([[0.5, 2.0], [5.0, 1.0]])
+METRICS = ("precision", "recall", "lift", "expected_cost", "nec")
+NUMBERS = ("n", "n_missing", "n_invalid", "tied")
 
 
 def hits_of(scores: np.ndarray, labels: np.ndarray, k: int) -> float:
@@ -98,6 +100,65 @@ def test_every_choice_among_ties(
             assert row[name] == pytest.approx(truth[name], rel=1e-11, abs=1e-13), name
 
 
+def selected(rows: pl.DataFrame, k: int) -> np.ndarray:
+    """The probability of each row to be selected: 1 above the cut, and at the cut what is left over the rows there."""
+    scores = rows["p"].to_numpy()
+    above = np.array([(scores > score).sum() for score in scores])
+    return np.clip((k - above) / np.array([(scores == score).sum() for score in scores]), 0, 1)
+
+
+@pytest.mark.parametrize("prior", [None, 0.2])
+def test_costs_by_row_are_expected_over_the_choice_among_ties(prior: float | None) -> None:
+    log = LOG.with_columns(amount=pl.int_range(pl.len()) % 7 * 3.5)
+    call: dict[str, Any] = {"k": 3, "period": "day", "by": "g", "cost_fp": 2, "prior": prior}
+    found = log.ec.capacity("p", "y", cost_fn="amount", **call)
+    lazy = log.lazy().ec.capacity("p", "y", cost_fn=pl.col("amount"), **call)
+    for engine in ("streaming", "in-memory"):
+        assert_frame_equal(lazy.collect(engine=engine), found, rel_tol=1e-12)
+    for row in found.to_dicts():
+        days = log.filter(g=row["g"]).partition_by("day")
+        chosen, rows = np.concatenate([selected(day, 3) for day in days]), pl.concat(days)
+        y, cost = rows["y"].to_numpy(), np.where(rows["y"], rows["amount"], 2.0)
+        share = y.mean() if prior is None else prior
+        weight = np.where(y, share / y.sum(), (1 - share) / (~y).sum())
+        lost = (weight * cost * np.where(y, 1 - chosen, chosen)).sum()
+        naive = min((weight * cost)[y].sum(), (weight * cost)[~y].sum())
+        assert (row["expected_cost"], row["nec"]) == pytest.approx((lost, lost / naive), rel=1e-12)
+        assert row["precision"] == pytest.approx((weight * chosen)[y].sum() / (weight * chosen).sum(), rel=1e-12)
+    assert_frame_equal(
+        log.ec.capacity("p", "y", cost_fn=pl.lit(4.0), **call),
+        log.ec.capacity("p", "y", cost_fn=4, **call),
+        rel_tol=1e-12,
+    )
+    # Rows of weight 2 and 0 are two rows and none; the overall prior is that of the log.
+    weighted = log.ec.capacity("p", "y", cost_fn="amount", weight="w", **call)
+    as_rows = log.select(pl.all().repeat_by("w").explode()).drop_nulls().ec.capacity("p", "y", cost_fn="amount", **call)
+    assert_frame_equal(weighted.drop(NUMBERS), as_rows.drop(NUMBERS), rel_tol=1e-12)
+    overall = log.ec.capacity("p", "y", cost_fn="amount", **call | {"prior": "overall"})
+    assert_frame_equal(
+        overall, log.ec.capacity("p", "y", cost_fn="amount", **call | {"prior": log["y"].mean()}), rel_tol=1e-9
+    )
+
+
+@pytest.mark.parametrize("cost", [None, -1.0, math.nan, math.inf])
+def test_a_row_without_its_cost_leaves_its_group_without_values(cost: float | None) -> None:
+    log = LOG.with_row_index("i").with_columns(amount=pl.when(pl.col("i") == 7).then(pl.lit(cost)).otherwise(2.0))
+    found = log.ec.capacity("p", "y", k=3, period=pl.col("i") % 6, by="g", cost_fn="amount", interval=0.9)
+    for row in found.to_dicts():
+        values = [value for name, value in row.items() if name in METRICS or "_ci_" in name]
+        assert [value is None for value in values] == [row["g"] == LOG["g"][7]] * len(values)
+
+
+def test_several_models_select_their_own_rows() -> None:
+    log = LOG.with_columns(q=1 - pl.col("p"), week=pl.int_range(pl.len()) % 6)
+    call: dict[str, Any] = {"k": 3, "period": "week", "by": "g", "cost_fn": 4, "interval": 0.9}
+    found = log.ec.capacity(["q", "p"], "y", **call)
+    assert found.select("g", "score").rows() == [(g, model) for g in ("a", "b") for model in ("q", "p")]
+    for model in ("p", "q"):
+        assert_frame_equal(found.filter(score=model).drop("score"), log.ec.capacity(model, "y", **call), rel_tol=1e-12)
+    assert_frame_equal(log.lazy().ec.capacity(["q", "p"], "y", **call).collect(), found, rel_tol=1e-12)
+
+
 def test_ties_and_the_cut_are_told() -> None:
     log = pl.DataFrame({"p": [0.9, 0.7, 0.7, 0.7, 0.1], "y": [1, 1, 0, 0, 1], "w": [1.0, 0.0, 1.0, 1.0, 1.0]})
     told = ("selected", "tied", "threshold")
@@ -127,16 +188,28 @@ def test_intervals_come_from_the_differences_between_the_periods() -> None:
             of = f"{name}_at_prior" if prior is not None and name != "recall" else name
             for end in ("", "_ci_low", "_ci_high"):
                 assert found[f"{name}{end}"].item() == pytest.approx(expected[f"{of}{end}"].item(), rel=1e-10), name
-    # In plain NumPy, of the sums of each bucket of days, on the logit scale.
-    sums = chosen.filter("d").group_by(b=ec.bucket("day", 100)).agg(pl.col("y").sum(), n=pl.len().cast(pl.Int64))
-    hits, n = sums["y"].to_numpy(), sums["n"].to_numpy()
-    p = hits.sum() / n.sum()
-    deviation = math.sqrt(len(n) / (len(n) - 1) * ((hits - p * n) ** 2).sum()) / n.sum()
-    half = stats.t.ppf(0.95, n.sum() ** 2 / (n**2).sum() - 1) * deviation / (p * (1 - p))
-    low, high = (math.log(x / (1 - x)) for x in found.select("precision_ci_low", "precision_ci_high").row(0))
-    assert (high - low) / 2 == pytest.approx(half, rel=0.03)
+    # In plain NumPy, of the sums of each bucket of days, on the logit scale, and on the scale of the logarithm.
+    taken = {"hits": pl.col("y") & pl.col("d"), "n": "d", "positives": "y", "rows": pl.lit(value=True)}
+    sums = chosen.with_columns(**taken).group_by(b=ec.bucket("day", 100)).agg(pl.col(*taken).cast(pl.Float64).sum())
+    hits, n, positives, rows = sums.select(*taken).to_numpy().T
+    p, quantile = hits.sum() / n.sum(), stats.t.ppf(0.95, n.sum() ** 2 / (n**2).sum() - 1)
+    precision = hits / hits.sum() - n / n.sum()
+    for of, psi in (
+        ("precision", precision / (1 - p)),
+        ("lift", precision - positives / positives.sum() + rows / rows.sum()),
+    ):
+        half = quantile * math.sqrt(len(n) / (len(n) - 1) * (psi**2).sum())
+        low, high = found.select(f"{of}_ci_low", f"{of}_ci_high").row(0)
+        width = math.log(high / low) if of == "lift" else math.log(high / (1 - high) * (1 - low) / low)
+        assert width / 2 == pytest.approx(half, rel=0.03)
+    assert found["lift_ci_low"].item() < found["lift"].item() < found["lift_ci_high"].item()
+    # With the base rate stated, lift is precision over that.
+    at_prior = log.ec.capacity("s", "y", k=k, period="day", prior=0.3, interval=0.9)
+    for end in ("", "_ci_low", "_ci_high"):
+        assert at_prior[f"lift{end}"].item() == pytest.approx(at_prior[f"precision{end}"].item() / 0.3, rel=1e-12)
     few = log.filter(pl.col("day") < 5).ec.capacity("s", "y", k=k, period="day", interval=0.9)
-    assert few.select("precision", "precision_ci_low").null_count().row(0) == (0, 1)
+    bounds = [f"{name}_ci_low" for name in METRICS]
+    assert few.select("precision", *bounds).null_count().row(0) == (0, *(1,) * 5)
     by = log.with_columns(g=pl.lit("a")).ec.capacity("s", "y", k=k, period="day", by="g", cost_fn=3, interval=0.9)
     assert_frame_equal(by.drop("g"), found, rel_tol=1e-12)
 

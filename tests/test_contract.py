@@ -147,6 +147,7 @@ def test_macros_are_the_metrics(macros) -> None:
     approximate = {macro for pair in APPROXIMATE.values() for macro in pair}
     others = {
         "bucket",
+        "capacity",
         "effective_prior",
         "fold",
         "normal_quantile",

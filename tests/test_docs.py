@@ -173,13 +173,14 @@ def test_the_query_for_the_macros(name: str, file_of_macros: Path) -> None:
         "auc_roc",
         "approx_auc_roc",
         "bucket",
+        "capacity",
         "fold",
         "report",
         "sketch",
         "ranking_exact",
         "version",
     } <= set(names)
-    assert len(names) == len(METRICS) + 2 * len(RANKING) + 9
+    assert len(names) == len(METRICS) + 2 * len(RANKING) + 10
     assert all(comment and re.search("[:.] ", comment) for _, _, comment in rows)
     (parameters,) = (parameters for name, parameters, _ in rows if name == "net_benefit")
     assert parameters == ["score", "label", "p_t", "prior", "threshold", "score_type", "weight"]
@@ -216,9 +217,12 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
     assert pl.read_csv("report.csv").height == 1
 
 
+COMMANDS = ("report", "compare", "drift", "capacity", "sketch")
+
+
 def test_options_exist() -> None:
     """The two pages name every option of the commands, and no other."""
-    help_texts = "".join(invoke(command, "--help").output for command in ("report", "compare", "drift", "sketch"))
+    help_texts = "".join(invoke(command, "--help").output for command in COMMANDS)
     options = set(re.findall(r"^ *(?:-\w, )?(--[a-z-]+)", help_texts, re.MULTILINE)) - {"--help"}
     assert len(options) > 30
     pages = PAGES["docs/reference/command-line.md"] + PAGES["docs/reference/gates.md"]

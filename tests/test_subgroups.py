@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from scipy import stats
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
@@ -159,18 +160,130 @@ def test_the_interval_of_the_gap_of_equal_groups_contains_0(groups: int, rows: i
     assert (high == 0).mean() > 0.95 - 3 * np.sqrt(0.05 * 0.95 / n_logs)
 
 
+# Ratios --------------------------------------------------------------------------------------------------------------
+
+RATIO = ["ratio", "ratio_ci_low", "ratio_ci_high"]
+DECIDED: dict[str, Any] = {"score_type": "decision", "by": "g"}
+
+
+def decisions_of(groups: dict[str, tuple[int, int]]) -> pl.DataFrame:
+    """Positives by group, of which so many are decided positive and so many negative, and two negatives, each decided once."""
+    rows = [
+        (g, True, d)
+        for g, counts in groups.items()
+        for d, n in zip((True, False), counts, strict=True)
+        for _ in range(n)
+    ]
+    rows += [(g, False, d) for g in groups for d in (True, False)]
+    return pl.DataFrame(rows, schema=["g", "y", "d"], orient="row")
+
+
+def test_ratios_are_fairlearns() -> None:
+    """As MetricFrame.ratio has them, between groups and to the overall value, and demographic_parity_ratio."""
+    expected = by_group(LOG)
+    call: dict[str, Any] = {"by": "g", "metrics": RATES, "weight": "w", "threshold": 0.5}
+    cells = LOG.ec.sketch("p", "y", by="g", weight="w", thresholds=[0.5])
+    tables = [LOG.ec.compare("p", "y", reference="highest", **call)]
+    tables += [cells.compare(*RATES, threshold=0.5, reference="highest")]
+    for table in tables:
+        for name, ratio in table.group_by("metric").agg(pl.col("ratio").min()).rows():
+            assert ratio == pytest.approx(expected[name].min() / expected[name].max(), rel=1e-12)
+    assert_frame_equal(*(table.sort("g", "metric").select("g", "metric", *RATIO) for table in tables), rel_tol=1e-9)
+    overall = np.average(LOG["p"].to_numpy() > 0.5, weights=LOG["w"].to_numpy())
+    total = LOG.ec.compare("p", "y", reference="total", **call | {"metrics": ["decision_share"]})
+    assert total["ratio"].to_list() == pytest.approx((expected["decision_share"] / overall).tolist(), rel=1e-12)
+
+
+def log_variance(hits: int, others: int) -> tuple[float, int]:
+    """The variance of the logarithm of a rate, with half a row more of each kind; and its degrees of freedom."""
+    df = hits + others
+    p = (hits + 0.5) / (df + 1)
+    return p * (1 - p) / df / (hits / df or p) ** 2, df
+
+
+@pytest.mark.parametrize("counts", [(40, 60), (3, 27), (0, 50), (30, 0)])
+def test_the_bounds_of_a_ratio_are_of_the_difference_of_logarithms(counts: tuple[int, int]) -> None:
+    """Katz's interval of a ratio of rates, in plain NumPy; a rate of 0 has one about the rate with half a row."""
+    hits, n = counts[0], sum(counts)
+    log = decisions_of({"a": (25, 50), "b": counts})
+    found = log.ec.compare("d", "y", metrics=["recall"], reference="a", **DECIDED)
+    (variance, df), (other, of_other) = log_variance(*counts), log_variance(25, 50)
+    half = (
+        stats.t.ppf(0.975, (variance + other) ** 2 / (variance**2 / df + other**2 / of_other))
+        * (variance + other) ** 0.5
+    )
+    ratio, centre = hits / n * 3, (hits / n or 0.5 / (n + 1)) * 3
+    expected = [ratio, min(centre * np.exp(-half), ratio), centre * np.exp(half)]
+    assert found.select(RATIO).row(0) == pytest.approx(expected, rel=1e-9)
+    # With two groups, all others are the other one, and there is one pair.
+    for reference in ("rest", "highest" if ratio < 1 else "lowest"):
+        same = log.ec.compare("d", "y", metrics=["recall"], reference=reference, **DECIDED).filter(g="b")
+        end = min(expected[2], 1.0) if reference == "highest" else expected[2]
+        low = max(expected[1], 1.0) if reference == "lowest" else expected[1]
+        assert same.select(RATIO).row(0) == pytest.approx([ratio, low, end], rel=1e-9)
+
+
+@pytest.mark.parametrize("clusters", [{}, {"cluster": "row", "buckets": 1000}])
+def test_the_bounds_of_the_ratio_to_the_total_know_the_shared_rows(clusters: dict[str, Any]) -> None:
+    log = LOG.filter("y").with_row_index("row")
+    d, g = log["p"].to_numpy() > 0.3, log["g"].to_numpy()
+    log = pl.concat([log, log.with_columns(y=pl.lit(value=False))])
+    call: dict[str, Any] = {"by": "g", "metrics": ["recall"], "threshold": 0.3, "reference": "total", **clusters}
+    for of, low, high in log.ec.compare("p", "y", **call).select("g", "ratio_ci_low", "ratio_ci_high").rows():
+        influence = np.where(g == of, (d / d[g == of].mean() - 1) / (g == of).sum(), 0.0) - (d / d.mean() - 1) / len(d)
+        assert np.log(high / low) / 2 / 1.97 == pytest.approx(np.sqrt((influence**2).sum()), rel=0.06)
+
+
+def test_where_there_is_no_ratio() -> None:
+    log = decisions_of({"a": (5, 15), "b": (0, 20), "c": (15, 5)})
+    found = {
+        reference: log.ec.compare("d", "y", metrics=["recall", "informedness"], reference=reference, **DECIDED)
+        for reference in ("highest", "lowest", "b")
+    }
+    recall, informed = (found["highest"].filter(metric=name).sort("g") for name in ("recall", "informedness"))
+    assert recall["ratio"].to_list() == pytest.approx([1 / 3, 0, 1])
+    assert recall["ratio_ci_low"].to_list()[1] == 0
+    assert recall.select(pl.col(RATIO).null_count()).row(0) == (0, 0, 0)
+    # 0.25, 0 and 0.75 less 0.5: bounds for all pairs would need the logarithm of each.
+    assert informed["ratio"].to_list() == [None, None, 1]
+    assert informed.select(pl.col(RATIO).null_count()).row(0) == (2, 3, 3)
+    for reference in ("lowest", "b"):
+        assert found[reference].select(pl.col(RATIO).null_count()).row(0) == (found[reference].height,) * 3
+    models = log.with_columns(other=~pl.col("d")).ec.compare(["d", "other"], "y", **DECIDED)
+    assert not {*RATIO} & {*models.columns}
+    with pytest.raises(ValueError, match="by= has a column 'ratio', which is also a column of the comparison"):
+        log.ec.compare("d", "y", **DECIDED | {"by": pl.col("g").alias("ratio")}, reference="rest")
+
+
 @pytest.mark.slow
-def test_simultaneous_bounds_of_a_ratio_contain_the_true_one() -> None:
-    """As the guide has it: of intervals that hold for all groups at once."""
+@pytest.mark.parametrize("reference", ["highest", "lowest"])
+def test_simultaneous_bounds_of_ratios_contain_the_true_ones(reference: str) -> None:
     rng, truth, inside = np.random.default_rng(8), np.array([0.2, 0.25, 0.25, 0.4]), []
+    ratios = truth / (truth.max() if reference == "highest" else truth.min())
     for _ in range(150):
         group = np.arange(1_200) % 4
         log = pl.DataFrame({"g": group, "y": rng.random(1_200) < 0.5, "d": rng.random(1_200) < truth[group]})
-        options: dict[str, Any] = {"score_type": "decision", "metrics": ["decision_share"]}
-        report = log.ec.report("d", "y", by="g", interval=1 - 0.05 / 4, **options)
-        low, high = report["decision_share_ci_low"], report["decision_share_ci_high"]
-        inside.append(low.min() / high.max() <= 0.5 <= high.min() / low.max())
+        found = log.ec.compare("d", "y", metrics=["decision_share"], reference=reference, **DECIDED).sort("g")
+        low, high = found["ratio_ci_low"].to_numpy(), found["ratio_ci_high"].to_numpy()
+        inside.append(((low <= ratios + 1e-12) & (ratios <= high + 1e-12)).all())
     assert np.mean(inside) > 0.95
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("rows", "truth"), [(50, (0.5, 0.25)), (200, (0.1, 0.05)), (1_000, (0.02, 0.01)), (40, (0.9, 0.7))]
+)
+def test_bounds_of_a_ratio_cover(rows: int, truth: tuple[float, float]) -> None:
+    rng, n_logs = np.random.default_rng(rows), 800
+    group = np.tile(np.repeat([0, 1], rows), n_logs)
+    log = pl.DataFrame(
+        {"g": group, "y": np.arange(len(group)) % 2 == 0, "d": rng.random(len(group)) < np.array(truth)[group]}
+    )
+    log = log.with_columns(log=pl.int_range(pl.len()) // (2 * rows))
+    call: dict[str, Any] = {"by": ["log", "g"], "metrics": ["decision_share"], "reference": {"g": 0}}
+    found = log.ec.compare("d", "y", score_type="decision", **call)
+    low, high = found["ratio_ci_low"].to_numpy(), found["ratio_ci_high"].to_numpy()
+    assert ((low <= truth[1] / truth[0]) & (truth[1] / truth[0] <= high)).mean() > 0.93
 
 
 # Neither direction is better -----------------------------------------------------------------------------------------

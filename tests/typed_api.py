@@ -157,6 +157,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.capacity(lazy, "p", "y", k=50, period="day", by="month", interval=0.9), pl.LazyFrame)
     assert_type(ec.capacity(eager, "p", "y", share=0.1, score_type="raw"), pl.DataFrame)
     assert_type(ec.alarms(eager, "nec", period="day", above=0.4, looks=365, by=["s"], test="counts"), pl.DataFrame)
+    assert_type(ec.capacity(eager, ["p", "q"], "y", k=50, cost_fn="amount", cost_fp=pl.col("a")), pl.DataFrame)
     assert_type(ec.rows_needed(lazy, "nec", width=0.1), pl.LazyFrame)
     assert_type(ec.rows_needed(eager, "nec", width=0.1), pl.DataFrame)
     assert_type(ec.validate(lazy, "p", "y"), pl.LazyFrame)

@@ -90,6 +90,8 @@ def compare(
 
     - The columns of `by`, `model`, `reference` and `metric`.
     - `value`, `value_reference` and `difference` (value - reference), with the bounds `difference_ci_low` and `difference_ci_high`.
+    - For groups `ratio` (value / reference), with the bounds `ratio_ci_low` and `ratio_ci_high`. They are null unless the reference is above 0
+      and the value at least 0.
     - `p_value`, for the hypothesis of no difference, and `p_adjusted`, adjusted over the groups of a metric and model (Benjamini and
       Hochberg). Among the differences with `p_adjusted` below 0.05, at most 5 % are expected to be false discoveries.
     - With `margin`, `not_worse`, true if the value is significantly not worse than the reference by the margin or more: one bound of the
@@ -115,7 +117,11 @@ def compare(
     interval is for the distance to the group that is truly the best, which need not be the group with the best value. It ends at 0; a group
     whose interval contains 0 may be the best. The p-values are for the group in `reference` alone. If that group is small, `p_adjusted` can
     be 1 although the interval excludes 0: judge by the interval. With "highest" the minima of `difference`, `difference_ci_low` and `difference_ci_high` over
-    the groups are the gap between the lowest and the highest group and its bounds. With "lowest" take the maxima.
+    the groups are the gap between the lowest and the highest group and its bounds. With "lowest" take the maxima. The columns of the ratio
+    are used in the same way. Its bounds are null in all groups if one has a value below 0, or a loss or ranking metric of 0.
+
+    The bounds of a ratio are those of the difference of the logarithms, by the delta method. A rate of 0 has a ratio of 0 with a bound above,
+    from half a pseudo-row in each class and decision.
 
     Raises
     ------
@@ -127,7 +133,8 @@ def compare(
     References
     ----------
     Benjamini and Hochberg, "Controlling the false discovery rate", 1995; Hsu, "Multiple comparisons", 1996, chapter 4, for comparisons with
-    the best; Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", 1987, for equivalence.
+    the best; Schuirmann, "A comparison of the two one-sided tests procedure and the power approach", 1987, for equivalence; Katz et al.,
+    "Obtaining confidence intervals for the risk ratio in cohort studies", 1978, for the ratio.
 
     Examples
     --------
@@ -195,7 +202,7 @@ def _compare(
     requirements = needed(metric_names, ())
     if requirements.decisions:
         validation.check_number(models[0].rows.costs)
-    check_names(keys, validation.COLUMNS, "the comparison")
+    check_names(keys, against.columns, "the comparison")
     ranks, areas = ([name for name in metric_names if name in of] for of in (RANKING_METRICS, CLASS_AREAS))
     grids = tuple(grid_of(model.rows, keywords.get("prior")) for model in models) if ranks else ()
     n_buckets = None if clusters is None else clusters.buckets
@@ -209,7 +216,7 @@ def _compare(
     if tables:
         cells = pl.concat([cells, *(execute(table) for table in tables)], how="diagonal")
     schema = cells.collect_schema()
-    columns = {**{name: schema[name] for name in key_names}, **validation.COLUMNS}
+    columns = {**{name: schema[name] for name in key_names}, **against.columns}
     return cells.map_batches(partial(compared, comparison=comparison), schema=columns)
 
 

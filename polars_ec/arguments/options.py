@@ -225,6 +225,10 @@ class RankingRiskOptions(RankingDetectionOptions, CostMatrixOption, total=False)
     """Ranking options with a prior and costs."""
 
 
+class CapacityOptions(RankingPriorOptions, RowCostOptions, CostMatrixOption, total=False):
+    """Ranking options with a prior and costs that may differ by row."""
+
+
 class ScoreOptions(ScoreTypeOption, total=False):
     """What the scores are, and the prior that turns likelihoods into posteriors."""
 

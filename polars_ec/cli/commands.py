@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated, Any
@@ -421,8 +421,8 @@ def compare(
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
 
-    Each row has the values, their difference (value - reference), its confidence interval and its p-value. p_adjusted is adjusted for the
-    number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
+    Each row has the values, their difference (value - reference), its confidence interval and its p-value. Groups also have the ratio of the
+    values with its interval. p_adjusted is adjusted for the number of groups. If rows are correlated, pass --cluster. A group is small if it, or its reference, has fewer than 10 rows of a class.
     With --prior, metrics that depend on the prior have a second row at it, NAME_at_prior.
     """
     layout = log.layout | options.intervals(interval, log.cluster, log.buckets) | options.margins(margin)
@@ -482,6 +482,47 @@ def drift(
         by=log.by or (), every=log.every, reference=reference, mix=strata, window=window, layout=layout
     )
     run(log, output, question, "a drift")
+
+
+@terminal.one_line_errors
+@options.taking(LogOptions, OutputOptions, without=("threshold", "metrics", "min_rows", "cluster", "buckets"))
+def capacity(
+    log: LogOptions,
+    output: OutputOptions,
+    k: Annotated[int | None, typer.Option("--k", help="Number of rows to select in each period of each group.")] = None,
+    share: Annotated[float | None, typer.Option(help="Share of the rows to select instead, such as 0.05.")] = None,
+    period: Annotated[
+        str | None,
+        typer.Option(
+            help="Period for which the capacity holds: a column, or a length of time in --time, such as 1d. Default: each group is one."
+        ),
+    ] = None,
+    interval: options.Interval = None,
+) -> None:
+    """Judge the decision to look at the highest scores only, such as the 50 alerts that a team can handle per day, one row per group.
+
+    If rows with equal scores compete for the last places, counts and metrics are expected over a random choice; tied counts these rows. The
+    intervals come from the differences between the periods. --every makes a row per period of its length.
+    """
+    in_time = period is not None and options.is_duration(period)
+    if in_time and log.time is None:
+        raise UsageError(
+            f"--period {period} is a length of time: pass --time, the column of times, or a column of periods"
+        )
+    if interval is not None and period is None:
+        raise UsageError(
+            f"--interval {interval} needs --period: intervals come from the differences between the periods"
+        )
+    question = questions.CapacityQuestion(
+        layout=_stated({"k": k, "share": share, "interval": interval}),
+        several=len(log.score or ()) > 1,
+        by=log.by or (),
+        every=log.every,
+        period=period,
+        time=log.time,
+        time_zone=options.checked_zone(log.time_zone),
+    )
+    run(replace(log, every=period) if in_time and log.every is None else log, output, question, "a capacity")
 
 
 @terminal.one_line_errors
@@ -605,6 +646,7 @@ app.command(
 )(report)
 app.command(short_help="Differences between models or groups, with confidence intervals.")(compare)
 app.command(short_help="Why metrics changed from one period to another.")(drift)
+app.command(short_help="What the highest scores of each period are worth to a team with limited capacity.")(capacity)
 app.command(short_help="Summarise a log in small sketches for the other commands.")(sketch)
 
 

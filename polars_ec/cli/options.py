@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -24,7 +24,7 @@ from polars_ec.typing import IntervalMethod
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|margin|mix|period|periods)=|\b(total|per_class)=True\b"
+    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|margin|mix|period|periods|k|share)=|\b(total|per_class)=True\b"
 )
 
 
@@ -198,20 +198,26 @@ B = TypeVar("B")
 P = ParamSpec("P")
 
 
-def taking(first: type[A], last: type[B]) -> Callable[[Callable[Concatenate[A, B, P], None]], Callable[..., None]]:
-    """The command has the fields of both dataclasses as parameters, before and after its own, and gets one object of each."""
+def taking(
+    first: type[A], last: type[B], without: Collection[str] = ()
+) -> Callable[[Callable[Concatenate[A, B, P], None]], Callable[..., None]]:
+    """The command has the fields of both dataclasses as parameters, before and after its own, and gets one object of each.
+
+    The fields `without` have their defaults.
+    """
 
     def decorate(command: Callable[Concatenate[A, B, P], None]) -> Callable[..., None]:
         @wraps(command)
         def taken(**arguments: Any) -> None:
             before, after = (
-                {field.name: arguments.pop(field.name) for field in fields(kind)}  # type: ignore[arg-type]
+                {field.name: arguments.pop(field.name) for field in fields(kind) if field.name not in without}  # type: ignore[arg-type]
                 for kind in (first, last)
             )
             command(first(**before), last(**after), **arguments)  # type: ignore[call-arg]
 
         parameters = [*_parameters(first), *_parameters(command)[2:], *_parameters(last)]
-        taken.__signature__ = signature(command).replace(parameters=parameters)  # type: ignore[attr-defined]
+        kept = [parameter for parameter in parameters if parameter.name not in without]
+        taken.__signature__ = signature(command).replace(parameters=kept)  # type: ignore[attr-defined]
         return taken
 
     return decorate
@@ -272,9 +278,14 @@ def check_period(time: str | None, every: str | None, zone: str | None) -> str |
     return checked_zone(zone)
 
 
+def is_duration(text: str) -> bool:
+    """Whether it is the length of periods."""
+    return _DURATION.fullmatch(text) is not None
+
+
 def check_duration(every: str | None) -> None:
     """Refuse what is not a period."""
-    if every is not None and not _DURATION.fullmatch(every):
+    if every is not None and not is_duration(every):
         raise UsageError(f"--every {every} is not a period such as 1h, 1d, 1w, 1mo, 1q or 1y")
 
 
@@ -322,7 +333,7 @@ class Periods:
 
     def placed(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with instants in its column of periods: few, so that it may take some time."""
-        if not self.is_local:
+        if not self.is_local or self.time not in table.columns:
             return table
         assert self.zone is not None
         starts = table.select(pl.col(self.time).unique())

@@ -19,6 +19,7 @@ from zoneinfo import ZoneInfo
 import polars as pl
 
 from polars_ec import plot
+from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
 from polars_ec.api.reports import report
@@ -27,7 +28,7 @@ from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import did_you_mean, parse_interval
 from polars_ec.cli.gates import Names
 from polars_ec.cli.object_store import check_local
-from polars_ec.cli.options import PERIOD_NAMES, counted_prior
+from polars_ec.cli.options import PERIOD_NAMES, Periods, counted_prior, is_duration
 from polars_ec.cli.output import SideFile, check_place
 from polars_ec.cli.terminal import UsageError
 from polars_ec.comparisons.items import by_item
@@ -671,6 +672,40 @@ class ReportQuestion(Question):
         """The columns of models and classes, which are no columns of the log."""
         names = self.names(table)
         return [key for key in keys_of_models(names.keys) if key not in (*self.by, names.period)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CapacityQuestion(ReportQuestion):
+    """The question of `polars-ec capacity`: the k highest scores of each `period`, which is a column, or how long the periods of `time` are.
+
+    Without `every` the periods of the rows, if there are some, are those of the capacity.
+    """
+
+    period: str | None = None
+    time: str | None = None
+    time_zone: str | None = None
+
+    @property
+    def others(self) -> Mapping[str, Sequence[str]]:
+        return {"--period": [] if self.period is None or is_duration(self.period) else [self.period]}
+
+    def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
+        period: pl.Expr | str | None = self.period
+        if self.period is not None and self.time is not None and is_duration(self.period):
+            dtype = as_lazy(rows.frame).collect_schema()[self.time]
+            period = Periods(self.time, dtype, self.period, self.time_zone).start
+        by = rows.by if self.every is None else rows.keys
+        return capacity(rows.frame, rows.scores, rows.label, by=by, period=period, **self.layout, **rows.options)
+
+    def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:  # noqa: ARG002
+        raise UsageError("a capacity needs rows: pass the log. Sketch.gains has the share of rows above each threshold")
+
+    def verdict(self, table: pl.DataFrame) -> list[str]:  # noqa: ARG002
+        """None: the sentences of a report are about its own thresholds."""
+        return []
+
+    def names(self, table: pl.DataFrame) -> Names:
+        return Names(table.columns[: table.columns.index("n")])
 
 
 def _first_metric(table: pl.DataFrame) -> str | None:

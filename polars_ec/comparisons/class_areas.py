@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -15,7 +15,7 @@ from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import CLASS_AREAS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import Variance, VarianceComponents
-from polars_ec.inference.estimator import Against, Differences, is_lowest, with_extreme, with_one
+from polars_ec.inference.estimator import Against, Differences, with_group, with_others
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
@@ -87,22 +87,33 @@ class AreaEstimator:
 
     def difference(self, against: Against, level: float) -> Differences:
         """Differences between the groups and what they are compared with."""
-        values, components = self.areas.value, _components(self.areas)
-        if not isinstance(against, str):
-            return with_one(values, components, against, level)
-        if against not in ("rest", "total"):
-            return with_extreme(values, components, is_lowest(against, lower_is_better(self.of.metric)), level)
-        if against == "rest":
-            rest, of_rest = self._rest
-            return Differences.tested(values, rest, components.minus(of_rest), level)
-        total = self._areas(
-            self.rows.with_columns(pl.lit(0, dtype=self.rows.schema[GROUP]).alias(GROUP)), np.zeros(1, np.int64)
-        )
-        of_total = total.influence
-        inside = self.areas.components(self.areas.influence - of_total)
-        inside = plus(inside, _more_with_few(self.areas, components=self.areas.components(self.areas.influence)))
-        outside = self.areas.components(of_total, others=True)
-        return Differences.tested(values, np.repeat(total.value, self.n_groups), inside.minus(outside), level)
+        values = self.areas.value
+        if not isinstance(against, str) or against not in ("rest", "total"):
+            return with_group((values, values), _components(self.areas), against, lower_is_better(self.of.metric), level)
+        compare = self._with_rest if against == "rest" else self._with_total
+        reference, variance = compare()
+        one = np.ones_like(values)
+        with np.errstate(all="ignore"):
+            variances = variance(one, one), variance(values, reference)
+        return with_others((values, values), reference, variances, level)
+
+    def _with_rest(self) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
+        """Values of all other groups, and from x and y the variance of value / x - rest / y."""
+        (rest, others), components = self._rest, _components(self.areas)
+        return rest, lambda x, y: components.over(x).minus(others.over(y))
+
+    def _with_total(self) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
+        """The value of all groups together, and from x and y the variance of value / x - total / y."""
+        in_one = self.rows.with_columns(pl.lit(0, dtype=self.rows.schema[GROUP]).alias(GROUP))
+        total, influence = self._areas(in_one, np.zeros(1, np.int64)), self.areas.influence
+        more = _more_with_few(self.areas, components=self.areas.components(influence))
+
+        def variance(x: Floats, y: Floats) -> Variance:
+            of_total = total.influence / self.areas.per_row(y)
+            inside = self.areas.components(influence / self.areas.per_row(x) - of_total)
+            return plus(inside, more / x**2).minus(self.areas.components(of_total, others=True))
+
+        return np.repeat(total.value, self.n_groups), variance
 
     @property
     def _rest(self) -> tuple[Floats, VarianceComponents]:

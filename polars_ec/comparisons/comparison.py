@@ -23,7 +23,6 @@ from polars_ec.comparisons.joint_pass import (
 )
 from polars_ec.comparisons.ranking import KIND, ranking_differences
 from polars_ec.comparisons.result import ResultRow, Sizes, against_of, in_order, result_table, with_numbers, with_sums
-from polars_ec.comparisons.validation import COLUMNS
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.estimator import Differences
@@ -41,7 +40,7 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
     keys = list(comparison.keys)
     groups, numbered = with_numbers(cells, keys)
     if not groups.height:
-        return pl.DataFrame(schema={**groups.select(keys).schema, **COLUMNS})
+        return pl.DataFrame(schema={**groups.select(keys).schema, **comparison.reference.columns})
     ranks = pl.DataFrame()
     if KIND in numbered.columns:
         ranks = numbered.filter(pl.col(KIND).is_not_null())

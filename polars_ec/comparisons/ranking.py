@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -25,7 +25,7 @@ from polars_ec.inference.confidence import (
     limits,
     t_quantile,
 )
-from polars_ec.inference.estimator import Against, Differences, is_lowest, with_extreme, with_one
+from polars_ec.inference.estimator import Against, Differences, with_group, with_others
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.models import Model, stated_prior
@@ -265,23 +265,22 @@ class RankingEstimator:
     def difference(self, metric: str, against: Against, level: float) -> Differences:
         """Differences between the groups and what they are compared with."""
         values = self.values(metric)
-        if not isinstance(against, str):
-            return with_one(values, self._components(metric, values), against, level)
-        if against not in ("rest", "total"):
-            lowest = is_lowest(against, lower_is_better(metric))
-            return with_extreme(values, self._components(metric, values), lowest, level)
+        if not isinstance(against, str) or against not in ("rest", "total"):
+            components = self._components(metric, values)
+            return with_group((values, values), components, against, lower_is_better(metric), level)
         compare = self._with_rest if against == "rest" else self._with_total
         reference, variance = compare(metric, values)
-        return Differences.tested(values, reference, variance, level)
+        one = np.ones_like(values)
+        return with_others((values, values), reference, (variance(one, one), variance(values, reference)), level)
 
-    def _with_rest(self, metric: str, values: Floats) -> tuple[Floats, Variance]:
-        """Value of all other groups, and the variance of the difference."""
+    def _with_rest(self, metric: str, values: Floats) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
+        """Value of all other groups, and from x and y the variance of value / x - rest / y."""
         rest = self._value(metric, exclusive(self._fine_weight), exclusive(self.invalid), self.prior)
-        components = self._components(metric, values)
-        return rest, components.minus(self._components(metric, rest, others=True))
+        components, others = self._components(metric, values), self._components(metric, rest, others=True)
+        return rest, lambda x, y: components.over(x).minus(others.over(y))
 
-    def _with_total(self, metric: str, values: Floats) -> tuple[Floats, Variance]:
-        """Value of all groups together, of which the rows of a group are some, and the variance of the difference."""
+    def _with_total(self, metric: str, values: Floats) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
+        """Value of all groups together, of which the rows of a group are some, and from x and y the variance of value / x - total / y."""
         first = None if self.prior is None else self.prior[:1]
         weight, invalid = (of.sum(axis=0, keepdims=True) for of in (self._fine_weight, self.invalid))
         reference = np.repeat(self._value(metric, weight, invalid, first), self.n_groups)
@@ -289,8 +288,13 @@ class RankingEstimator:
         w, w2 = (of.sum(axis=0, keepdims=True) for of in self._weights)
         total = np.broadcast_to(self._influence_at(metric, w, w2, first), influence.shape)
         more = self._more_with_few(metric, values, influence, self._of_cells(influence))
-        inside = plus(self._of_cells(influence - total), more)
-        return reference, inside.minus(self._of_cells(np.ascontiguousarray(total), others=True))
+
+        def variance(x: Floats, y: Floats) -> Variance:
+            of_total = total / y[:, None]
+            inside = plus(self._of_cells(influence / x[:, None] - of_total), more / x**2)
+            return inside.minus(self._of_cells(of_total, others=True))
+
+        return reference, variance
 
     def _components(self, metric: str, values: Floats, *, others: bool = False) -> VarianceComponents:
         """Variance components of each group, or of all others, including the additional variance in the interval of a single value."""

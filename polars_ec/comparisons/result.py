@@ -10,7 +10,7 @@ import polars as pl
 from polars import selectors as cs
 
 from polars_ec.comparisons.joint_pass import sum_of_groups
-from polars_ec.comparisons.validation import COLUMNS, Reference, reference_groups
+from polars_ec.comparisons.validation import RATIO, Reference, reference_groups
 from polars_ec.formulas.decisions import AT_PRIOR, direction
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, exclusive
@@ -99,11 +99,11 @@ def result_table(
     keys: Sequence[str],
     reference: Reference,
     min_rows: int | None,
-    columns: Mapping[str, pl.DataType] = COLUMNS,
+    columns: Mapping[str, pl.DataType] | None = None,
     named_by: Sequence[str] | None = None,
 ) -> pl.DataFrame:
     """The rows of each group, one below the other; `groups` has the keys and GROUP, from 0 on. A reference group goes by the keys `named_by`."""
-    schema = {**groups.select(keys).schema, **columns}
+    schema = {**groups.select(keys).schema, **(reference.columns if columns is None else columns)}
     values = [shown(groups[key]) for key in (keys if named_by is None else named_by)] or [pl.Series([""])]
     labels = groups.select(label=pl.concat_str(values, separator=", ")).to_series()
     tables = [
@@ -146,6 +146,8 @@ def _table(
         "p_value": of.p,
         "p_adjusted": adjusted(np.where(is_itself, np.nan, of.p)) if of.p_adjusted is None else of.p_adjusted,
     }
+    if of.ratio_low is not None and of.ratio_high is not None:
+        numbers |= dict(zip(RATIO, (of.ratio, of.ratio_low, of.ratio_high), strict=True))
     table = groups.with_columns(
         pl.lit(row.model, dtype=pl.String).alias("model"),
         against.alias("reference"),

@@ -13,7 +13,6 @@ from polars_ec.arguments.keywords import Request
 from polars_ec.comparisons.ranking import have_same_cells, ranking_estimator
 from polars_ec.comparisons.result import ResultRow, Sizes, against_of, result_table
 from polars_ec.comparisons.validation import (
-    COLUMNS,
     FEWEST_BUCKETS,
     Reference,
     check_comparable,
@@ -65,10 +64,10 @@ def compare_cells(
     min_rows: int | None,
 ) -> pl.DataFrame:
     """The result of `Sketch.compare`."""
-    check_keys(cells.keys, COLUMNS)
     models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
     keys = [key for key in cells.keys if key != SCORE]
     against = parse_reference(reference, models, keys)
+    check_keys(cells.keys, against.columns)
     names = list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]
     check_difference(cells, names, keywords)
     check_direction(names, against)
@@ -80,7 +79,7 @@ def compare_cells(
         table = _groups(tables, chosen.get(SCORE), part.keys, against, min_rows)
         tables_of_models.append(table.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else table)
     order = [key for key in cells.keys if key != SCORE]
-    return pl.concat(tables_of_models).sort(order, maintain_order=True).select(*order, *COLUMNS)
+    return pl.concat(tables_of_models).sort(order, maintain_order=True).select(*order, *against.columns)
 
 
 def without_models(cells: Cells) -> Iterator[tuple[dict[str, Any], Cells]]:

@@ -39,7 +39,10 @@ COLUMNS: Mapping[str, pl.DataType] = {
     "n": pl.Int64(),
     "n_missing": pl.Int64(),
 }
-"""Columns of a comparison besides the group columns."""
+"""Columns of a comparison of models besides the group columns."""
+
+RATIO = ("ratio", "ratio_ci_low", "ratio_ci_high")
+"""Further columns of a comparison of groups."""
 
 _SHOWN = 10
 _MODELS = "at least two models (the first is the reference unless reference= names another)"
@@ -61,6 +64,14 @@ class Reference:
     model: str | None = None
     others: str | None = None
     key: Mapping[str, Any] | None = None
+
+    @property
+    def columns(self) -> Mapping[str, pl.DataType]:
+        """Columns of the comparison besides the group columns."""
+        names = [*COLUMNS]
+        place = names.index("p_value") if self.model is None else len(names)
+        ratio = RATIO if self.model is None else ()
+        return {name: COLUMNS.get(name, pl.Float64()) for name in (*names[:place], *ratio, *names[place:])}
 
 
 def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) -> Reference:

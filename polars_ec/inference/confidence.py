@@ -367,6 +367,11 @@ class VarianceComponents:
         """Variance of the estimate alone."""
         return self.independent if self.shared is None else (self.shared**2).sum(axis=-1) + self.independent
 
+    def over(self, value: Floats) -> VarianceComponents:
+        """Components of the estimates divided by these numbers; divided by themselves, these are the components of their logarithms."""
+        shared = None if self.shared is None else self.shared / value[:, None]
+        return VarianceComponents(shared, self.independent / value**2, self.df)
+
     def taken(self, groups: Integers) -> VarianceComponents:
         """Select some groups."""
         shared = None if self.shared is None else self.shared[groups]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Literal, TypeAlias
 
 from polars_ec.arguments.keywords import Request
@@ -40,6 +41,9 @@ from polars_ec.numerics import Bools, Floats, Integers, np
 Against: TypeAlias = "Literal['rest', 'total', 'best', 'highest', 'lowest'] | Integers"
 """The reference of each group, by name or by the number of a group, -1 for none."""
 
+Others: TypeAlias = "tuple[Floats, Callable[[Floats, Floats], Callable[[int], Variance]]]"
+"""The values of what is no group, and from numbers x and y the variance of value / x - reference / y of a metric."""
+
 # The rounding error of a zero difference, relative to the values.
 _EQUAL = 1e-12
 
@@ -62,12 +66,31 @@ class Differences:
     p: Floats
     reference: Integers | None = None
     p_adjusted: Floats | None = None
+    ratio_low: Floats | None = None
+    ratio_high: Floats | None = None
 
     @property
     def difference(self) -> Floats:
         """Value minus reference."""
         with np.errstate(all="ignore"):
             return np.asarray(self.value - self.value_reference, dtype=np.float64)
+
+    @property
+    def ratio(self) -> Floats:
+        """Value over reference; NaN if the reference is not positive, or the value is negative."""
+        with np.errstate(all="ignore"):
+            return np.where((self.value >= 0) & (self.value_reference > 0), self.value / self.value_reference, np.nan)
+
+    def with_ratio(self, logarithms: Differences) -> Differences:
+        """Add the bounds of the ratio from those of the difference of the logarithms.
+
+        Bounds that hold for all pairs of groups at once need the logarithm of each group that has a bound of the difference.
+        """
+        with np.errstate(all="ignore"):
+            low, high = extended(np.exp(logarithms.low), np.exp(logarithms.high), self.ratio)
+        known = np.isfinite(self.low) & np.isfinite(low + high)
+        known &= self.p_adjusted is None or not (np.isfinite(self.low) & np.isnan(logarithms.low)).any()
+        return replace(self, ratio_low=np.where(known, low, np.nan), ratio_high=np.where(known, high, np.nan))
 
     @classmethod
     def tested(
@@ -281,46 +304,69 @@ class Estimator(Estimate):
 
     def difference(self, against: Against, level: float) -> dict[str, Differences]:
         """Differences of each metric between the groups and what they are compared with."""
-        names = list(enumerate(self.metrics.items()))
-        if not isinstance(against, str):
-            return {name: with_one(self.values[:, m], self.components(m), against, level) for m, (name, _) in names}
-        if against not in ("rest", "total"):
+        names, positive = list(enumerate(self.metrics.items())), self.positive_values
+        if not isinstance(against, str) or against not in ("rest", "total"):
             return {
-                name: with_extreme(self.values[:, m], self.components(m), is_lowest(against, lower), level)
+                name: with_group((self.values[:, m], positive[:, m]), self.components(m), against, lower, level)
                 for m, (name, lower) in names
             }
-        compare = self._with_rest if against == "rest" else self._with_total
-        references, variance_of = compare()
-        return {
-            name: Differences.tested(self.values[:, m], references[:, m], variance_of(m), level)
-            for m, (name, _) in names
-        }
+        references, variances = self._with_rest() if against == "rest" else self._with_total()
+        with np.errstate(all="ignore"):
+            one = np.ones_like(positive)
+            of_values, of_logarithms = variances(one, one), variances(positive, references)
+            return {
+                name: with_others(
+                    (self.values[:, m], positive[:, m]), references[:, m], (of_values(m), of_logarithms(m)), level
+                )
+                for m, (name, _) in names
+            }
 
-    def _with_rest(self) -> tuple[Floats, Callable[[int], Variance]]:
-        """Values of all other groups, and the variance of the difference of a metric."""
+    @cached_property
+    def positive_values(self) -> Floats:
+        """The values; where they are 0, those with pseudo-counts, which have a logarithm."""
+        if self.with_pseudocounts is None or not (self.values == 0).any():
+            return self.values
+        smoothed, _ = self.smoothed if self.clusters is None else self._rescaled
+        return np.where(self.values == 0, self.formula(smoothed.linear[None])[0], self.values)
+
+    def _with_rest(self) -> Others:
+        """Compare with all other groups."""
         assert self.rest is not None
         rest = self.rest
         clusters = None if self.clusters is None else self.clusters.exclusive
         others = Estimator(lambda _: rest, self.moments.exclusive, clusters, self.with_pseudocounts)
-        return others.values, lambda m: self.components(m).minus(others.components(m))
+        of_groups, of_others = cache(self.components), cache(others.components)
 
-    def _with_total(self) -> tuple[Floats, Callable[[int], Variance]]:
-        """Values of all groups together, of which the rows of a group are some, and the variance of the difference of a metric."""
+        def variances(x: Floats, y: Floats) -> Callable[[int], Variance]:
+            return lambda m: of_groups(m).over(x[:, m]).minus(of_others(m).over(y[:, m]))
+
+        return others.values, variances
+
+    def _with_total(self) -> Others:
+        """Compare with all groups together, of which the rows of a group are some."""
         assert self.total is not None
         whole = self.moments.linear.sum(axis=0, keepdims=True)
         slopes = slopes_of(self.total, whole)
         slopes = np.broadcast_to(slopes, (len(self.values), *slopes.shape[1:]))
         clusters = None if self.clusters is None else self.clusters.exclusive
-        inside = replace(self, derivative=lambda sums: np.asarray(self.slopes_at(sums) - slopes))
-        outside = Estimator(self.formula_of, self.moments.exclusive, clusters, derivative=lambda _: slopes)
+        alone = cache(self.components)
 
-        def variance_of(m: int) -> Variance:
-            degenerate = self.is_degenerate(m)
-            other = outside.components_of(m, np.zeros_like(degenerate))
-            difference = inside.components_of(m, degenerate).minus(other)
-            return difference.only(np.isfinite(self.components(m).variance))
+        def variances(x: Floats, y: Floats) -> Callable[[int], Variance]:
+            of_total = slopes / y[:, None, None]
+            inside = replace(
+                self, derivative=lambda sums: np.asarray(self.slopes_at(sums) / x[:, None, None] - of_total)
+            )
+            outside = Estimator(self.formula_of, self.moments.exclusive, clusters, derivative=lambda _: of_total)
 
-        return np.broadcast_to(self.total(whole[None])[0], self.values.shape), variance_of
+            def variance_of(m: int) -> Variance:
+                degenerate = self.is_degenerate(m)
+                other = outside.components_of(m, np.zeros_like(degenerate))
+                difference = inside.components_of(m, degenerate).minus(other)
+                return difference.only(np.isfinite(alone(m).variance))
+
+            return variance_of
+
+        return np.broadcast_to(self.total(whole[None])[0], self.values.shape), variances
 
     def decompose(
         self, strata: StratifiedEstimate, against: Integers, factors: Sequence[str], level: float
@@ -358,7 +404,31 @@ def _random_parts(moments: Moments, n_parts: int, seed: int) -> Floats:
     return np.moveaxis(random_parts(moments.linear, weight2, np.arange(len(weight2)), seed, n_parts), 0, 1)
 
 
-# Two estimates that are compared: a group with another, or with the best; a model with another on the same rows.
+# Two estimates that are compared: a group with another, or with the best; a model with another on the same rows. Groups have two values of
+# each metric: the one that is shown, and a positive one, whose logarithm serves the ratio.
+
+
+def with_others(
+    values: tuple[Floats, Floats], reference: Floats, variances: tuple[Variance, Variance], level: float
+) -> Differences:
+    """Compare groups with what is no group, by the variances of the difference and of that of the logarithms."""
+    difference = Differences.tested(values[0], reference, variances[0], level)
+    with np.errstate(all="ignore"):
+        return difference.with_ratio(Differences.tested(np.log(values[1]), np.log(reference), variances[1], level))
+
+
+def with_group(
+    values: tuple[Floats, Floats], components: VarianceComponents, against: Against, lower_is_better: bool, level: float
+) -> Differences:
+    """Compare each group with the one of this number, or with the highest or lowest."""
+
+    def compared(of: Floats, components: VarianceComponents) -> Differences:
+        if isinstance(against, str):
+            return with_extreme(of, components, is_lowest(against, lower_is_better), level)
+        return with_one(of, components, against, level)
+
+    with np.errstate(all="ignore"):
+        return compared(values[0], components).with_ratio(compared(np.log(values[1]), components.over(values[1])))
 
 
 def with_one(values: Floats, components: VarianceComponents, against: Integers, level: float) -> Differences:

@@ -23,6 +23,7 @@ _TITLES = {
     "metric": "Metric",
     "value": "Value",
     "value_reference": "Reference value",
+    "ratio": "Ratio",
     "difference": "Difference",
     "threshold": "Threshold",
     "nec_bayes": "NEC of Bayes decisions",

@@ -132,6 +132,10 @@ class ClassAreas(ClassCounts):
         of_class = np.where(self.prior == 0, 0.0, self.prior / self.count)
         return np.asarray(of_class[self._group, self._index], dtype=np.float64)
 
+    def per_row(self, values: Floats) -> Floats:
+        """The value of the group of each row."""
+        return np.asarray(values[self._group])
+
     # Sums over rows.
 
     def per_class(self, amounts: Floats, which: Bools | slice = slice(None)) -> Floats:

@@ -22,7 +22,15 @@ def test_every_macro_is_called(connection) -> None:
         "SELECT DISTINCT function_name FROM duckdb_functions() "
         "WHERE schema_name = 'ec' AND NOT starts_with(function_name, '_')"
     ).fetchall()
-    assert {name for (name,) in names} == {*AGGREGATES, *ROWS, "version", "sketch", "ranking_exact", "report"}
+    assert {name for (name,) in names} == {
+        *AGGREGATES,
+        *ROWS,
+        "version",
+        "sketch",
+        "ranking_exact",
+        "report",
+        "capacity",
+    }
 
 
 # All calls of one metric, or, where they take long to plan, one of a number and one of a list.

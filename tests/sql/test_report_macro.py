@@ -268,7 +268,7 @@ def test_a_prior_of_the_whole_log_and_one_of_each_group(flights: duckdb.DuckDBPy
             marks=pytest.mark.slow,
         ),
         pytest.param("score_type := 'llr'", "needs prior", marks=pytest.mark.slow),
-        ("0.3", "arguments after the label of ec.report must be named"),
+        ("0.3", "arguments after the label must be named"),
         ("CAST(0.3 AS DOUBLE)", "must be named"),
         *(
             pytest.param(n, "must be named", marks=pytest.mark.slow)
