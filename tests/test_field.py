@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from examples.benchmarks.page import html, logs, markdown
 from examples.benchmarks.run import Environments, RunError, compare, last_error, load, measure_apart, run_all
 from examples.benchmarks.runners import FLOOR, NAMES
 from examples.benchmarks.task import TASKS, THRESHOLD, Log
+from examples.benchmarks.worker import measured, usage
 
 # Enough rows for the normal approximation of intervals.
 SIZES = {classes: Size(4_000, 4, classes, rounded=True) for classes in (2, 3)}
@@ -154,6 +156,29 @@ def test_runners_in_processes_of_their_own(folder):
     with pytest.raises(RunError) as absent:
         measure("torchmetrics", "auc", log)
     assert absent.value.status == "not installed"
+
+
+def test_the_fastest_run_counts(monkeypatch):
+    clock = iter([0, 3, 3, 4, 4, 6])
+    used = iter([(0, 10), (9, 20), (9, 20), (11, 30), (11, 30), (12, 40)])
+    monkeypatch.setattr("examples.benchmarks.worker.time.perf_counter", lambda: next(clock))
+    monkeypatch.setattr("examples.benchmarks.worker.usage", lambda: next(used))
+    monkeypatch.setattr("examples.benchmarks.worker.SECONDS", 5)
+    assert measured(lambda: {"segment": ["a"]}) == ({"segment": ["a"]}, 1, 1, 20)
+
+
+@pytest.mark.slow
+def test_processes_of_a_solution_count():
+    before = usage()
+    code = "x = bytearray(100_000_000); sum(range(5_000_000)); print('held', flush=True); input()"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as child:
+        assert child.stdout.readline() == "held\n"
+        seconds, peak = usage()
+        child.communicate("\n")
+    assert peak - before[1] > 100e6
+    assert seconds - before[0] > 0.02
 
 
 def test_compare(folder):

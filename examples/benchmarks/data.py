@@ -159,7 +159,7 @@ def _sums(log: Log, size: Size) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     losses, squares = np.zeros(groups), np.zeros(groups)
     for group, label, posteriors in _batches(log, size):
         decision = (posteriors[:, 1] > THRESHOLD).astype(int) if classes == 2 else posteriors.argmax(axis=1)
-        counts += np.bincount((group * classes + label) * classes + decision, minlength=len(counts))
+        np.add.at(counts, (group * classes + label) * classes + decision, 1)
         losses -= np.bincount(group, np.log(posteriors[np.arange(len(label)), label]), groups)
         squares += np.bincount(group, ((posteriors - np.eye(classes)[label]) ** 2).mean(axis=1), groups)
     return counts.reshape(groups, classes, classes), losses, squares
