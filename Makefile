@@ -3,6 +3,7 @@ PYTHON ?= python3
 # Without bytecode each of the many processes that tests start would compile the package anew; seeded faults set it for themselves.
 export PYTHONDONTWRITEBYTECODE :=
 ROWS ?= 20_000_000
+FIELD_ROWS ?= 1e6
 EXAMPLES ?= 200
 PYTHONS := 3.11 3.12 3.13 3.14
 DUCKDBS := 1.4 1.5 2
@@ -14,7 +15,7 @@ VENV := .venv
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-platforms test-partitions sql dbt-package vega clean
+.PHONY: demo papers docs pictures test lint package bench fuzz test-all test-slow coverage test-faults test-cpu test-pythons test-newest test-duckdb test-lowest test-spark test-postgres test-dbt test-lake test-platforms test-partitions field sql dbt-package vega clean
 
 demo: .venv/demo
 	$(VENV)/bin/python -m examples.demo
@@ -56,6 +57,10 @@ package: .venv/dev
 
 bench: .venv/bench
 	$(VENV)/bin/python -m tests.benchmarks --rows $(ROWS)
+
+# The benchmark of the field: this package and others, each in an environment of its own below field-output/. FIELD_ROWS=1e7,1e8 for more.
+field: .venv/demo
+	$(VENV)/bin/python -m examples.benchmarks --install --rows $(FIELD_ROWS)
 
 # The tests of numbers once more, as on a CPU that has none of the features that NumPy has its own code for.
 test-cpu: .venv/test
@@ -170,4 +175,4 @@ vega: .venv/test
 	touch $@
 
 clean:
-	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output .site site
+	rm -rf .venv .venv-* .pytest_cache .mypy_cache .ruff_cache .hypothesis dist demo-output papers-output field-output .site site

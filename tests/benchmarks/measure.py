@@ -12,6 +12,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from examples.benchmarks.worker import warm_file_cache
 from tests.benchmarks.case import Case
 from tests.benchmarks.cases import CASES
 
@@ -44,7 +45,7 @@ def run_apart(case: Case, paths: list[str], values: Path, cores: int | None = No
 
     The caller must be small itself: on Linux a new process starts with its parent's peak as its own.
     """
-    _warm_file_cache(paths)
+    warm_file_cache(paths)
     command = [sys.executable, "-m", "tests.benchmarks.measure", case.name, str(values), *paths]
     if cores is not None:
         command = ["taskset", "--cpu-list", f"0-{cores - 1}", *command]
@@ -60,13 +61,6 @@ def run_apart(case: Case, paths: list[str], values: Path, cores: int | None = No
         last = (done.stderr.strip() or f"ended with status {done.returncode}").splitlines()[-1]
         raise CaseError(last)
     return Measurement(**json.loads(done.stdout.splitlines()[-1]))
-
-
-def _warm_file_cache(paths: list[str]) -> None:
-    for path in paths:
-        with open(path, "rb") as file:
-            while file.read(2**22):
-                pass
 
 
 def _measure(case: Case, paths: list[str], values: Path) -> Measurement:
