@@ -12,6 +12,7 @@ from polars_ec.api import namespaces as namespaces
 from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
+from polars_ec.api.estimates import estimate
 from polars_ec.api.planning import rows_needed
 from polars_ec.api.reports import report
 from polars_ec.api.sketches import Sketch, Windows, equivalent_cost, merge, sketch
@@ -129,6 +130,7 @@ __all__ = [
     "epsr",
     "equivalent_cost",
     "error_rate",
+    "estimate",
     "expected_cost",
     "expected_score_divergence",
     "f1",
