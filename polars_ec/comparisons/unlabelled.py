@@ -100,6 +100,11 @@ class CellRows:
         """The sum of the weights, (planes, cells)."""
         return np.asarray(self.single + self.clusters.sum(axis=0), dtype=np.float64)
 
+    @property
+    def total(self) -> Floats:
+        """The sum of the weights of each plane."""
+        return np.asarray(self.weight.sum(axis=1), dtype=np.float64)
+
     @cached_property
     def numbers(self) -> Floats:
         """Effective sample sizes of independent rows; rounded, because sums of weights differ in the last bits from run to run."""
@@ -491,57 +496,62 @@ class LabelEstimator:
 
     def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
         """The weights of the cells by expected class."""
-        rows, known, corrections, share = self._rows(unit, coarse=False)
+        rows, corrections = self._rows(unit, coarse=False)
         q0, q1 = _posteriors(fit.fine, fit.priors[0], self.question.shift_prior, rows.weight.sum(axis=0)[None])
-        unlabelled = rows.weight[_UNLABELLED]
-        weight = _by_class(
-            known, np.stack([unlabelled * q0, unlabelled * q1], 1), q0, q1, corrections.weight[None], share
-        )
+        positive = rows.weight[_UNLABELLED] * q1
+        if corrections is not None:
+            positive = positive + rows.total[_UNLABELLED] * _mean_residual(corrections.weight[None], q0, q1)
         losses = {} if self.units[_IS_HELD_OUT][unit] else {name: of[unit] for name, of in self.losses.items()}
-        return ClassWeights(weight, known, losses)
+        return ClassWeights(_by_class(rows, positive), rows.weight[:_UNLABELLED], losses)
 
     def replicates(self, unit: int, fit: ReferenceFit) -> ClassWeights:
         """First the expected weights, then replicates of the weights that the labels may show."""
         if not fit.is_known:
             return ClassWeights(np.full((1, 2, len(self.coarse.log_odds)), np.nan), np.zeros((2, 1)), {})
         number, generator = self.question.replicates, np.random.default_rng([self.question.seed, 1])
-        rows, known, corrections, share = self._rows(unit, coarse=True)
-        scores = np.concatenate([rows.weight[None], rows.resampled(number, generator)]).sum(axis=1)
-        q0, q1 = _posteriors(fit.coarse, fit.priors[1], self.question.shift_prior, scores)
-        expected = rows.weight[_UNLABELLED] * q1[:1]
-        positive = np.concatenate([expected, _drawn_positives(rows, q1[1:], fit, generator)])
-        classes = np.stack([rows.weight[_UNLABELLED] - positive, positive], axis=1)
-        drawn = np.concatenate([corrections.weight[None], corrections.resampled(number, generator)])
-        return ClassWeights(_by_class(known, classes, q0, q1, drawn, share), np.zeros_like(known), {})
+        rows, corrections = self._rows(unit, coarse=True)
+        drawn = np.concatenate([rows.weight[None], rows.resampled(number, generator)])
+        q0, q1 = _posteriors(fit.coarse, fit.priors[1], self.question.shift_prior, drawn.sum(axis=1))
+        positive = rows.weight[_UNLABELLED] * q1
+        if corrections is None:
+            positive[1:] = _drawn_positives(rows, q1[1:], fit, generator)
+        else:
+            # The labels that have come say how much those that have not will differ from expectations, and how far they vary.
+            resampled = np.concatenate([corrections.weight[None], corrections.resampled(number, generator)])
+            off = _mean_residual(drawn, q0, q1) - _mean_residual(rows.weight[None], q0, q1)
+            positive += rows.total[_UNLABELLED] * _mean_residual(resampled, q0, q1)
+            positive += np.sqrt(rows.total[_UNLABELLED] * rows.total[:_UNLABELLED].sum()) * off
+        return ClassWeights(_by_class(rows, positive), np.zeros((2, 1)), {})
 
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
         """Whether there are enough clusters in the unit and in its reference."""
         rows = self.coarse.rows([unit])
         return rows.is_measurable and (len(rows.clusters) == 0 or len(fit.residuals) >= FEWEST_CLUSTERS)
 
-    def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, Floats, CellRows, float]:
-        """The rows of a unit, the weights of those with labels by class, and rows that correct expectations, with the weight of all of these."""
+    def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
+        """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
         rows = (self.coarse if coarse else self.fine).rows([unit])
         if self.units[_IS_HELD_OUT][unit]:
-            rows = rows.without_labels()
-        corrections = self.corrections[coarse].rows([unit])
-        enough = (rows.number[:_UNLABELLED] >= FEW_OF_A_CLASS).all()
-        share = rows.weight[_UNLABELLED].sum() if enough else 0.0
-        return rows, rows.weight[:_UNLABELLED], corrections, float(share)
+            return rows.without_labels(), None
+        enough = (rows.number[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.number[_UNLABELLED] > 0
+        return rows, self.corrections[coarse].rows([unit]) if enough else None
+
+
+def _by_class(rows: CellRows, positive: Floats) -> Floats:
+    """Weights by class, (variants, classes, cells), where unlabelled rows of these weights, (variants, cells), are positive."""
+    unlabelled = np.stack([rows.weight[_UNLABELLED] - positive, positive], axis=1)
+    return np.asarray(rows.weight[:_UNLABELLED] + unlabelled, dtype=np.float64)
 
 
 @quiet
-def _by_class(known: Floats, unlabelled: Floats, q0: Floats, q1: Floats, corrections: Floats, weight: float) -> Floats:
-    """Weights by class, (variants, classes, cells): known and expected ones, corrected by what labels differ from expectations, at this weight.
+def _mean_residual(weight: Floats, q0: Floats, q1: Floats) -> Floats:
+    """Positives beyond the expected ones, per row of labelled rows with these weights, (variants, planes, cells).
 
-    This is the estimator of prediction-powered inference: rows with labels count as they are, and their residuals stand for all others.
+    This is the rectifier of prediction-powered inference.
     """
-    if not weight:
-        return known + unlabelled
-    negative, positive = corrections[:, _NEGATIVE], corrections[:, _POSITIVE]
-    residual = positive * q0 - negative * q1
-    residual *= (weight / (negative + positive).sum(axis=1))[:, None]
-    return known + unlabelled + np.stack([-residual, residual], axis=1)
+    negative, positive = weight[:, _NEGATIVE], weight[:, _POSITIVE]
+    total = (negative + positive).sum(axis=1, keepdims=True)
+    return np.asarray((positive * q0 - negative * q1) / total, dtype=np.float64)
 
 
 @quiet
