@@ -215,6 +215,11 @@ class UnitCells:
         ]
         return {name: np.stack([of[name].to_numpy() for of in of_class]) for name in SUMS}
 
+    def cluster_size(self, variances: Floats) -> Floats:
+        """The mean over clusters of the variance of their labels, (clusters, cells), summed over each side of the thresholds, at each cell of it."""
+        sums = variances.sum(axis=0) @ self.above
+        return np.asarray(self.above @ (sums / max(len(variances), 1)), dtype=np.float64)
+
     @cached_property
     def above(self) -> Floats:
         """1 where a cell is above this many thresholds, (cells, numbers of thresholds)."""
@@ -230,14 +235,15 @@ class ReferenceFit:
     """Calibrated log-odds of the cells: (1, fine cells) and (1 + replicates, coarse cells); NaN without a fit.
 
     `priors` are the log-odds of the base rates of both. `residuals` are the positives of each cluster beyond the expected ones, (clusters,
-    coarse cells), and `rows` the fine cells of the reference. `on` says which groups it was fitted to.
+    coarse cells), `cluster_size` says how much these vary, and `rows` the fine cells of the reference. `on` says
+    which groups it was fitted to.
     """
 
     fine: Floats
     coarse: Floats
     priors: tuple[Floats, Floats]
     residuals: Floats
-    cluster_weight: float
+    cluster_size: Floats
     rows: CellRows
     on: str
 
@@ -481,7 +487,7 @@ class LabelEstimator:
         if self.units[list(units)]["n_invalid"].sum():
             fine = np.full_like(fine, np.nan)
         if question.level is None:
-            return ReferenceFit(fine, fine, (prior, prior), np.zeros((0, 0)), math.nan, rows, on)
+            return ReferenceFit(fine, fine, (prior, prior), np.zeros((0, 0)), np.zeros(0), rows, on)
         coarse = self.coarse.rows(units)
         drawn = coarse.resampled(question.replicates, np.random.default_rng([question.seed, 0]))
         weight = np.concatenate([coarse.weight[None], drawn])[:, :_UNLABELLED]
@@ -491,7 +497,13 @@ class LabelEstimator:
         of_0, of_1 = _shares(log_odds[0])
         residuals = clusters[:, _POSITIVE] * of_0 - clusters[:, _NEGATIVE] * of_1
         return ReferenceFit(
-            fine, log_odds, (prior, priors), residuals, clusters.sum() / max(len(clusters), 1), rows, on
+            fine,
+            log_odds,
+            (prior, priors),
+            residuals,
+            self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1),
+            rows,
+            on,
         )
 
     def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
@@ -514,7 +526,7 @@ class LabelEstimator:
         q0, q1 = _posteriors(fit.coarse, fit.priors[1], self.question.shift_prior, drawn.sum(axis=1))
         positive = rows.weight[_UNLABELLED] * q1
         if corrections is None:
-            positive[1:] = _drawn_positives(rows, q1[1:], fit, generator)
+            positive[1:] = self._drawn_positives(rows, q1[1:], fit, generator)
         else:
             # The labels that have come say how much those that have not will differ from expectations, and how far they vary.
             resampled = np.concatenate([corrections.weight[None], corrections.resampled(number, generator)])
@@ -522,6 +534,24 @@ class LabelEstimator:
             positive += rows.total[_UNLABELLED] * _mean_residual(resampled, q0, q1)
             positive += np.sqrt(rows.total[_UNLABELLED] * rows.total[:_UNLABELLED].sum()) * off
         return ClassWeights(_by_class(rows, positive), np.zeros((2, 1)), {})
+
+    @quiet
+    def _drawn_positives(self, rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
+        """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters."""
+        numbers = np.ceil(rows.numbers[_UNLABELLED]).astype(np.int64)
+        drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
+        clusters = rows.clusters[:, _UNLABELLED]
+        clusters = clusters[clusters.any(axis=1)]
+        number, of_reference = len(clusters), len(fit.residuals)
+        if number:
+            drawn = drawn + clusters.sum(axis=0) * q1
+        if number and of_reference:
+            # The effect of a cluster on log-odds changes its positives in proportion to the variance of its labels, and chance to the root of it.
+            variances = clusters * (q1[0] * (1 - q1[0]))
+            size = np.nan_to_num(self.coarse.cluster_size(variances) / fit.cluster_size, posinf=0.0)
+            times = generator.multinomial(number, np.full(of_reference, 1 / of_reference), size=len(q1))
+            drawn += (times - number / of_reference) @ fit.residuals * np.maximum(size, np.sqrt(size))
+        return np.where(np.isnan(q1), np.nan, drawn)
 
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
         """Whether there are enough clusters in the unit and in its reference."""
@@ -552,23 +582,6 @@ def _mean_residual(weight: Floats, q0: Floats, q1: Floats) -> Floats:
     negative, positive = weight[:, _NEGATIVE], weight[:, _POSITIVE]
     total = (negative + positive).sum(axis=1, keepdims=True)
     return np.asarray((positive * q0 - negative * q1) / total, dtype=np.float64)
-
-
-@quiet
-def _drawn_positives(rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
-    """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or with the residuals of clusters of the reference."""
-    numbers = np.ceil(rows.numbers[_UNLABELLED]).astype(np.int64)
-    drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
-    clusters = rows.clusters[:, _UNLABELLED]
-    clusters = clusters[clusters.any(axis=1)]
-    number, of_reference = len(clusters), len(fit.residuals)
-    if number:
-        drawn = drawn + clusters.sum(axis=0) * q1
-    if number and of_reference:
-        times = generator.multinomial(number, np.full(of_reference, 1 / of_reference), size=len(q1))
-        size = clusters.sum() / number / fit.cluster_weight
-        drawn += size * ((times - number / of_reference) @ fit.residuals)
-    return np.where(np.isnan(q1), np.nan, drawn)
 
 
 # The units of a question.
