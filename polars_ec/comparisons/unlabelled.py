@@ -160,7 +160,10 @@ class UnitCells:
         """The entries of usable rows; `units` has the keys and the numbers of units. Cells are numbered as in `cells`."""
         columns = grid.cell_columns
         used = frame.filter(pl.col("class") >= 0, pl.col("weight") > 0)
-        cells = used.select(columns).unique().sort(columns) if cells is None else cells
+        if cells is None:
+            cells = used.select(columns).unique().sort(columns)
+            # A log without usable rows has a cell of none.
+            cells = cells if cells.height else pl.DataFrame(dict.fromkeys(columns, [0]), schema=cells.schema)
         bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in frame.columns else pl.lit(-1)
         entries = (
             join_groups(used, units.select(*keys, GROUP), keys)
