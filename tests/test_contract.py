@@ -43,6 +43,7 @@ OTHERS = {
     "drift",
     "effective_prior",
     "equivalent_cost",
+    "estimate",
     "fold",
     "merge",
     "register",

@@ -218,7 +218,9 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
 
 def test_options_exist() -> None:
     """The two pages name every option of the commands, and no other."""
-    help_texts = "".join(invoke(command, "--help").output for command in ("report", "compare", "drift", "sketch"))
+    help_texts = "".join(
+        invoke(command, "--help").output for command in ("report", "compare", "drift", "estimate", "sketch")
+    )
     options = set(re.findall(r"^ *(?:-\w, )?(--[a-z-]+)", help_texts, re.MULTILINE)) - {"--help"}
     assert len(options) > 30
     pages = PAGES["docs/reference/command-line.md"] + PAGES["docs/reference/gates.md"]

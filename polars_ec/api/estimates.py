@@ -102,7 +102,7 @@ def estimate(
       five clusters in the period or its reference, and if the replicates do not differ.
     - `observed`: the value that the labels show, in groups where at least the share `labelled` has them. `covered`: whether the interval
       contains it.
-    - `class_prior`: the estimated share of positives. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
+    - `class_prior`: the estimated base rate. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
       whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
     - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.
     - `n`, `n_labelled`, `n_missing`: rows used, those with a label, and rows without a score or weight.

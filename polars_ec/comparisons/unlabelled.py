@@ -163,7 +163,7 @@ class UnitCells:
         if cells is None:
             cells = used.select(columns).unique().sort(columns)
             # A log without usable rows has a cell of none.
-            cells = cells if cells.height else pl.DataFrame(dict.fromkeys(columns, [0]), schema=cells.schema)
+            cells = cells if cells.height else pl.DataFrame({"bin": [0], "above": [0]}, schema=cells.schema)
         bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in frame.columns else pl.lit(-1)
         entries = (
             join_groups(used, units.select(*keys, GROUP), keys)
@@ -322,14 +322,14 @@ def _posteriors(
 @quiet
 def _p_value_of_shift(reference: CellRows, unit: CellRows) -> float:
     """The p-value of the chi-squared test over bins, at the prior that fits best; NaN if there are too few rows."""
-    both = reference.weight[:_UNLABELLED]
-    total, numbers = both.sum(), (*reference.number[:_UNLABELLED], unit.number.sum())
+    classes = reference.weight[:_UNLABELLED]
+    total, numbers = classes.sum(), (*reference.number[:_UNLABELLED], unit.number.sum())
     if not min(numbers) > 0:
         return math.nan
     # Bins of about equal numbers of rows of the reference.
-    before = np.cumsum(both.sum(axis=0)) - both.sum(axis=0) / 2
+    before = np.cumsum(classes.sum(axis=0)) - classes.sum(axis=0) / 2
     bins = np.minimum((before / total * _BINS_OF_TEST).astype(np.int64), _BINS_OF_TEST - 1)
-    binned = [np.bincount(bins, x, _BINS_OF_TEST) for x in (*both, unit.weight.sum(axis=0))]
+    binned = [np.bincount(bins, x, _BINS_OF_TEST) for x in (*classes, unit.weight.sum(axis=0))]
     occupied = np.sum(binned, axis=0) > 0
     of_0, of_1, of_unit = (x[occupied] / x.sum() for x in binned)
     n_free = len(of_unit) - 2
@@ -626,7 +626,7 @@ def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> pl.Data
         value = units[period][int(place.filter(place >= 0)[0])]
         reference = pl.lit(value, units.schema[period])
         if not periods.filter(pl.col(period) == value, pl.col("n_labelled") > 0).height:
-            raise ValueError(f"reference={question.reference!r} has no labels: pass a period with labels")
+            raise ValueError(f"reference={value} has no labels: pass a period with labels")
     is_other = pl.col(period).is_not_null() & (reference != pl.col(period))
     periods = periods.with_columns(is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE))
     pools = periods.filter(pl.col(period).is_not_null()).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
@@ -671,12 +671,12 @@ _RANGES: Mapping[str, tuple[float, float]] = {"logit": (0.0, 1.0), "log": (0.0, 
 @quiet
 def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
     """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one."""
+    keys, cells = [name for name in question.by if name != SCORE], question.cells
+    schema = {**cells.frame.select(*keys, question.period).schema, **RESULT}
+    if not cells.frame.height:
+        return pl.DataFrame(schema=schema)
     estimator, names = LabelEstimator.of(question), list(question.metrics)
     units, fits = estimator.units, estimator.fits()
-    keys = [name for name in question.by if name != SCORE]
-    schema = {**units.select(*keys, question.period).schema, **RESULT}
-    if not units.height:
-        return pl.DataFrame(schema=schema)
     tables = pl.concat(_evaluated(map(estimator.expected, range(units.height), fits), estimator.fine, question))
     is_known = np.array([fit.is_known for fit in fits]) & (units["n_invalid"] == 0).to_numpy()
     values = np.where(is_known[:, None], _numbers(tables, names), np.nan)
@@ -685,7 +685,7 @@ def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
         low, high = _limits(estimator, fits, tables, values)
     ranges = np.array([_range(name, question) for name in names]).T
     values, low, high = (np.clip(x, *ranges) for x in (values, low, high))
-    seen = join_groups(units, question.evaluated(question.cells.filter(pl.col(LABELLED)), question.keys), question.keys)
+    seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
     is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
     observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
     test = [
