@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.exceptions import PerformanceWarning
 from polars.testing import assert_frame_equal
 from scipy import optimize, stats
 
 import polars_ec as ec
+from polars_ec.comparisons import unlabelled
 from polars_ec.comparisons.unlabelled import _chi_squared_tail
 
 RNG = np.random.default_rng(7)
@@ -366,6 +368,12 @@ def test_clusters() -> None:
     found = estimate(few, cluster="user", **call)
     assert found["value"].to_list() == plain["value"].to_list()
     assert found["value_ci_low"].null_count() == found["value_ci_high"].null_count() == 2
+
+
+def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unlabelled, "_LONG", 0.0)
+    with pytest.warns(PerformanceWarning, match="2 groups and periods with 5 replicates take about 0 s"):
+        estimate(WITHOUT, interval=0.9, replicates=5, metrics=["nec"])
 
 
 @pytest.mark.parametrize(

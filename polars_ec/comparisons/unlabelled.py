@@ -13,12 +13,14 @@ from functools import cached_property
 from typing import Any, Literal
 
 import polars as pl
+from polars.exceptions import PerformanceWarning
 
 from polars_ec.calibration.calibration import FIT, STEPPED, Calibrator, log_odds_of_steps
 from polars_ec.calibration.cell_table import CellTable, Training
 from polars_ec.calibration.cells import fit_affine, fit_gaussian, fit_histogram, fit_pav, values_of_cells
 from polars_ec.comparisons.result import shown
 from polars_ec.comparisons.validation import reference_groups
+from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import highest, interval_scale
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import percentile_limits
@@ -34,7 +36,8 @@ LABELLED = "__is_labelled"
 """The group column of cells that says whether their rows have labels."""
 
 _ROW, _INVALID = "row", "__invalid"
-# Columns of units: the reference period, the unit of the group and those of all groups there, and whether labels are taken as unknown.
+# Columns of units: the reference period, the unit of the group there, the number of the units of all groups there, and whether labels are taken
+# as unknown.
 _REFERENCE, _REFERENCE_UNIT, _POOL, _IS_HELD_OUT = "__reference", "__reference_unit", "__pool", "__is_held_out"
 _NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
 # A group with fewer rows of a class in the reference period takes the calibrator of all groups.
@@ -43,6 +46,8 @@ _ROWS_TO_CALIBRATE = 50
 _BLOCK = 2**21
 # Halvings of an interval of length 1, after which no digit of a prior changes.
 _HALVINGS = 55
+# Seconds of a replicate of a unit, and what is worth a warning.
+_SECONDS, _LONG = 2.5e-4, 20
 _BINS_OF_TEST = 10
 _HISTOGRAM_BINS = 15
 
@@ -420,8 +425,8 @@ def _evaluated_together(
         of_sums = [_table(first, total, above).rename({"weight": name}) for name, total in totals.items()]
         sums.append(pl.concat([of_sums[0], *(of.select(pl.last()) for of in of_sums[1:])], how="horizontal"))
         first += len(weight)
-    weight_ = pl.col("weight")
-    frame = pl.concat(frames).with_columns(n=pl.lit(1, pl.Int64), weight2=weight_.abs())
+    # Corrections may be below 0, as sums of squares are not.
+    frame = pl.concat(frames).with_columns(n=pl.lit(1, pl.Int64), weight2=pl.col("weight").abs())
     table = question.evaluated(Cells(frame, cells.grid, weighted=True, sums=pl.concat(sums)), [_ROW]).sort(_ROW)
     for unit in units:
         yield table.head(len(unit.weight))
@@ -439,10 +444,11 @@ def _table(first: int, values: Floats, columns: pl.DataFrame) -> pl.DataFrame:
 
 @dataclass(frozen=True)
 class LabelEstimator:
-    """The units of a question, and their cells: fine ones for values, coarse ones for replicates."""
+    """The units of a question, and their cells: fine ones for values, coarse ones for replicates; `pools` are the units of each period."""
 
     question: EstimateQuestion
     units: pl.DataFrame
+    pools: Sequence[Sequence[int]]
     fine: UnitCells
     coarse: UnitCells
     corrections: tuple[UnitCells, UnitCells]
@@ -452,7 +458,7 @@ class LabelEstimator:
     def of(cls, question: EstimateQuestion) -> LabelEstimator:
         """Number the units of a question, and find the reference of each."""
         cells, keys = question.cells, question.keys
-        units = _with_references(_count_units(question), question)
+        units, pools = _with_references(_count_units(question), question)
         fine, coarse = corrections = _unit_cells(cells, units, keys)
         if question.corrections is not None:
             corrections = _unit_cells(question.corrections, units, keys, [of.cells for of in corrections])
@@ -461,7 +467,7 @@ class LabelEstimator:
         known = {name: np.zeros((units.height, 2, fine.above.shape[1])) for name in SUMS}
         for name, of_units in known.items():
             of_units[tuple(sums[x].to_numpy() for x in (GROUP, "class", "above"))] = sums[name].to_numpy()
-        return cls(question, units, fine, coarse, corrections, known)
+        return cls(question, units, pools, fine, coarse, corrections, known)
 
     def fits(self) -> list[ReferenceFit]:
         """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
@@ -473,14 +479,15 @@ class LabelEstimator:
             return by_units[units]
 
         of_units = []
-        for of_group, of_all in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
+        for of_group, pool in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
+            of_all = () if pool is None else tuple(self.pools[pool])
             if of_group is not None:
                 fit = fit_to((of_group,), "group")
                 enough = (fit.rows.number[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
                 if fit.is_known and (enough or len(of_all) == 1):
                     of_units.append(fit)
                     continue
-            of_units.append(fit_to(tuple(of_all or ()), "all groups"))
+            of_units.append(fit_to(of_all, "all groups"))
         return of_units
 
     def _fit_to(self, units: Sequence[int], on: str) -> ReferenceFit:
@@ -607,17 +614,13 @@ def _count_units(question: EstimateQuestion) -> pl.DataFrame:
     return units.with_row_index(GROUP)
 
 
-def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> pl.DataFrame:
-    """The units with the reference period of each, the units of its group and of all groups there, and whether labels are held out."""
+def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl.DataFrame, list[list[int]]]:
+    """The units with their references, and whether their labels are held out; and the units of each period."""
     period, within = question.period, [name for name in question.by if name == SCORE]
-    sums = {name: pl.col(name).sum() for name in ("n", "n_labelled")}
-    periods = (
-        units.group_by([*within, period])
-        .agg(pl.col(GROUP).alias(_POOL), **sums)
-        .sort([*within, period], nulls_last=True)
-    )
-    share = pl.col("n_labelled") >= question.labelled * pl.col("n")
-    is_labelled = share & (pl.col("n_labelled") > 0) & pl.col(period).is_not_null()
+    counts = pl.col("n", "n_labelled").sum()
+    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort([*within, period], nulls_last=True)
+    is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
+    is_labelled &= pl.col(period).is_not_null()
     if question.reference is None:
         last = pl.when(is_labelled).then(period).forward_fill().shift(1)
         reference = last.over(within) if within else last
@@ -627,15 +630,18 @@ def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> pl.Data
         reference = pl.lit(value, units.schema[period])
         if not periods.filter(pl.col(period) == value, pl.col("n_labelled") > 0).height:
             raise ValueError(f"reference={value} has no labels: pass a period with labels")
+    # A period is not estimated by its own labels, and rows without a period are neither before nor after others.
     is_other = pl.col(period).is_not_null() & (reference != pl.col(period))
-    periods = periods.with_columns(is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE))
-    pools = periods.filter(pl.col(period).is_not_null()).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
-    periods = join_groups(periods.select(*within, period, _IS_HELD_OUT, _REFERENCE), pools, [*within, _REFERENCE])
-    units = join_groups(units, periods, [*within, period])
-    group = units.filter(pl.col(period).is_not_null()).select(
+    stated = periods.select(
+        *within, period, is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
+    )
+    with_period = pl.col(period).is_not_null()
+    numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
+    group = units.filter(with_period).select(
         *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
     )
-    return join_groups(units, group, [*question.by, _REFERENCE])
+    units = join_groups(units, join_groups(stated, numbers, [*within, _REFERENCE]), [*within, period])
+    return join_groups(units, group, [*question.by, _REFERENCE]), periods["members"].to_list()
 
 
 def _unit_cells(
@@ -731,6 +737,10 @@ def _limits(estimator: LabelEstimator, fits: Sequence[ReferenceFit], tables: pl.
     """Bounds of what labels will show: quantiles of the replicates, moved to the values of the fine cells."""
     question, (low, high) = estimator.question, np.full((2, *values.shape), np.nan)
     assert question.level is not None
+    seconds = len(fits) * question.replicates * _SECONDS
+    if seconds > _LONG:
+        number = f"{len(fits):,} groups and periods with {question.replicates:,} replicates take about {seconds:,.0f} s"
+        warn(f"{number}. Pass fewer replicates, metrics without auc_roc, or interval=None", PerformanceWarning)
     names = list(question.metrics)
     errors = {m: floats(tables[f"{name}_error"]) for m, name in enumerate(names) if f"{name}_error" in tables.columns}
     replicates = _evaluated(map(estimator.replicates, range(len(fits)), fits), estimator.coarse, question)
