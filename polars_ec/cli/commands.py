@@ -495,16 +495,11 @@ def estimate(
         raise UsageError("--plot: there is no chart of estimates. Leave it out")
     if log.min_rows is not None:
         raise UsageError("--min-rows: estimates have no column small. Leave it out")
-    stated = {
-        "labelled": labelled,
-        "interval": interval,
-        "replicates": replicates,
-        "seed": seed,
-        "buckets": log.buckets,
-    }
-    stated |= {"calibrator": None if calibrator == "none" else calibrator}
-    stated |= {"shift_prior": None if shift_prior is None else options.number_or_column(shift_prior)}
-    layout = {name: value for name, value in (log.layout | stated).items() if name != "buckets" or value is not None}
+    layout = log.layout | _stated(
+        {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
+    )
+    layout |= {"labelled": labelled, "calibrator": None if calibrator == "none" else calibrator}
+    layout["shift_prior"] = None if shift_prior is None else options.number_or_column(shift_prior)
     question = questions.UnlabelledQuestion(
         every=log.every, reference=reference, label_probability=label_probability, layout=layout
     )

@@ -232,7 +232,8 @@ class UnitCells:
     def above(self) -> Floats:
         """1 where a cell is above this many thresholds, (cells, numbers of thresholds)."""
         numbers = self.cells["above"].to_numpy()
-        return np.equal.outer(numbers, np.arange(len(self.grid.thresholds) + 1)).astype(np.float64)
+        sides: Floats = np.equal.outer(numbers, np.arange(len(self.grid.thresholds) + 1)).astype(np.float64)
+        return sides
 
 
 # Calibrators, fitted to the labelled rows of the reference period, and to replicates of them.
