@@ -34,4 +34,4 @@ def test_estimates_are_no_worse_than_baselines(judged: tuple[str, Judged]) -> No
         assert ours < 1.05 * cbpe
         assert ours < 1.1 * carried
     if name in ("prior, shift_prior='em'", "P(class | score), 10 % labels", "P(class | score), 50 % labels"):
-        assert ours < 0.7 * min(cbpe, carried)
+        assert ours < 0.8 * min(cbpe, carried)
