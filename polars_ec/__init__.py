@@ -13,6 +13,7 @@ from polars_ec.api.alarms import alarms
 from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
+from polars_ec.api.estimates import estimate
 from polars_ec.api.planning import rows_needed
 from polars_ec.api.reports import report
 from polars_ec.api.sketches import Sketch, Windows, equivalent_cost, merge, sketch
@@ -131,6 +132,7 @@ __all__ = [
     "epsr",
     "equivalent_cost",
     "error_rate",
+    "estimate",
     "expected_cost",
     "expected_score_divergence",
     "f1",

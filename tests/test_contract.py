@@ -44,6 +44,7 @@ OTHERS = {
     "drift",
     "effective_prior",
     "equivalent_cost",
+    "estimate",
     "fold",
     "merge",
     "register",

@@ -217,7 +217,7 @@ def test_commands(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, macros_at_han
     assert pl.read_csv("report.csv").height == 1
 
 
-COMMANDS = ("report", "compare", "drift", "capacity", "sketch")
+COMMANDS = ("report", "compare", "drift", "capacity", "estimate", "sketch")
 
 
 def test_options_exist() -> None:

@@ -242,3 +242,14 @@ def test_the_command_writes_the_same(tmp_path, style: str, suffix: str) -> None:
     out = tmp_path / f"report{suffix}"
     assert invoke("report", tmp_path / "log.parquet", *options, "--out", out).exit_code == 0
     assert out.read_text("utf-8") == printed
+
+
+def test_estimates() -> None:
+    estimates = LOG.ec.estimate("p", "y", period="year", metrics=["nec"], shift_prior="em", replicates=20)
+    header, *rows = cells(ec.table(estimates))
+    assert header[:7] == ["year", "Model", "Reference", "Metric", "Value", "Observed", "Covered"]
+    assert header[7:] == ["Base rate", "Calibrated on", "p-value of the shift", "Rows", "Labelled rows"]
+    values = estimates.row(-1, named=True)
+    low, high = values["value_ci_low"], values["value_ci_high"]
+    assert rows[-1][4] == f"{values['value']:.3f} [{low:.3f}, {high:.3f}]"
+    assert rows[0][4] == "–"

@@ -152,6 +152,10 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     assert_type(ec.compare(eager, ["p", "q"], "y", metrics=["nec"], interval=0.9, margin=0.02), pl.DataFrame)
     assert_type(ec.drift(lazy, "p", "y", period="month", mix="carrier", cluster="day"), pl.LazyFrame)
     assert_type(ec.drift(eager, "p", "y", period="month", reference=4, metrics=["nec"], min_rows=9), pl.DataFrame)
+    assert_type(
+        ec.estimate(lazy, "p", "y", period="month", by="carrier", shift_prior="em", cluster="day"), pl.DataFrame
+    )
+    assert_type(ec.estimate(eager, ["p", "q"], "y", period="month", calibrator=None, interval=None), pl.DataFrame)
     assert_type(ec.best_thresholds(lazy, "p", "y", period="month", by="carrier", cost_fn=4), pl.LazyFrame)
     assert_type(ec.best_thresholds(eager, ["p", "q"], "y", period="month", reference="previous"), pl.DataFrame)
     assert_type(ec.capacity(lazy, "p", "y", k=50, period="day", by="month", interval=0.9), pl.LazyFrame)

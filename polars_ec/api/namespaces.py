@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import polars as pl
 
-from polars_ec.api import capacities, comparisons, drifts, reports, sketches, thresholds
+from polars_ec.api import capacities, comparisons, drifts, estimates, reports, sketches, thresholds
 from polars_ec.api.validation import validate
 from polars_ec.arguments.signatures import without_parameter
 from polars_ec.calibration import rows as calibration
@@ -162,6 +162,7 @@ class _FrameNamespace:
     report = _frame_method(reports.report)
     compare = _frame_method(comparisons.compare)
     drift = _frame_method(drifts.drift)
+    estimate = _frame_method(estimates.estimate)
     # `ec.best_threshold` is the expression.
     best_threshold = _frame_method(thresholds.best_thresholds)
     capacity = _frame_method(capacities.capacity)

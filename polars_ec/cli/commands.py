@@ -526,6 +526,61 @@ def capacity(
 
 
 @terminal.one_line_errors
+@options.taking(LogOptions, OutputOptions)
+def estimate(
+    log: LogOptions,
+    output: OutputOptions,
+    reference: Annotated[
+        str | None,
+        typer.Option(
+            help="Period whose labels the calibrator is fitted to, by the date it begins on. Default: the last labelled one before each."
+        ),
+    ] = None,
+    labelled: Annotated[
+        float, typer.Option(help="Share of rows with labels from which a period counts as labelled.")
+    ] = 0.9,
+    calibrator: Annotated[
+        str, typer.Option(help="affine, temperature, gaussian, pav or histogram; or none, for calibrated posteriors.")
+    ] = "affine",
+    shift_prior: Annotated[
+        str | None,
+        typer.Option(
+            help="em, if only the prior of a period changes: it is estimated from the scores. Or the prior of the positive class."
+        ),
+    ] = None,
+    label_probability: Annotated[
+        str | None,
+        typer.Option(help="Column of the probability that the label of a row was to come. Default: at random."),
+    ] = None,
+    interval: Annotated[
+        float, typer.Option(help="Level of the intervals for the values that labels will show.")
+    ] = 0.95,
+    replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates.")] = 200,
+    seed: Annotated[int, typer.Option(help="Seed of the replicates.")] = 0,
+) -> None:
+    """Estimate metrics before labels come, one row per group, period, model and metric. Empty labels are those to come.
+
+    P(class | score) is assumed unchanged; this cannot be seen without labels. Periods with labels are estimated as if they had none, and
+    observed and covered show how good the estimate was. If rows are correlated, pass --cluster.
+    """
+    if log.every is None:
+        raise UsageError("an estimate is of periods: pass --every, such as --every 1mo, and --time")
+    if output.plot is not None:
+        raise UsageError("--plot: there is no chart of estimates. Leave it out")
+    if log.min_rows is not None:
+        raise UsageError("--min-rows: estimates have no column small. Leave it out")
+    layout = log.layout | _stated(
+        {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
+    )
+    layout |= {"labelled": labelled, "calibrator": None if calibrator == "none" else calibrator}
+    layout["shift_prior"] = None if shift_prior is None else options.number_or_column(shift_prior)
+    question = questions.UnlabelledQuestion(
+        every=log.every, reference=reference, label_probability=label_probability, layout=layout
+    )
+    run(log, output, question, "an estimate")
+
+
+@terminal.one_line_errors
 def sketch(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help=f"{_LOGS}.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder for the sketches.")],
@@ -647,6 +702,7 @@ app.command(
 app.command(short_help="Differences between models or groups, with confidence intervals.")(compare)
 app.command(short_help="Why metrics changed from one period to another.")(drift)
 app.command(short_help="What the highest scores of each period are worth to a team with limited capacity.")(capacity)
+app.command(short_help="Metrics of periods before their labels come.")(estimate)
 app.command(short_help="Summarise a log in small sketches for the other commands.")(sketch)
 
 

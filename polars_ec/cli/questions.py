@@ -1,4 +1,4 @@
-"""What the commands ask of a log: a report, a comparison or a drift, each answered by a table, from rows or from a sketch."""
+"""What the commands ask of a log: a report, a comparison, a drift or an estimate, each answered by a table, from rows or from a sketch."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from polars_ec import plot
 from polars_ec.api.capacities import capacity
 from polars_ec.api.comparisons import compare
 from polars_ec.api.drifts import drift
+from polars_ec.api.estimates import estimate
 from polars_ec.api.reports import report
 from polars_ec.api.sketches import Sketch, Windows
 from polars_ec.arguments.inputs import as_lazy
@@ -525,6 +526,54 @@ class PeriodQuestion(DifferenceQuestion):
 
     def _reference(self, column: str, dtype: pl.DataType) -> Any:
         return None if self.reference is None else period_of(self.reference, column, dtype, self.every)
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnlabelledQuestion(Question):
+    """The question of `polars-ec estimate`: metrics of periods of `every` before their labels come; `reference` is as the command line says it."""
+
+    every: str
+    reference: str | None = None
+    label_probability: str | None = None
+
+    @property
+    def others(self) -> Mapping[str, Sequence[str]]:
+        return {"--label-probability": [] if self.label_probability is None else [self.label_probability]}
+
+    def from_rows(self, rows: RowInput) -> pl.DataFrame:
+        assert rows.period is not None
+        ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
+        reference = None if self.reference is None else period_of(self.reference, column, dtype, self.every)
+        columns: dict[str, Any] = {
+            "period": rows.period,
+            "by": rows.by,
+            "cluster": rows.cluster,
+            "reference": reference,
+        }
+        columns["label_probability"] = self.label_probability
+        return estimate(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
+
+    def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:  # noqa: ARG002
+        raise UsageError("an estimate needs rows, because a sketch has no scores of rows without labels: name the log")
+
+    def check_counted(self, table: pl.DataFrame) -> None:
+        """An estimate has no values at the shares of the classes in the whole log."""
+
+    def lacks_positives(self, table: pl.DataFrame) -> bool:
+        return table.select(pl.col("value", "observed").is_null().all()).row(0) == (True, True)
+
+    def notes(self, table: pl.DataFrame) -> list[str]:
+        if table["value"].count():
+            return []
+        return [
+            "no period has an estimate: no earlier period has enough labels. Pass --reference, --labelled or --calibrator none"
+        ]
+
+    def chart(self, table: pl.DataFrame) -> Any:  # noqa: ARG002
+        raise UsageError("--plot: there is no chart of estimates. Leave it out")
+
+    def names(self, table: pl.DataFrame) -> Names:
+        return Names(table.columns[: table.columns.index("value")], ("model", "metric"), beside=("reference",))
 
 
 # Columns of a report, by the options that add them.

@@ -28,6 +28,11 @@ _TITLES = {
     "threshold": "Threshold",
     "nec_bayes": "NEC of Bayes decisions",
     "regret": "Regret",
+    "observed": "Observed",
+    "covered": "Covered",
+    "calibrated_on": "Calibrated on",
+    "shift_p_value": "p-value of the shift",
+    "n_labelled": "Labelled rows",
     "selected": "Selected",
     "tied": "Tied",
     "lift": "Lift",
@@ -50,7 +55,7 @@ _PARTS = {"mix": "Mix", "prior": "Base rate", "likelihood": "Scores"}
 # Of what they are beside, which stands there too.
 _BESIDE = ("_kinked", "_least", "_most", "_error", "_if_calibrated", "_if_calibrated_high")
 _MARKS = ("small", "total")
-_COUNTS = ("n", "n_reference", *CELLS)
+_COUNTS = ("n", "n_reference", "n_labelled", *CELLS)
 _COUNTS_OF_BAD_ROWS = re.compile(r"n_invalid|n_missing(_\w+)?")
 
 
@@ -74,7 +79,7 @@ def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
     Parameters
     ----------
     frame
-        What `report`, `compare`, `drift`, `best_thresholds`, `capacity`, `calibration_loss`, `Sketch.evaluate`, `Sketch.compare` or
+        What `report`, `compare`, `drift`, `estimate`, `best_thresholds`, `capacity`, `calibration_loss`, `Sketch.evaluate`, `Sketch.compare` or
         `Sketch.drift` returns.
     style
         "markdown", or "latex": an environment `tabular` with the lines of the package booktabs.
@@ -112,7 +117,7 @@ def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
 
 def _keys(frame: pl.DataFrame) -> list[str]:
     """The group columns: those before the first column that the table has in any case; where that was not selected, before a decimal number."""
-    marker = "model" if {"difference", "nec_bayes"} & set(frame.columns) else "n"
+    marker = "model" if {"difference", "nec_bayes", "covered"} & set(frame.columns) else "n"
     if marker in frame.columns:
         return frame.columns[: frame.columns.index(marker)]
     return [
@@ -174,7 +179,7 @@ def _show(frame: pl.DataFrame, name: str) -> Callable[[Any], str]:
         return short
     if name == "reference":
         return lambda value: _text(value).removesuffix(MIDNIGHT)
-    if name in ("p_value", "p_adjusted"):
+    if name in ("p_value", "p_adjusted", "shift_p_value"):
         return p_value
     if name == "regret" or ("difference" in frame.columns and name in ("difference", *_PARTS)):
         return signed

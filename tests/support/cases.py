@@ -159,6 +159,7 @@ FRAME_METHODS = (
     "capacity",
     "compare",
     "drift",
+    "estimate",
     "report",
     "sketch",
     "validate",

@@ -1,0 +1,250 @@
+"""Estimates: what the metrics of a period will be when its labels come, from its scores and the labels of an earlier period."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Unpack
+
+import polars as pl
+
+from polars_ec.arguments.inputs import as_lazy
+from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_whole
+from polars_ec.arguments.options import SketchOptions
+from polars_ec.arguments.scales import scale_of
+from polars_ec.arguments.signatures import with_options
+from polars_ec.calibration.calibration import CALIBRATORS, Calibrator
+from polars_ec.comparisons.unlabelled import LABELLED, RESULT, EstimateQuestion, estimated
+from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
+from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.reports.models import named_metrics
+from polars_ec.scores.folds import BUCKETS
+from polars_ec.scores.read import expand
+from polars_ec.sketches.cells import SCORE, Cells
+from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
+from polars_ec.typing import FrameLike, IntoExpr
+
+_USUAL = ("expected_cost", "nec", "nce", "nbs", "precision", "recall", "f1", "auc_roc")
+# Counts, and metrics with an argument or a threshold of their own.
+_OTHERS = (*CELLS, "bayes_risk", "dcf", "net_benefit")
+_METRICS = (*(name for name in DECISIONS if name not in _OTHERS), *SCORING_RULES, "auc_roc")
+
+
+@with_options(SketchOptions)
+def estimate(
+    frame: FrameLike,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    *,
+    period: IntoExpr,
+    by: IntoExpr | Sequence[IntoExpr] = (),
+    metrics: Sequence[str] | None = None,
+    reference: Any = None,
+    labelled: float = 0.9,
+    calibrator: Calibrator | None = "affine",
+    shift_prior: float | Literal["em"] | None = None,
+    label_probability: IntoExpr | None = None,
+    interval: float | None = 0.95,
+    cluster: IntoExpr | None = None,
+    buckets: int = BUCKETS,
+    replicates: int = 200,
+    seed: int = 0,
+    **options: Unpack[SketchOptions],
+) -> pl.DataFrame:
+    """Estimate the metrics of periods before their labels come. P(class | score) is assumed unchanged; this cannot be seen without labels.
+
+    A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. The calibrator
+    is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
+    it had none, and the observed value is beside it, so that you can see how good past estimates were.
+
+    Parameters
+    ----------
+    frame
+        The log: a data frame of Polars or of another library. Rows without a label have null there.
+    score
+        Column name or expression, or several (models): one number per row, posteriors or log-odds.
+    metrics
+        Names of metrics of decisions with two classes, of scoring rules, or "auc_roc". Default: expected_cost, nec, nce, nbs, precision, recall,
+        f1 and auc_roc.
+    reference
+        The period whose labels the calibrator is fitted to. Default: for each period the last labelled one before it.
+    labelled
+        The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups.
+    calibrator
+        The calibrator of the reference period, as for `Sketch.calibrate`. None: the posteriors are calibrated, and are used as they are.
+    shift_prior
+        Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
+        then estimated from the scores. Or pass the prior of the positive class, if you know it. Posteriors move by the ratio of priors.
+        Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
+    label_probability
+        Column name or expression of the probability that the label of a row was to come, above 0 and at most 1, if labels are selected, such
+        as by the score. Default: the labels of a group and period are taken as a random sample of its rows.
+    interval
+        The level of the intervals, between 0 and 1, or None for no intervals.
+    cluster
+        The cluster column, which groups correlated rows, such as the user or the day. Default None: independent rows.
+    buckets
+        The number of hash buckets for the clusters, from 5 to 1000.
+    replicates, seed
+        The number of bootstrap replicates and the seed of their random numbers.
+    prior
+        The reference prior of the metrics, a number for the positive class: each metric has the value at that prior. It does not move the
+        posteriors. Default None: the (estimated) prior of the period.
+
+    Returns
+    -------
+    One row per group, period, model and metric, sorted in this order, also for a LazyFrame. The columns:
+
+    - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator) and `metric`.
+    - `value`: the estimate. It is null if there is no labelled period before, the fit has no solution, or the unit has invalid rows.
+    - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
+      has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
+      five clusters in the period or its reference, and if the replicates do not differ.
+    - `observed`: the value that the labels show, in groups where at least the share `labelled` has them. `covered`: whether the interval
+      contains it.
+    - `class_prior`: the estimated base rate. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
+      whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
+    - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.
+    - `n`, `n_labelled`, `n_missing`: rows used, those with a label, and rows without a score or weight.
+
+    Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
+    times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
+
+    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat.
+
+    Raises
+    ------
+    ValueError
+        Scores of K classes, LLRs or raw scores; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
+        `shift_prior` out of range; reserved column names.
+
+    Notes
+    -----
+    Intervals are quantiles of replicates. In each the rows (or clusters) of the reference are resampled and the calibrator is refitted, the
+    prior is estimated from resampled scores, and labels are drawn from the posteriors. With clusters, the residuals of clusters of the
+    reference are resampled in place of independent labels.
+
+    References
+    ----------
+    Saerens, Latinne and Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities", 2002, for "em"; Angelopoulos et
+    al., "Prediction-powered inference", 2023, for the correction by labels; NannyML's confidence-based performance estimation (CBPE);
+    Ferrer, "Analysis and comparison of classification metrics", for the Bayes risk.
+
+    Examples
+    --------
+    >>> import polars as pl, polars_ec as ec
+    >>> log = pl.DataFrame(
+    ...     {
+    ...         "month": [4] * 200 + [5] * 200,
+    ...         "p": [0.8, 0.2, 0.6, 0.1] * 50 + [0.8, 0.2, 0.2, 0.1] * 50,
+    ...         "y": [1, 0, 1, 0, 1, 1, 0, 0] * 25 + [None] * 200,
+    ...     }
+    ... )
+    >>> estimates = log.ec.estimate("p", "y", period="month", metrics=["precision", "recall"])
+    >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
+    [('4', 'precision', 0.89, 0.383), ('4', 'recall', 0.58, 0.383)]
+    """
+    log = as_lazy(frame)
+    scores, keys = expand(log, score, "score"), expand(log, by, "by")
+    of_period = check_period(log, expand(log, period, "period"))
+    key_names, period_name = [key.meta.output_name() for key in keys], of_period.meta.output_name()
+    check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
+    check_reference(reference)
+    _check_scores(log, scores, options)
+    level = None if interval is None else parse_level(interval)
+    prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
+    if prior is not None:
+        parse_number(prior, "prior")
+    column, clusters = _labels(log, label, options), ClusterKey(cluster, buckets)
+    is_labelled = as_expr(label, "label").is_not_null().alias(LABELLED)
+    units = [*keys, of_period, is_labelled]
+    cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
+    corrections: Cells | None = None
+    if label_probability is not None:
+        odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
+        weight = options.get("weight")
+        weight = odds if weight is None else odds * as_expr(weight, "weight")
+        rows = log.filter(as_expr(label, "label").is_not_null())
+        corrections, _ = make_cells(
+            rows, score, column, {**read, "weight": weight}, by=units, folds=FoldKey(), clusters=clusters
+        )
+    keywords, threshold = point.stands_in({"prior": prior}, cells.grid.classes)
+    question = EstimateQuestion(
+        cells=cells,
+        corrections=corrections,
+        by=[name for name in cells.keys if name not in (period_name, LABELLED)],
+        period=period_name,
+        metrics=_checked_metrics(metrics),
+        keywords=keywords,
+        own_threshold=threshold,
+        calibrator=_checked_calibrator(calibrator),
+        shift_prior=_checked_shift(shift_prior),
+        reference=reference,
+        labelled=_checked_share(labelled),
+        level=level,
+        replicates=parse_whole(replicates, "replicates", 2),
+        seed=parse_whole(seed, "seed", 0),
+    )
+    return estimated(question, scores[0].meta.output_name())
+
+
+def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: SketchOptions) -> None:
+    """ValueError unless each score is a posterior or log-odds of the positive class."""
+    scale = scale_of(options)
+    for name, dtype in log.select(scores).collect_schema().items():
+        if dtype.is_nested() or (scale is not None and scale.is_vector):
+            raise ValueError(
+                f"score={name!r} holds K scores per row, but estimate is for two classes: pass the posterior of one class "
+                "against the rest, and a label that is true for this class"
+            )
+    if scale is not None and not scale.has_posteriors:
+        raise ValueError(
+            f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
+            "calibrate(...).apply(score) for raw scores"
+        )
+
+
+def _labels(log: pl.LazyFrame, label: IntoExpr, options: SketchOptions) -> pl.Expr:
+    """The labels with the value of some class in place of null, so that cells count rows without labels too."""
+    column = as_expr(label, "label")
+    dtype = log.select(column).collect_schema().dtypes()[0]
+    value: Any = False if dtype == pl.Boolean else 0
+    if options.get("pos_label") is not None:
+        value = options["pos_label"]
+    elif options.get("classes") is not None:
+        value = next(iter(options["classes"] or ()))
+    elif not (dtype == pl.Boolean or dtype.is_integer() or dtype == pl.Null):
+        # The pass over the log says what is wrong.
+        return column
+    return column.fill_null(pl.lit(value))
+
+
+def _checked_metrics(metrics: Any) -> Sequence[str]:
+    names = named_metrics(metrics) or _USUAL
+    for name in names:
+        if name not in _METRICS:
+            hint = did_you_mean(name, _METRICS)
+            raise ValueError(
+                f"metrics= holds {name!r}, which cannot be estimated: {hint}The metrics are {', '.join(_METRICS)}"
+            )
+    return names
+
+
+def _checked_calibrator(calibrator: Any) -> Calibrator | None:
+    if calibrator is not None and calibrator not in CALIBRATORS:
+        raise ValueError(f"calibrator={calibrator!r} is none of {', '.join(CALIBRATORS)}, None")
+    return calibrator  # type: ignore[no-any-return]
+
+
+def _checked_shift(shift_prior: Any) -> float | Literal["em"] | None:
+    if shift_prior is None or (isinstance(shift_prior, str) and shift_prior == "em"):
+        return None if shift_prior is None else "em"
+    if isinstance(shift_prior, str | bool) or not hasattr(shift_prior, "__float__") or not 0 < float(shift_prior) < 1:
+        raise ValueError(f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1")
+    return float(shift_prior)
+
+
+def _checked_share(labelled: Any) -> float:
+    if not 0 < parse_number(labelled, "labelled") <= 1:
+        raise ValueError(f"labelled={labelled!r} is not a share of rows above 0 and at most 1")
+    return float(labelled)

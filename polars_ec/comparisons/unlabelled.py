@@ -1,0 +1,764 @@
+"""Metrics that the labels of a period will show, from its cells and a calibrator of an earlier period.
+
+A row without a label counts as a positive with the weight of its calibrated posterior, and as a negative with the rest. So its cell becomes
+two, and the evaluation of cells gives all metrics. Replicates, for intervals, are further groups of that evaluation.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import polars as pl
+from polars.exceptions import PerformanceWarning
+
+from polars_ec.calibration.calibration import FIT, STEPPED, Calibrator, log_odds_of_steps
+from polars_ec.calibration.cell_table import CellTable, Training
+from polars_ec.calibration.cells import fit_affine, fit_gaussian, fit_histogram, fit_pav, values_of_cells
+from polars_ec.comparisons.result import shown
+from polars_ec.comparisons.validation import reference_groups
+from polars_ec.exceptions import warn
+from polars_ec.formulas.decisions import highest, interval_scale
+from polars_ec.formulas.sums import GROUP
+from polars_ec.inference.bootstrap import percentile_limits
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits
+from polars_ec.numerics import Floats, Integers, floats, np, quiet
+from polars_ec.scores.read import join_groups
+from polars_ec.sketches.cells import SCORE, Cells
+from polars_ec.sketches.evaluation import evaluate
+from polars_ec.sketches.grid import BUCKET, SUMS, Grid
+from polars_ec.sketches.sums import losses, scores_of_cells
+
+LABELLED = "__is_labelled"
+"""The group column of cells that says whether their rows have labels."""
+
+_ROW, _INVALID = "row", "__invalid"
+# Columns of units: the reference period, the unit of the group there, the number of the units of all groups there, and whether labels are taken
+# as unknown.
+_REFERENCE, _REFERENCE_UNIT, _POOL, _IS_HELD_OUT = "__reference", "__reference_unit", "__pool", "__is_held_out"
+_NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
+# A group with fewer rows of a class in the reference period takes the calibrator of all groups.
+_ROWS_TO_CALIBRATE = 50
+# Cells that are evaluated at a time.
+_BLOCK = 2**21
+# Halvings of an interval of length 1, after which no digit of a prior changes.
+_HALVINGS = 55
+# Seconds of a replicate of a unit, and what is worth a warning.
+_SECONDS, _LONG = 2.5e-4, 20
+_BINS_OF_TEST = 10
+_HISTOGRAM_BINS = 15
+
+
+@dataclass(frozen=True)
+class EstimateQuestion:
+    """The checked arguments of a call; `by` are the group columns of the cells, beside the period and `LABELLED`.
+
+    `corrections` are the labelled rows again, weighted by the odds that their labels were not to come; None if labels come at random.
+    """
+
+    cells: Cells
+    corrections: Cells | None
+    by: Sequence[str]
+    period: str
+    metrics: Sequence[str]
+    keywords: Mapping[str, Any]
+    own_threshold: float | None
+    calibrator: Calibrator | None
+    shift_prior: float | Literal["em"] | None
+    reference: Any
+    labelled: float
+    level: float | None
+    replicates: int
+    seed: int
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that name a unit, a group in a period."""
+        return [*self.by, self.period]
+
+    def evaluated(self, cells: Cells, keys: list[str]) -> pl.DataFrame:
+        """The metrics of cells."""
+        return evaluate(cells, self.metrics, self.keywords, keys=keys, own_threshold=self.own_threshold)
+
+
+# Rows of a unit, and of several.
+
+
+@dataclass(frozen=True)
+class CellRows:
+    """Rows by plane (negative, positive, unlabelled) and cell.
+
+    `single` has the weights of independent rows, `squares` of their squares, `clusters` those of each cluster, (clusters, planes, cells), and
+    `number` the effective sample size of each plane.
+    """
+
+    single: Floats
+    squares: Floats
+    clusters: Floats
+    number: Floats
+
+    @cached_property
+    def weight(self) -> Floats:
+        """The sum of the weights, (planes, cells)."""
+        return np.asarray(self.single + self.clusters.sum(axis=0), dtype=np.float64)
+
+    @property
+    def total(self) -> Floats:
+        """The sum of the weights of each plane."""
+        return np.asarray(self.weight.sum(axis=1), dtype=np.float64)
+
+    @cached_property
+    def numbers(self) -> Floats:
+        """Effective sample sizes of independent rows; rounded, because sums of weights differ in the last bits from run to run."""
+        with np.errstate(all="ignore"):
+            rows = np.where(self.single > 0, self.single**2 / self.squares, 0.0)
+        return np.asarray(np.round(rows, 6), dtype=np.float64)
+
+    @property
+    def is_measurable(self) -> bool:
+        """Whether there are enough clusters for a variance, or none."""
+        return len(self.clusters) == 0 or len(self.clusters) >= FEWEST_CLUSTERS
+
+    def without_labels(self) -> CellRows:
+        """The rows as if none had a label."""
+
+        def moved(planes: Floats) -> Floats:
+            total = np.zeros_like(planes)
+            total[..., _UNLABELLED, :] = planes.sum(axis=-2)
+            return total
+
+        number = np.array([0.0, 0.0, self.number.sum()])
+        return CellRows(moved(self.single), moved(self.squares), moved(self.clusters), number)
+
+    def resampled(self, replicates: int, generator: np.random.Generator) -> Floats:
+        """Weights of about as many rows, or as many clusters, drawn at random, (replicates, planes, cells)."""
+        times = generator.poisson(self.numbers, (replicates, *self.numbers.shape))
+        with np.errstate(all="ignore"):
+            sums = np.where(self.numbers > 0, times * (self.single / self.numbers), 0.0)
+        n_clusters = len(self.clusters)
+        if n_clusters:
+            draws = generator.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=replicates)
+            sums += (draws @ self.clusters.reshape(n_clusters, -1)).reshape(sums.shape)
+        return np.asarray(sums, dtype=np.float64)
+
+
+@dataclass(frozen=True)
+class UnitCells:
+    """The cells of all units; an entry has the plane, the cell, the bucket (-1: none) and the weights of rows, from the unit's `starts` on."""
+
+    grid: Grid
+    cells: pl.DataFrame
+    starts: Integers
+    plane: Integers
+    cell: Integers
+    bucket: Integers
+    weight: Floats
+    weight2: Floats
+
+    @classmethod
+    def of(
+        cls, frame: pl.DataFrame, grid: Grid, units: pl.DataFrame, keys: Sequence[str], cells: pl.DataFrame | None
+    ) -> UnitCells:
+        """The entries of usable rows; `units` has the keys and the numbers of units. Cells are numbered as in `cells`."""
+        columns = grid.cell_columns
+        used = frame.filter(pl.col("class") >= 0, pl.col("weight") > 0)
+        if cells is None:
+            cells = used.select(columns).unique().sort(columns)
+            # A log without usable rows has a cell of none.
+            cells = cells if cells.height else pl.DataFrame({"bin": [0], "above": [0]}, schema=cells.schema)
+        bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in frame.columns else pl.lit(-1)
+        entries = (
+            join_groups(used, units.select(*keys, GROUP), keys)
+            .join(cells.with_row_index("cell"), on=columns, how="left")
+            .with_columns(
+                bucket.cast(pl.Int64).alias(BUCKET),
+                plane=pl.when(LABELLED).then("class").otherwise(_UNLABELLED).cast(pl.Int64),
+            )
+            .sort(GROUP, maintain_order=True)
+        )
+        starts = entries[GROUP].search_sorted(pl.int_range(units.height + 1, eager=True)).to_numpy().astype(np.int64)
+        return cls(
+            grid, cells, starts, *(entries[x].to_numpy() for x in ("plane", "cell", BUCKET, "weight", "weight2"))
+        )
+
+    def rows(self, units: Sequence[int], *, apart: bool = False) -> CellRows:
+        """The rows of some units together; `apart`: those of different units are in different clusters."""
+        of_units = (np.arange(self.starts[unit], self.starts[unit + 1]) for unit in units)
+        at = np.concatenate([np.zeros(0, dtype=np.int64), *of_units])
+        shape = (3, self.cells.height)
+        place, bucket = self.plane[at] * self.cells.height + self.cell[at], self.bucket[at]
+        weight, weight2 = self.weight[at], self.weight2[at]
+        alone = bucket < 0
+        if apart:
+            lengths = [self.starts[unit + 1] - self.starts[unit] for unit in units]
+            bucket = bucket + np.repeat(np.arange(len(units)), lengths) * (self.bucket.max(initial=0) + 1)
+        occupied, number = np.unique(bucket[~alone], return_inverse=True)
+
+        def summed(of: Floats, at: Integers, shape: Sequence[int]) -> Floats:
+            return np.bincount(at, of, math.prod(shape)).astype(np.float64).reshape(shape)
+
+        total, total2 = (summed(of, self.plane[at], [3]) for of in (weight, weight2))
+        with np.errstate(all="ignore"):
+            effective = np.where(total > 0, total**2 / total2, 0.0)
+        return CellRows(
+            summed(weight[alone], place[alone], shape),
+            summed(weight2[alone], place[alone], shape),
+            summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
+            effective,
+        )
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """The log-odds of the scores of each cell."""
+        return self.cells.select(x=scores_of_cells(self.grid).log_odds)["x"].to_numpy()
+
+    @cached_property
+    def losses(self) -> dict[str, Floats]:
+        """The losses of a row of either class in the middle of each cell, (classes, cells)."""
+        of_class = [
+            self.cells.with_columns(pl.lit(i, pl.Int8).alias("class")).select(**losses(self.grid)) for i in range(2)
+        ]
+        return {name: np.stack([of[name].to_numpy() for of in of_class]) for name in SUMS}
+
+    def cluster_size(self, variances: Floats) -> Floats:
+        """The mean over clusters of the variance of their labels, (clusters, cells), summed over each side of the thresholds, at each cell of it."""
+        sums = variances.sum(axis=0) @ self.above
+        return np.asarray(self.above @ (sums / max(len(variances), 1)), dtype=np.float64)
+
+    @cached_property
+    def above(self) -> Floats:
+        """1 where a cell is above this many thresholds, (cells, numbers of thresholds)."""
+        numbers = self.cells["above"].to_numpy()
+        sides: Floats = np.equal.outer(numbers, np.arange(len(self.grid.thresholds) + 1)).astype(np.float64)
+        return sides
+
+
+# Calibrators, fitted to the labelled rows of the reference period, and to replicates of them.
+
+
+@dataclass(frozen=True)
+class ReferenceFit:
+    """Calibrated log-odds of the cells: (1, fine cells) and (1 + replicates, coarse cells); NaN without a fit.
+
+    `priors` are the log-odds of the base rates of both. `residuals` are the positives of each cluster beyond the expected ones, (clusters,
+    coarse cells), `cluster_size` says how much these vary, and `rows` the fine cells of the reference. `on` says
+    which groups it was fitted to.
+    """
+
+    fine: Floats
+    coarse: Floats
+    priors: tuple[Floats, Floats]
+    residuals: Floats
+    cluster_size: Floats
+    rows: CellRows
+    on: str
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a fit."""
+        return not np.isnan(self.fine).any()
+
+
+@quiet
+def _fit(calibrator: Calibrator | None, cells: UnitCells, weight: Floats) -> tuple[Floats, Floats]:
+    """Calibrated log-odds of all cells, (fits, cells), and the log-odds of the base rates, for the weights (fits, classes, cells)."""
+    n_fits, of_class = len(weight), weight.sum(axis=2)
+    prior = np.log(of_class[:, 1] / of_class[:, 0])
+    if calibrator is None:
+        return np.broadcast_to(cells.log_odds, (n_fits, len(cells.log_odds))), prior
+    used = weight.any(axis=(0, 1))
+    if not used.any():
+        return np.full((n_fits, len(cells.log_odds)), np.nan), prior
+    one, group = pl.DataFrame({GROUP: [0]}), np.zeros(int(used.sum()), dtype=np.int64)
+    distinct, no_folds = cells.cells.filter(pl.Series(used)), pl.Series([], dtype=pl.Int16)
+    table = CellTable(cells.grid, one, no_folds, distinct, group, weight[:1, :, used], one.clear())
+    rows, valid = np.zeros(n_fits, dtype=np.int64), np.zeros(n_fits, dtype=bool)
+    training = Training(table, weight[:, :, used], rows, prior, of_class.sum(axis=1) == 0, valid)
+    if calibrator in STEPPED:
+        steps = fit_pav(training) if calibrator == "pav" else fit_histogram(training, _HISTOGRAM_BINS, equal_mass=False)
+        value = np.tile(values_of_cells(cells.grid, cells.cells).to_numpy(), n_fits)
+        of_query = np.repeat(np.arange(n_fits), cells.cells.height)
+        return log_odds_of_steps(steps.rename({"fit": FIT}), of_query, value).reshape(n_fits, -1), prior
+    fits = fit_gaussian(training) if calibrator == "gaussian" else fit_affine(training, calibrator == "affine")
+    alpha, beta = (floats(fits[name])[:, None] for name in ("alpha", "beta"))
+    # A slope of 0 leaves nothing of infinite scores.
+    return np.where(alpha == 0, 0.0, alpha * cells.log_odds) + beta, prior
+
+
+def _shares(log_odds: Floats) -> tuple[Floats, Floats]:
+    """Posteriors of both classes, each with all its digits."""
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(log_odds)), 1 / (1 + np.exp(-log_odds))
+
+
+@quiet
+def _prior_by_em(llr: Floats, weight: Floats) -> Floats:
+    """The prior of the positive class to which EM converges: the likeliest for scores with these LLRs, (..., cells), and weights."""
+    of_0, of_1 = _shares(llr)
+    low, high = np.zeros(llr.shape[:-1]), np.ones(llr.shape[:-1])
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        mixed = middle[..., None] * of_1 + (1 - middle)[..., None] * of_0
+        # The likelihood is concave in the prior, so its slope says on which side the maximum is.
+        rises = (weight * (of_1 - of_0) / mixed).sum(axis=-1) > 0
+        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
+    return np.asarray((low + high) / 2, dtype=np.float64)
+
+
+@quiet
+def _posteriors(
+    log_odds: Floats, reference_prior: Floats, shift: float | str | None, weight: Floats
+) -> tuple[Floats, Floats]:
+    """Posteriors of class 0 and 1, (fits, cells), at the prior of a unit with these weights, (fits, cells)."""
+    if shift is None:
+        return _shares(log_odds)
+    llr = log_odds - reference_prior[:, None]
+    prior = _prior_by_em(llr, weight) if isinstance(shift, str) else np.full(len(llr), shift)
+    of_0, of_1 = _shares(llr)
+    of_0, of_1 = (1 - prior)[:, None] * of_0, prior[:, None] * of_1
+    return of_0 / (of_0 + of_1), of_1 / (of_0 + of_1)
+
+
+# Whether the scores of a period are a mixture of those of the classes in the reference period, as they are if only the prior changed.
+
+
+@quiet
+def _p_value_of_shift(reference: CellRows, unit: CellRows) -> float:
+    """The p-value of the chi-squared test over bins, at the prior that fits best; NaN if there are too few rows."""
+    classes = reference.weight[:_UNLABELLED]
+    total, numbers = classes.sum(), (*reference.number[:_UNLABELLED], unit.number.sum())
+    if not min(numbers) > 0:
+        return math.nan
+    # Bins of about equal numbers of rows of the reference.
+    before = np.cumsum(classes.sum(axis=0)) - classes.sum(axis=0) / 2
+    bins = np.minimum((before / total * _BINS_OF_TEST).astype(np.int64), _BINS_OF_TEST - 1)
+    binned = [np.bincount(bins, x, _BINS_OF_TEST) for x in (*classes, unit.weight.sum(axis=0))]
+    occupied = np.sum(binned, axis=0) > 0
+    of_0, of_1, of_unit = (x[occupied] / x.sum() for x in binned)
+    n_free = len(of_unit) - 2
+    if n_free < 1:
+        return math.nan
+    prior = float(np.clip((of_unit - of_0) @ (of_1 - of_0) / ((of_1 - of_0) @ (of_1 - of_0)), 0, 1))
+    mixed = prior * of_1 + (1 - prior) * of_0
+    sizes = [(1 - prior) ** 2 / numbers[0], prior**2 / numbers[1], 1 / numbers[2]]
+    variance = sum(
+        (
+            size * (np.diag(share) - np.outer(share, share))
+            for size, share in zip(sizes, (of_0, of_1, mixed), strict=True)
+        ),
+        np.zeros((len(mixed), len(mixed))),
+    )
+    # The last share is one minus the others.
+    gap, slope = (of_unit - of_0)[:-1], (of_1 - of_0)[:-1]
+    try:
+        gap_solved, slope_solved = np.linalg.solve(variance[:-1, :-1], np.stack([gap, slope], axis=1)).T
+    except np.linalg.LinAlgError:
+        return math.nan
+    return _chi_squared_tail(float(gap @ gap_solved - (gap @ slope_solved) ** 2 / (slope @ slope_solved)), n_free)
+
+
+def _chi_squared_tail(x: float, n_free: int) -> float:
+    """The probability that a chi-squared variable is above x."""
+    if not math.isfinite(x):
+        return math.nan
+    half, k = max(x, 0.0) / 2, n_free % 2 or 2
+    tail = math.erfc(math.sqrt(half)) if k == 1 else math.exp(-half)
+    for degrees in range(k, n_free, 2):
+        tail += half ** (degrees / 2) * math.exp(-half) / math.gamma(degrees / 2 + 1)
+    return min(tail, 1.0)
+
+
+# Units as the weights of their cells by class, and the metrics of these.
+
+
+@dataclass(frozen=True)
+class ClassWeights:
+    """Weights of the cells of a unit by class, (variants, classes, cells); of the `known` part of them the sums of losses are known."""
+
+    weight: Floats
+    known: Floats
+    losses: Mapping[str, Floats]
+
+    @quiet
+    def sums(self, cells: UnitCells) -> dict[str, Floats]:
+        """Sums of losses, (variants, classes, numbers of thresholds), where rows without a known loss have that of their cell's middle."""
+        rest = self.weight - self.known
+        return {
+            name: self.losses.get(name, 0.0) + np.where(rest == 0, 0.0, rest * loss) @ cells.above
+            for name, loss in cells.losses.items()
+        }
+
+
+def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: EstimateQuestion) -> Iterator[pl.DataFrame]:
+    """The metrics of each variant of each unit."""
+    some: list[ClassWeights] = []
+    size = 0
+    for unit in units:
+        some.append(unit)
+        size += unit.weight.size
+        if size >= _BLOCK:
+            yield from _evaluated_together(some, cells, question)
+            some, size = [], 0
+    yield from _evaluated_together(some, cells, question)
+
+
+def _evaluated_together(
+    units: Sequence[ClassWeights], cells: UnitCells, question: EstimateQuestion
+) -> Iterator[pl.DataFrame]:
+    if not units:
+        return
+    # Without a metric of the order of scores, all cells between two thresholds are one.
+    is_ranked = "auc_roc" in question.metrics
+    columns = cells.cells if is_ranked else pl.DataFrame({"bin": 0, "above": np.arange(cells.above.shape[1])})
+    columns = columns.cast({"bin": pl.Int32, "above": pl.Int16})
+    frames, sums, first = [], [], 0
+    for unit in units:
+        known = ~np.isnan(unit.weight).any(axis=(1, 2), keepdims=True)
+        weight = np.where(known, unit.weight, 0.0)
+        amounts = weight if is_ranked else weight @ cells.above
+        used = np.flatnonzero(amounts.any(axis=(0, 1)) | (np.arange(amounts.shape[2]) == 0))
+        frames.append(_table(first, amounts[:, :, used], columns[used]))
+        totals = replace(unit, weight=weight).sums(cells)
+        above = pl.DataFrame({"above": np.arange(cells.above.shape[1])}, schema={"above": pl.Int16})
+        of_sums = [_table(first, total, above).rename({"weight": name}) for name, total in totals.items()]
+        sums.append(pl.concat([of_sums[0], *(of.select(pl.last()) for of in of_sums[1:])], how="horizontal"))
+        first += len(weight)
+    # Corrections may be below 0, as sums of squares are not.
+    frame = pl.concat(frames).with_columns(n=pl.lit(1, pl.Int64), weight2=pl.col("weight").abs())
+    table = question.evaluated(Cells(frame, cells.grid, weighted=True, sums=pl.concat(sums)), [_ROW]).sort(_ROW)
+    for unit in units:
+        yield table.head(len(unit.weight))
+        table = table.slice(len(unit.weight))
+
+
+def _table(first: int, values: Floats, columns: pl.DataFrame) -> pl.DataFrame:
+    """Values (variants, classes, cells) as a column `weight`, beside the number of the variant, the class and the columns of the cell."""
+    n_rows, n_classes, n_cells = values.shape
+    row = np.repeat(np.arange(first, first + n_rows), n_classes * n_cells)
+    label = np.tile(np.repeat(np.arange(n_classes, dtype=np.int8), n_cells), n_rows)
+    cell = np.tile(np.arange(n_cells), n_rows * n_classes)
+    return pl.DataFrame({_ROW: row, "class": label}).hstack(columns[cell]).with_columns(weight=values.ravel())
+
+
+@dataclass(frozen=True)
+class LabelEstimator:
+    """The units of a question, and their cells: fine ones for values, coarse ones for replicates; `pools` are the units of each period."""
+
+    question: EstimateQuestion
+    units: pl.DataFrame
+    pools: Sequence[Sequence[int]]
+    fine: UnitCells
+    coarse: UnitCells
+    corrections: tuple[UnitCells, UnitCells]
+    losses: Mapping[str, Floats]
+
+    @classmethod
+    def of(cls, question: EstimateQuestion) -> LabelEstimator:
+        """Number the units of a question, and find the reference of each."""
+        cells, keys = question.cells, question.keys
+        units, pools = _with_references(_count_units(question), question)
+        fine, coarse = corrections = _unit_cells(cells, units, keys)
+        if question.corrections is not None:
+            corrections = _unit_cells(question.corrections, units, keys, [of.cells for of in corrections])
+        assert cells.sums is not None
+        sums = join_groups(cells.sums.filter(LABELLED), units.select(*keys, GROUP), keys)
+        known = {name: np.zeros((units.height, 2, fine.above.shape[1])) for name in SUMS}
+        for name, of_units in known.items():
+            of_units[tuple(sums[x].to_numpy() for x in (GROUP, "class", "above"))] = sums[name].to_numpy()
+        return cls(question, units, pools, fine, coarse, corrections, known)
+
+    def fits(self) -> list[ReferenceFit]:
+        """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
+        by_units: dict[tuple[int, ...], ReferenceFit] = {}
+
+        def fit_to(units: tuple[int, ...], on: str) -> ReferenceFit:
+            if units not in by_units:
+                by_units[units] = self._fit_to(units, on)
+            return by_units[units]
+
+        of_units = []
+        for of_group, pool in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
+            of_all = () if pool is None else tuple(self.pools[pool])
+            if of_group is not None:
+                fit = fit_to((of_group,), "group")
+                enough = (fit.rows.number[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
+                if fit.is_known and (enough or len(of_all) == 1):
+                    of_units.append(fit)
+                    continue
+            of_units.append(fit_to(of_all, "all groups"))
+        return of_units
+
+    def _fit_to(self, units: Sequence[int], on: str) -> ReferenceFit:
+        """The calibrator of the labelled rows of these units."""
+        question, rows = self.question, self.fine.rows(units)
+        fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED])
+        if self.units[list(units)]["n_invalid"].sum():
+            fine = np.full_like(fine, np.nan)
+        if question.level is None:
+            return ReferenceFit(fine, fine, (prior, prior), np.zeros((0, 0)), np.zeros(0), rows, on)
+        coarse = self.coarse.rows(units)
+        drawn = coarse.resampled(question.replicates, np.random.default_rng([question.seed, 0]))
+        weight = np.concatenate([coarse.weight[None], drawn])[:, :_UNLABELLED]
+        log_odds, priors = _fit(question.calibrator, self.coarse, weight)
+        clusters = self.coarse.rows(units, apart=True).clusters[:, :_UNLABELLED]
+        clusters = clusters[clusters.any(axis=(1, 2))]
+        of_0, of_1 = _shares(log_odds[0])
+        residuals = clusters[:, _POSITIVE] * of_0 - clusters[:, _NEGATIVE] * of_1
+        return ReferenceFit(
+            fine,
+            log_odds,
+            (prior, priors),
+            residuals,
+            self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1),
+            rows,
+            on,
+        )
+
+    def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
+        """The weights of the cells by expected class."""
+        rows, corrections = self._rows(unit, coarse=False)
+        q0, q1 = _posteriors(fit.fine, fit.priors[0], self.question.shift_prior, rows.weight.sum(axis=0)[None])
+        positive = rows.weight[_UNLABELLED] * q1
+        if corrections is not None:
+            positive = positive + rows.total[_UNLABELLED] * _mean_residual(corrections.weight[None], q0, q1)
+        losses = {} if self.units[_IS_HELD_OUT][unit] else {name: of[unit] for name, of in self.losses.items()}
+        return ClassWeights(_by_class(rows, positive), rows.weight[:_UNLABELLED], losses)
+
+    def replicates(self, unit: int, fit: ReferenceFit) -> ClassWeights:
+        """First the expected weights, then replicates of the weights that the labels may show."""
+        if not fit.is_known:
+            return ClassWeights(np.full((1, 2, len(self.coarse.log_odds)), np.nan), np.zeros((2, 1)), {})
+        number, generator = self.question.replicates, np.random.default_rng([self.question.seed, 1])
+        rows, corrections = self._rows(unit, coarse=True)
+        drawn = np.concatenate([rows.weight[None], rows.resampled(number, generator)])
+        q0, q1 = _posteriors(fit.coarse, fit.priors[1], self.question.shift_prior, drawn.sum(axis=1))
+        positive = rows.weight[_UNLABELLED] * q1
+        if corrections is None:
+            positive[1:] = self._drawn_positives(rows, q1[1:], fit, generator)
+        else:
+            # The labels that have come say how much those that have not will differ from expectations, and how far they vary.
+            resampled = np.concatenate([corrections.weight[None], corrections.resampled(number, generator)])
+            off = _mean_residual(drawn, q0, q1) - _mean_residual(rows.weight[None], q0, q1)
+            positive += rows.total[_UNLABELLED] * _mean_residual(resampled, q0, q1)
+            positive += np.sqrt(rows.total[_UNLABELLED] * rows.total[:_UNLABELLED].sum()) * off
+        return ClassWeights(_by_class(rows, positive), np.zeros((2, 1)), {})
+
+    @quiet
+    def _drawn_positives(self, rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
+        """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters."""
+        numbers = np.ceil(rows.numbers[_UNLABELLED]).astype(np.int64)
+        drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
+        clusters = rows.clusters[:, _UNLABELLED]
+        clusters = clusters[clusters.any(axis=1)]
+        number, of_reference = len(clusters), len(fit.residuals)
+        if number:
+            drawn = drawn + clusters.sum(axis=0) * q1
+        if number and of_reference:
+            # The effect of a cluster on log-odds changes its positives in proportion to the variance of its labels, and chance to the root of it.
+            variances = clusters * (q1[0] * (1 - q1[0]))
+            size = np.nan_to_num(self.coarse.cluster_size(variances) / fit.cluster_size, posinf=0.0)
+            times = generator.multinomial(number, np.full(of_reference, 1 / of_reference), size=len(q1))
+            drawn += (times - number / of_reference) @ fit.residuals * np.maximum(size, np.sqrt(size))
+        return np.where(np.isnan(q1), np.nan, drawn)
+
+    def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
+        """Whether there are enough clusters in the unit and in its reference."""
+        rows = self.coarse.rows([unit])
+        return rows.is_measurable and (len(rows.clusters) == 0 or len(fit.residuals) >= FEWEST_CLUSTERS)
+
+    def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
+        """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
+        rows = (self.coarse if coarse else self.fine).rows([unit])
+        if self.units[_IS_HELD_OUT][unit]:
+            return rows.without_labels(), None
+        enough = (rows.number[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.number[_UNLABELLED] > 0
+        return rows, self.corrections[coarse].rows([unit]) if enough else None
+
+
+def _by_class(rows: CellRows, positive: Floats) -> Floats:
+    """Weights by class, (variants, classes, cells), where unlabelled rows of these weights, (variants, cells), are positive."""
+    unlabelled = np.stack([rows.weight[_UNLABELLED] - positive, positive], axis=1)
+    return np.asarray(rows.weight[:_UNLABELLED] + unlabelled, dtype=np.float64)
+
+
+@quiet
+def _mean_residual(weight: Floats, q0: Floats, q1: Floats) -> Floats:
+    """Positives beyond the expected ones, per row of labelled rows with these weights, (variants, planes, cells).
+
+    This is the rectifier of prediction-powered inference.
+    """
+    negative, positive = weight[:, _NEGATIVE], weight[:, _POSITIVE]
+    total = (negative + positive).sum(axis=1, keepdims=True)
+    return np.asarray((positive * q0 - negative * q1) / total, dtype=np.float64)
+
+
+# The units of a question.
+
+
+def _count_units(question: EstimateQuestion) -> pl.DataFrame:
+    """The units, sorted and numbered, with their numbers of rows."""
+    keys, n, label = question.keys, pl.col("n"), pl.col("class")
+    counts = {
+        "n": pl.when(label >= 0).then(n).sum(),
+        "n_labelled": pl.when((label >= 0) & pl.col(LABELLED)).then(n).sum(),
+        "n_missing": pl.when(label.is_null()).then(n).sum(),
+        "n_invalid": pl.when(label == -1).then(n).sum(),
+    }
+    units = question.cells.frame.group_by(keys).agg(**counts).sort(keys, nulls_last=True)
+    if question.corrections is not None:
+        invalid = question.corrections.frame.filter(label == -1).group_by(keys).agg(n.sum().alias(_INVALID))
+        most = pl.max_horizontal("n_invalid", _INVALID).alias("n_invalid")
+        units = join_groups(units, invalid, keys).with_columns(most).drop(_INVALID)
+    return units.with_row_index(GROUP)
+
+
+def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl.DataFrame, list[list[int]]]:
+    """The units with their references, and whether their labels are held out; and the units of each period."""
+    period, within = question.period, [name for name in question.by if name == SCORE]
+    counts = pl.col("n", "n_labelled").sum()
+    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort([*within, period], nulls_last=True)
+    is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
+    is_labelled &= pl.col(period).is_not_null()
+    if question.reference is None:
+        last = pl.when(is_labelled).then(period).forward_fill().shift(1)
+        reference = last.over(within) if within else last
+    else:
+        place = reference_groups({period: question.reference}, units, question.keys)
+        value = units[period][int(place.filter(place >= 0)[0])]
+        reference = pl.lit(value, units.schema[period])
+        if not periods.filter(pl.col(period) == value, pl.col("n_labelled") > 0).height:
+            raise ValueError(f"reference={value} has no labels: pass a period with labels")
+    # A period is not estimated by its own labels, and rows without a period are neither before nor after others.
+    is_other = pl.col(period).is_not_null() & (reference != pl.col(period))
+    stated = periods.select(
+        *within, period, is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
+    )
+    with_period = pl.col(period).is_not_null()
+    numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
+    group = units.filter(with_period).select(
+        *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
+    )
+    units = join_groups(units, join_groups(stated, numbers, [*within, _REFERENCE]), [*within, period])
+    return join_groups(units, group, [*question.by, _REFERENCE]), periods["members"].to_list()
+
+
+def _unit_cells(
+    cells: Cells, units: pl.DataFrame, keys: Sequence[str], numbered: Sequence[pl.DataFrame | None] = (None, None)
+) -> tuple[UnitCells, UnitCells]:
+    """Fine and coarse cells, numbered as these; the coarse ones have buckets if there are clusters."""
+    grid = cells.grid
+    coarse = cells if cells.coarse is None else replace(cells, frame=cells.coarse)
+    of_bin = grid.coarse_bin(pl.col("bin")) if cells.coarse is None else pl.col("bin")
+    tables = cells.weighed(), coarse.weighed().with_columns(of_bin.alias("bin"))
+    squared = (of if cells.weighted else of.with_columns(weight2="weight") for of in tables)
+    pairs = zip(squared, (grid, grid.coarse), numbered, strict=True)
+    fine, rough = (UnitCells.of(of, of_grid, units, keys, known) for of, of_grid, known in pairs)
+    return fine, rough
+
+
+# The result.
+
+RESULT: Mapping[str, pl.DataType] = {
+    **dict.fromkeys(("model", "reference", "metric"), pl.String()),
+    **dict.fromkeys(("value", "value_ci_low", "value_ci_high", "observed"), pl.Float64()),
+    "covered": pl.Boolean(),
+    "class_prior": pl.Float64(),
+    "calibrated_on": pl.String(),
+    "shift_p_value": pl.Float64(),
+    **dict.fromkeys(("n", "n_labelled", "n_missing"), pl.Int64()),
+}
+"""Columns of the result beside the group columns and the period."""
+
+_RANGES: Mapping[str, tuple[float, float]] = {"logit": (0.0, 1.0), "log": (0.0, math.inf), "atanh": (-1.0, 1.0)}
+
+
+@quiet
+def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
+    """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one."""
+    keys, cells = [name for name in question.by if name != SCORE], question.cells
+    schema = {**cells.frame.select(*keys, question.period).schema, **RESULT}
+    if not cells.frame.height:
+        return pl.DataFrame(schema=schema)
+    estimator, names = LabelEstimator.of(question), list(question.metrics)
+    units, fits = estimator.units, estimator.fits()
+    tables = pl.concat(_evaluated(map(estimator.expected, range(units.height), fits), estimator.fine, question))
+    is_known = np.array([fit.is_known for fit in fits]) & (units["n_invalid"] == 0).to_numpy()
+    values = np.where(is_known[:, None], _numbers(tables, names), np.nan)
+    low, high = np.full((2, *values.shape), np.nan)
+    if question.level is not None:
+        low, high = _limits(estimator, fits, tables, values)
+    ranges = np.array([_range(name, question) for name in names]).T
+    values, low, high = (np.clip(x, *ranges) for x in (values, low, high))
+    seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
+    is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
+    observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
+    test = [
+        _p_value(estimator, unit, fit) if known else math.nan
+        for unit, (fit, known) in enumerate(zip(fits, is_known, strict=True))
+    ]
+    shared = units.with_columns(
+        *([] if SCORE in question.by else [pl.lit(model).alias(SCORE)]),
+        shown(units[_REFERENCE])
+        .alias("reference")
+        .zip_with(units[_REFERENCE].is_not_null(), pl.Series([None], dtype=pl.String)),
+        class_prior=pl.Series(np.where(is_known, floats(tables["class_prior"]), np.nan), nan_to_null=True),
+        calibrated_on=pl.Series(
+            [fit.on if fit.is_known and question.calibrator else None for fit in fits], dtype=pl.String
+        ),
+        shift_p_value=pl.Series(np.array(test), nan_to_null=True),
+    ).rename({SCORE: "model"})
+    of_metrics = []
+    for m, name in enumerate(names):
+        numbers = {"value": values, "value_ci_low": low, "value_ci_high": high, "observed": observed}
+        table = shared.with_columns(
+            pl.lit(name).alias("metric"), **{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()}
+        )
+        covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
+        of_metrics.append(table.with_columns(covered=covered).select(*schema))
+    order = [*keys, question.period, "model"]
+    return pl.concat(of_metrics).sort(order, nulls_last=True, maintain_order=True)
+
+
+def _range(name: str, question: EstimateQuestion) -> tuple[float, float]:
+    """The least and the largest value of a metric."""
+    costs = question.keywords["costs"]
+    low, high = _RANGES.get(interval_scale(name, costs), (-math.inf, math.inf))
+    return low, min(high, highest(name, 2, costs))
+
+
+def _numbers(table: pl.DataFrame, names: Sequence[str]) -> Floats:
+    numbers = table.select(pl.col(name).cast(pl.Float64) for name in names).fill_null(np.nan).to_numpy()
+    return np.asarray(numbers, dtype=np.float64)
+
+
+def _limits(estimator: LabelEstimator, fits: Sequence[ReferenceFit], tables: pl.DataFrame, values: Floats) -> Limits:
+    """Bounds of what labels will show: quantiles of the replicates, moved to the values of the fine cells."""
+    question, (low, high) = estimator.question, np.full((2, *values.shape), np.nan)
+    assert question.level is not None
+    seconds = len(fits) * question.replicates * _SECONDS
+    if seconds > _LONG:
+        number = f"{len(fits):,} groups and periods with {question.replicates:,} replicates take about {seconds:,.0f} s"
+        warn(f"{number}. Pass fewer replicates, metrics without auc_roc, or interval=None", PerformanceWarning)
+    names = list(question.metrics)
+    errors = {m: floats(tables[f"{name}_error"]) for m, name in enumerate(names) if f"{name}_error" in tables.columns}
+    replicates = _evaluated(map(estimator.replicates, range(len(fits)), fits), estimator.coarse, question)
+    for unit, (table, fit) in enumerate(zip(replicates, fits, strict=True)):
+        if not (fit.is_known and estimator.is_measurable(unit, fit)):
+            continue
+        of_replicates = _numbers(table, names)
+        ends = percentile_limits(of_replicates[1:], question.level)
+        low[unit], high[unit] = (end + values[unit] - of_replicates[0] for end in ends)
+        for m, error in errors.items():
+            low[unit, m] -= error[unit]
+            high[unit, m] += error[unit]
+    return low, high
+
+
+def _p_value(estimator: LabelEstimator, unit: int, fit: ReferenceFit) -> float:
+    """The p-value of an estimated prior; NaN if no prior is estimated, or rows are correlated."""
+    if not isinstance(estimator.question.shift_prior, str) or estimator.question.cells.coarse is not None:
+        return math.nan
+    return _p_value_of_shift(fit.rows, estimator.fine.rows([unit]))

@@ -1,0 +1,127 @@
+"""`polars-ec estimate`: the estimates of the package, from files and tables of DuckDB."""
+
+from __future__ import annotations
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+
+import polars_ec as ec  # noqa: F401  (registers the namespace)
+from tests.support.cases import mostly_slow
+from tests.support.cli import fails, invoke, sketch, source, typed
+
+READ = ("--score", "p", "--label", "y")
+MONTHS = ("--time", "ts", "--every", "1mo")
+RNG = np.random.default_rng(3)
+N = 600
+Z = RNG.normal(-1, 1.5, N)
+LOG = pl.DataFrame(
+    {
+        "s": RNG.choice(["a", "b"], N),
+        # From the first of January to the first days of April.
+        "ts": pl.Series(np.arange(N) * 13_000_000_000, dtype=pl.Int64).cast(pl.Datetime("us")),
+        "p": 1 / (1 + np.exp(-Z)),
+        "y": RNG.random(N) < 1 / (1 + np.exp(-0.8 * Z)),
+        "u": RNG.integers(0, 40, N),
+        "c": RNG.choice([0.4, 0.8], N),
+    }
+).with_columns(y=pl.when((pl.col("ts").dt.month() < 3) | (pl.int_range(pl.len()) % 3 == 0)).then("y"))
+MONTH = pl.col("ts").dt.truncate("1mo")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("logs")
+    LOG.write_parquet(folder / "log.parquet")
+    LOG.write_csv(folder / "log.csv")
+    with duckdb.connect(str(folder / "log.duckdb")) as connection:
+        log = LOG.to_arrow()  # noqa: F841
+        connection.execute("CREATE TABLE log AS FROM log")
+    return folder
+
+
+@pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv", "duckdb"], ["log.csv"]))
+def test_estimates_are_those_of_the_package(folder, tmp_path, name):
+    args = (
+        "--by",
+        "s",
+        "--metrics",
+        "nec,recall",
+        "--cost-fn",
+        "5",
+        "--cluster",
+        "u",
+        "--interval",
+        "0.9",
+        "--seed",
+        "4",
+    )
+    args = (*args, "--replicates", "20", "--labelled", "0.8", "--calibrator", "pav", "--shift-prior", "0.3")
+    args = (*args, "--label-probability", "c", "--reference", "1970-02")
+    ours = typed(tmp_path, "estimate", source(folder, name), *READ, *MONTHS, *args)
+    theirs = LOG.ec.estimate(
+        "p",
+        "y",
+        period=MONTH,
+        by="s",
+        metrics=["nec", "recall"],
+        cost_fn=5,
+        cluster="u",
+        interval=0.9,
+        seed=4,
+        replicates=20,
+        labelled=0.8,
+        calibrator="pav",
+        shift_prior=0.3,
+        label_probability="c",
+        reference=pl.Series(["1970-02-01"]).str.to_datetime().item(),
+    )
+    assert theirs["value"].count() > 4
+    assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-8, abs_tol=1e-10)
+
+
+def test_a_gate_looks_at_past_estimates(folder):
+    args = (folder / "log.parquet", *READ, *MONTHS, "--metrics", "nec", "--format", "csv")
+    right = invoke("estimate", *args, "--fail-if", "covered < 1")
+    assert right.exit_code == 0
+    wrong = invoke("estimate", *args, "--fail-if", "covered == 1")
+    assert wrong.exit_code == 3
+    assert "ts=1970-02-01: covered is true" in wrong.stderr
+    alone = invoke("estimate", *args, "--calibrator", "none", "--shift-prior", "em", "--labelled", "1")
+    assert alone.exit_code == 0
+    late = invoke("estimate", *args, "--labelled", "1", "--reference", "1970-01", "--interval", "0.5")
+    assert "1970-02" in late.stdout
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (READ, ["an estimate is of periods", "--every 1mo"]),
+        ((*READ, *MONTHS, "--plot", "x.svg"), ["no chart of estimates"]),
+        ((*READ, *MONTHS, "--min-rows", "5"), ["--min-rows"]),
+        ((*READ, *MONTHS, "--shift-prior", "x"), ["--shift-prior 'x' is not 'em'"]),
+        ((*READ, *MONTHS, "--calibrator", "platt"), ["--calibrator 'platt' is none of affine"]),
+        ((*READ, *MONTHS, "--labelled", "90"), ["--labelled 90.0 is not a share"]),
+        ((*READ, *MONTHS, "--metrics", "eer"), ["'eer', which cannot be estimated"]),
+        ((*READ, *MONTHS, "--prior", "overall"), ["--prior 'overall' is not a number"]),
+        ((*READ, *MONTHS, "--reference", "1971-01"), ["--reference", "is not a group of ts"]),
+        ((*READ, *MONTHS, "--label-probability", "zz"), ["--label-probability", "zz"]),
+        ((*READ, *MONTHS, "--fail-if", "nec > 1"), ["each metric has rows of its own"]),
+    ],
+)
+def test_misuse_is_told(folder, args, words):
+    fails(2, "estimate", folder / "log.parquet", *args, words=words)
+
+
+def test_what_is_not_there_is_told(folder, tmp_path):
+    none = LOG.with_columns(y=pl.lit(None, dtype=pl.Boolean))
+    none.write_parquet(tmp_path / "none.parquet")
+    result = invoke("estimate", tmp_path / "none.parquet", *READ, *MONTHS, "--metrics", "nec")
+    assert result.exit_code == 0
+    assert "no period has an estimate: no earlier period has enough labels" in result.stderr
+    LOG.head(0).write_parquet(tmp_path / "empty.parquet")
+    assert invoke("estimate", tmp_path / "empty.parquet", *READ, *MONTHS, "--metrics", "nec").exit_code == 0
+    sketch(folder / "log.parquet", out=tmp_path / "sketches", args=(*READ, *MONTHS))
+    fails(2, "estimate", tmp_path / "sketches", "--every", "1mo", words=["an estimate needs rows"])

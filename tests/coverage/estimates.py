@@ -1,0 +1,175 @@
+"""How good `estimate` is where the truth is known, beside two baselines: run as `python -m tests.coverage.estimates [DEMO_LOG]`.
+
+With the folder of the log that `make demo` writes, it prints the months of the flights instead.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+from sklearn.isotonic import IsotonicRegression  # type: ignore[import-untyped]
+
+import polars_ec as ec
+from examples.demo.findings import COST_FN
+
+METRICS = ("expected_cost", "nec", "nce", "nbs", "precision", "recall", "f1", "auc_roc")
+COMPARED = "nec"
+DAYS = 30
+
+Draw = Callable[[np.random.Generator, int, int], pl.DataFrame]
+"""The `p`, `y` and `day` of so many rows for each of many groups, in the reference period (0) or the next (1)."""
+
+
+def _rows(z: np.ndarray, log_odds: np.ndarray, generator: np.random.Generator, size: int) -> pl.DataFrame:
+    """Rows with the posteriors of z, and with labels of these log-odds."""
+    y = generator.random(len(z)) < 1 / (1 + np.exp(-log_odds))
+    return pl.DataFrame({"p": 1 / (1 + np.exp(-z)), "y": y, "day": np.arange(len(z)) % size % DAYS})
+
+
+def _covariate(moved: float, slope: float = 0.8, shift: float = -0.3, of_day: float = 0.0) -> Callable[[int], Draw]:
+    """Scores that move by so much in the next period; the labels given a score follow this line, with effects of days."""
+
+    def draw(generator: np.random.Generator, groups: int, size: int, period: int) -> pl.DataFrame:
+        z = generator.normal(-1.2 + moved * period, 1.3, groups * size)
+        day = generator.normal(0, of_day, (groups, DAYS))[
+            np.repeat(np.arange(groups), size), np.arange(len(z)) % size % DAYS
+        ]
+        line = (slope * z + shift) if period else 0.8 * z - 0.3
+        return _rows(z, line + day, generator, size)
+
+    return lambda period: lambda generator, groups, size: draw(generator, groups, size, period)
+
+
+def _prior(period: int) -> Draw:
+    """Scores of each class that stay, with a prior of 0.3 that falls to 0.12."""
+
+    def draw(generator: np.random.Generator, groups: int, size: int) -> pl.DataFrame:
+        y = generator.random(groups * size) < (0.12 if period else 0.3)
+        z = 1.2 * (generator.normal(np.where(y, 1.0, -1.0), np.sqrt(2)) + np.log(0.3 / 0.7)) + 0.3
+        return pl.DataFrame({"p": 1 / (1 + np.exp(-z)), "y": y, "day": np.arange(len(z)) % size % DAYS})
+
+    return draw
+
+
+@dataclass(frozen=True)
+class Shift:
+    """What changes between two periods, the keywords of the call, and the share of the rows of the next one that have labels."""
+
+    name: str
+    draw: Callable[[int], Draw]
+    options: Mapping[str, Any] = field(default_factory=dict)
+    labelled: float = 0.0
+    size: int = 1000
+
+
+SHIFTS = (
+    Shift("nothing", _covariate(0.0)),
+    Shift("scores (covariate shift)", _covariate(1.0)),
+    Shift("scores, 200 rows", _covariate(1.0), size=200),
+    Shift("scores, days as clusters", _covariate(1.0, of_day=0.6), {"cluster": "day"}),
+    Shift("prior, shift_prior='em'", _prior, {"shift_prior": "em"}),
+    Shift("prior, without it", _prior),
+    Shift("P(class | score), no labels", _covariate(0.0, 0.55, 0.2)),
+    Shift("P(class | score), 10 % labels", _covariate(0.0, 0.55, 0.2), labelled=0.1),
+    Shift("P(class | score), 50 % labels", _covariate(0.0, 0.55, 0.2), labelled=0.5),
+)
+
+
+@dataclass(frozen=True)
+class Judged:
+    """Shares of groups whose interval holds the value, by metric, and root mean squared errors of NEC by estimator."""
+
+    covered: Mapping[str, float]
+    errors: Mapping[str, float]
+
+
+def judge(shift: Shift, groups: int, seed: int = 0, replicates: int = 200) -> Judged:
+    """Estimate the next period of each group, and compare with what all of its labels show."""
+    generator = np.random.default_rng(seed)
+    group = np.repeat(np.arange(groups), shift.size)
+    periods = [shift.draw(t)(generator, groups, shift.size).with_columns(g=group, t=t) for t in range(2)]
+    log = pl.concat([rows.with_columns(day=pl.col("day") + DAYS * t) for t, rows in enumerate(periods)])
+    known = (pl.col("t") == 0) | pl.Series(generator.random(log.height) < shift.labelled)
+    estimates = ec.estimate(
+        log.with_columns(y=pl.when(known).then("y")),
+        "p",
+        "y",
+        period="t",
+        by="g",
+        reference=0,
+        metrics=METRICS,
+        replicates=replicates,
+        cost_fn=3,
+        **shift.options,
+    )
+    truth = log.ec.sketch("p", "y", by=["g", "t"], cost_fn=3).evaluate(*METRICS)
+    truth = truth.unpivot(METRICS, index=["g", "t"], variable_name="metric", value_name="truth")
+    joined = estimates.filter(t=1).join(truth.with_columns(pl.col("t").cast(pl.Int32)), on=["g", "t", "metric"])
+    is_covered = pl.col("truth").is_between("value_ci_low", "value_ci_high").mean().alias("covered")
+    covered = dict(joined.group_by("metric", maintain_order=True).agg(is_covered).rows())
+    nec = joined.filter(metric=COMPARED).sort("g")
+    before = truth.filter(pl.col("t") == 0, pl.col("metric") == COMPARED).sort("g")["truth"]
+    by_group = zip(*(rows.partition_by("g", maintain_order=True) for rows in periods), strict=True)
+    others = {
+        "estimate": nec["value"],
+        "CBPE": pl.Series([cbpe_nec(*pair, 3) for pair in by_group]),
+        "carried on": before,
+    }
+    errors = {name: float(np.sqrt(((value - nec["truth"]) ** 2).mean())) for name, value in others.items()}  # type: ignore[arg-type]
+    return Judged(covered, errors)
+
+
+def cbpe_nec(reference: pl.DataFrame, rows: pl.DataFrame, cost_fn: float) -> float:
+    """NEC by confidence-based performance estimation: counts of expected classes, by posteriors of isotonic regression."""
+    isotonic = IsotonicRegression(out_of_bounds="clip").fit(reference["p"].to_numpy(), reference["y"].to_numpy())
+    q = isotonic.predict(rows["p"].to_numpy())
+    positive = rows["p"].to_numpy() > 1 / (1 + cost_fn)
+    misses, alarms, prior = q[~positive].sum(), (1 - q)[positive].sum(), q.mean()
+    return float((cost_fn * misses + alarms) / len(q) / min(cost_fn * prior, 1 - prior))
+
+
+def flights(folder: Path) -> pl.DataFrame:
+    """NEC of each month of the flights by the labels of April, with days as clusters, beside the value that the labels show.
+
+    `value_checked` has the labels of one flight in ten too.
+    """
+    log = pl.scan_parquet(folder, hive_partitioning=True).select("month", "date", p="score", y="late")
+    known = log.drop_nulls().sort("date").collect()
+    april, later = known.filter(month=4), pl.col("month") > 4
+    call: dict[str, Any] = {"period": "month", "reference": 4, "metrics": [COMPARED], "cluster": "date"}
+    estimates = ec.estimate(known, "p", "y", cost_fn=COST_FN, **call).filter(later)
+    some = known.with_columns(y=pl.when(~later | (pl.int_range(pl.len()) % 10 == 0)).then("y"))
+    checked = (
+        ec.estimate(some, "p", "y", cost_fn=COST_FN, **call).filter(later).with_columns(observed=estimates["observed"])
+    )
+    held = pl.col("observed").is_between("value_ci_low", "value_ci_high").alias("covered")
+    checked = checked.select(
+        pl.col("value", "value_ci_low", "value_ci_high").name.suffix("_checked"), held.name.suffix("_checked")
+    )
+    cbpe = [cbpe_nec(april, known.filter(month=month), COST_FN) for month in estimates["month"]]
+    carried = april.ec.report("p", "y", metrics=[COMPARED], cost_fn=COST_FN)[COMPARED].item()
+    shown = estimates.select("month", "observed", "value", "value_ci_low", "value_ci_high", "covered")
+    return shown.with_columns(checked, cbpe=pl.Series(cbpe), carried_on=carried)
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        with pl.Config(tbl_rows=20, tbl_cols=20, float_precision=3):
+            print(flights(Path(sys.argv[1])))
+        return
+    print(f"{'what changes':32}{'covered':>12}   error of NEC: estimate, CBPE, carried on")
+    for place, shift in enumerate(SHIFTS):
+        found = judge(shift, groups=200, seed=place)
+        low, high = min(found.covered.values()), max(found.covered.values())
+        errors = "  ".join(f"{error:.3f}" for error in found.errors.values())
+        print(f"{shift.name:32}{low:5.0%} to {high:4.0%}   {errors}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

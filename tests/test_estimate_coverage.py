@@ -1,0 +1,37 @@
+"""Estimates where the truth is known: which shifts they hold under, and what two baselines make of these."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.coverage.estimates import SHIFTS, Judged, judge
+
+GROUPS = 40
+BY_NAME = {shift.name: shift for shift in SHIFTS}
+
+
+@pytest.fixture(scope="module", params=BY_NAME)
+def judged(request: pytest.FixtureRequest) -> tuple[str, Judged]:
+    return request.param, judge(BY_NAME[request.param], GROUPS, seed=1)
+
+
+@pytest.mark.slow
+def test_intervals_hold_where_the_assumption_does(judged: tuple[str, Judged]) -> None:
+    name, found = judged
+    if name in ("prior, without it", "P(class | score), no labels"):
+        # Nothing but labels shows it.
+        assert found.covered["nec"] < 0.2
+    else:
+        # 40 groups with one in 20 missed by chance: fewer than 33 held has a probability of 0.1 %.
+        assert min(found.covered.values()) >= 33 / GROUPS
+
+
+@pytest.mark.slow
+def test_estimates_are_no_worse_than_baselines(judged: tuple[str, Judged]) -> None:
+    name, found = judged
+    ours, cbpe, carried = (found.errors[x] for x in ("estimate", "CBPE", "carried on"))
+    if name.startswith("scores") or name == "nothing":
+        assert ours < 1.05 * cbpe
+        assert ours < 1.1 * carried
+    if name in ("prior, shift_prior='em'", "P(class | score), 10 % labels", "P(class | score), 50 % labels"):
+        assert ours < 0.8 * min(cbpe, carried)
