@@ -85,7 +85,7 @@ IntervalMethod: TypeAlias = Literal["influence", "bootstrap", "bca"]
 Missing: TypeAlias = Literal["together", "by_part"]
 """How a report counts the rows with a null: together, or also by the part that is null."""
 
-Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
+Reduction: TypeAlias = Literal["one_vs_rest", "top_label", "decisions"]
 """Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
 
 Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk", "cllr"]

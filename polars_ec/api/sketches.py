@@ -13,19 +13,20 @@ import polars as pl
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.inputs import as_lazy
-from polars_ec.arguments.keywords import parse_interval, parse_min_rows
+from polars_ec.arguments.keywords import Request, parse_interval, parse_min_rows
 from polars_ec.arguments.options import SketchOptions
 from polars_ec.arguments.signatures import checked_keywords, with_options
 from polars_ec.calibration.calibration import Calibration, Calibrator
 from polars_ec.calibration.cells import calibrate
 from polars_ec.calibration.reliability import reliability
 from polars_ec.exceptions import SketchError
+from polars_ec.reports.of_decisions import evaluated
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
 from polars_ec.sketches.cells import Cells, add_cells, check_keys, without_clusters
-from polars_ec.sketches.files import cells_of_table, read_cells, write_cells
-from polars_ec.sketches.grid import SketchScoreType
+from polars_ec.sketches.files import cells_of_table, grid_of_table, read_cells, write_cells
+from polars_ec.sketches.grid import DecisionGrid, SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.sketches.operating_points import (
     DecidingCells,
@@ -84,6 +85,17 @@ class Sketch(DecidingCells):
     costs, threshold
         The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs.
     """
+
+    def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
+        if isinstance(self.grid, DecisionGrid):
+            return evaluated(self, metrics, stated, request)
+        return super()._evaluated(metrics, stated, request)
+
+    def _deciding(self, stated: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
+        """The keywords of comparisons, and the threshold where they state none; decisions that are taken need neither."""
+        if isinstance(self.grid, DecisionGrid):
+            return stated, None
+        return self.operating_point.stands_in(stated, self.grid.classes)
 
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
@@ -259,7 +271,7 @@ class Sketch(DecidingCells):
             raise ValueError("interval=None: a comparison always has intervals. Pass a level such as interval=0.95")
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity, "method": method}
-        keywords, own_threshold = self.operating_point.stands_in({**stated, **others}, self.grid.classes)
+        keywords, own_threshold = self._deciding({**stated, **others})
         return compare_cells(self, metrics, keywords, own_threshold, reference, request, parse_min_rows(min_rows))
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
@@ -290,6 +302,7 @@ class Sketch(DecidingCells):
         cost_fn: float = 1.0,
         cost_fp: float = 1.0,
         threshold: float | None = None,
+        classes: Sequence[object] | None = None,
     ) -> Sketch:
         """Build a sketch from the result of `ec.sketch` or `sketch_query` in a warehouse, as an Arrow table.
 
@@ -306,7 +319,9 @@ class Sketch(DecidingCells):
         cluster, buckets
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The default operating point of the methods. It is exact if it is one of the thresholds.
+            The default operating point of the methods. It is exact if it is one of the thresholds. Of decisions, the costs of the query.
+        classes
+            Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
 
         Raises
         ------
@@ -315,8 +330,9 @@ class Sketch(DecidingCells):
             are not an error: they are added.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
-        cells = cells_of_table(table, score_type, resolution, thresholds, weighted, cluster, buckets)
-        return sketch_of(cells, OperatingPoint.of(stated, cells.grid.classes))
+        frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+        grid, point = grid_of_table(frame.columns, score_type, resolution, thresholds, stated, classes)
+        return sketch_of(cells_of_table(frame, grid, weighted, cluster, buckets), point)
 
     @checked_keywords
     def drift(
@@ -401,7 +417,7 @@ class Sketch(DecidingCells):
         request = parse_interval({"interval": interval})
         if request is None:
             raise ValueError("interval=None: a drift always has intervals. Pass a level such as interval=0.95")
-        keywords, own_threshold = self.operating_point.stands_in(point, self.grid.classes)
+        keywords, own_threshold = self._deciding(point)
         strata = (mix,) if isinstance(mix, str) else tuple(mix)
         fewest = parse_min_rows(min_rows)
         question = SketchDriftRequest(metrics, keywords, own_threshold, period, reference, strata, request, fewest)
