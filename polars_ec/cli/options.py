@@ -77,14 +77,6 @@ def items(model: str | None, item: Sequence[str] | None) -> dict[str, Any]:
     return {} if model is None else {"model": model, "item": item}
 
 
-def one_number(text: str) -> float:
-    """A cost or a threshold of all rows, or an error that names what takes a column of them."""
-    value = number_or_column(text)
-    if isinstance(value, str):
-        raise typer.BadParameter(f"{text!r} is not a number. For a column of costs run polars-ec report on the log")
-    return value
-
-
 def number_or_column(text: str) -> float | str:
     """A cost or a threshold of all rows, or the column that has one for each row."""
     try:

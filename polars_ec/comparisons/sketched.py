@@ -21,6 +21,7 @@ from polars_ec.comparisons.joint_pass import (
     WEIGHT,
     WEIGHT2,
     JointCells,
+    MetricFamily,
     Metrics,
     Shape,
     estimator_of,
@@ -76,6 +77,8 @@ from polars_ec.sketches.sums import (
     prior_columns,
     tabulate,
 )
+
+_ROUNDING = 1e-9
 
 COUNTS = (*CELLS, CONFUSION)
 """Metrics whose differences have no intervals."""
@@ -322,8 +325,11 @@ class SketchedDecisions(SketchTables):
         return self._joint[0].counts, self._joint[0].counts2
 
     def have_same_cells(self, places: Numbers, others: Numbers) -> bool:
-        sums = [of.clusters.linear for of in self.estimators() if of.clusters is not None]
-        return all(np.allclose(of[places], of[others], rtol=1e-9) for of in sums)
+        cells, model = self._joint[0], self._tables.model
+        losses = [MetricFamily((), (value,)) for value in self._tables.values]
+        # Equal decisions in each bucket may be those of other rows, but then the losses of some bucket differ.
+        sums = (cells.linear(model, family, by_bucket=True) for family in (MetricFamily((), ()), *losses))
+        return all(np.allclose(of[places], of[others], rtol=_ROUNDING) for of in sums)
 
     def estimators(self) -> Iterator[Estimator]:
         model, (cells, groups) = self._tables.model, self._joint
@@ -423,7 +429,7 @@ def _same_rows(tables: SketchTables, places: Numbers, others: Numbers) -> bool:
     """Whether two models have the same rows, judged by counts and by the weights of classes, which are rounded."""
     counts = tables.table.select("n", "n_missing", "n_invalid")
     weights = tables.amounts[0]
-    return counts[places].equals(counts[others]) and np.allclose(weights[places], weights[others], rtol=1e-9)
+    return counts[places].equals(counts[others]) and np.allclose(weights[places], weights[others], rtol=_ROUNDING)
 
 
 def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[str, Differences]:

@@ -15,6 +15,7 @@ from polars_ec.api.drifts import drift
 from polars_ec.api.reports import report
 from polars_ec.api.sketches import Sketch, sketch_of
 from polars_ec.arguments.classes import Prior, parse_prior
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import (
     BY_ROW,
@@ -49,11 +50,13 @@ from polars_ec.page.contents import (
 from polars_ec.page.request import PageRequest, PageSource
 from polars_ec.reports.models import FORMULAS, metrics_of, named_metrics
 from polars_ec.reports.of_cells import Point, columns_at
+from polars_ec.reports.of_decisions import columns as columns_of_decisions
 from polars_ec.scores.folds import BUCKETS, FOLD
 from polars_ec.scores.read import Rows, class_prior_of_log, expand, join_groups, resolve_columns
 from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.arguments import OperatingPoint, two_by_two
 from polars_ec.sketches.cells import SCORE, TARGET, check_keys
+from polars_ec.sketches.grid import UNDECIDED, DecisionGrid
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.sketches.sums import is_overall, overall_prior
 from polars_ec.typing import FrameLike, IntoExpr
@@ -353,21 +356,28 @@ class SketchSource(PageSource):
         return self.log.group_by(*(key for key in self.log.keys if key not in (SCORE, TARGET)))
 
     @cached_property
-    def curves(self) -> Sketch:
+    def groups(self) -> Sketch:
+        """The sketch by group."""
         return self.sketch.group_by(*self.request.keys)
+
+    @property
+    def curves(self) -> Sketch | None:
+        return self.groups
 
     @cached_property
     def whole(self) -> Sketch:
         """All groups together."""
-        return self.curves.group_by()
+        return self.groups.group_by()
 
     @cached_property
     def judged(self) -> Sketch:
         """The groups without invalid rows, which are compared; all groups, if there are none or no others."""
-        keys, is_invalid = list(self.request.keys), (pl.col("class") == -1).any().alias(ROW)
-        groups = self.curves.frame.group_by(keys).agg(is_invalid) if keys else pl.DataFrame({ROW: [False]})
-        valid = groups.filter(~pl.col(ROW)).select(keys)
-        return _of_groups(self.curves, valid, keys) if 0 < valid.height < groups.height else self.curves
+        return _without(self.groups, pl.col("class") == -1)
+
+    @property
+    def compared(self) -> Sketch:
+        """The groups that are compared."""
+        return self.judged
 
     @cached_property
     def periods(self) -> Sketch:
@@ -384,13 +394,22 @@ class SketchSource(PageSource):
             return None
         if not is_overall(stated):
             shares = parse_prior(stated).per_row(grid.classes, None)
-            return list(pl.select(a=shares[0], b=shares[1]).row(0))
+            return list(pl.select(share.alias(f"{i}") for i, share in enumerate(shares)).row(0))
         counted: list[float] | None = overall_prior(self.judged.group_by())
-        return None if grid.scale.needs_prior and counted is not None and 0 in counted else counted
+        return None if self.are_llrs and counted is not None and 0 in counted else counted
+
+    @property
+    def are_llrs(self) -> bool:
+        """Whether a prior turns the scores into posteriors."""
+        return self.sketch.grid.scale.needs_prior
 
     @property
     def prior(self) -> float | None:
-        return None if self.priors is None else self.priors[1]
+        return None if self.priors is None or len(self.priors) > 2 else self.priors[1]
+
+    def columns(self, cells: Sketch, prior: Any, names: Sequence[str], interval: Request | None) -> pl.DataFrame:
+        """The columns of a report on the cells."""
+        return columns_at(cells, self.point, prior, names, interval)
 
     @cached_property
     def point(self) -> Point:
@@ -409,7 +428,7 @@ class SketchSource(PageSource):
         """The metrics that are named, or the usual ones."""
         if self.request.metrics is not None:
             return list(self.request.metrics)
-        if self.sketch.grid.scale.needs_prior:
+        if self.are_llrs:
             # Losses of LLRs as posteriors are known within bounds only.
             return [*(name for name in self.point.usual if name not in SCORING_RULES), "cllr", "min_cllr", "auc_roc"]
         return [*self.point.usual, *(OF_RANKS if self.sketch.grid.scale.has_order_only else ("auc_roc",))]
@@ -425,12 +444,12 @@ class SketchSource(PageSource):
 
     def table(self, cells: Sketch) -> pl.DataFrame:
         """A row per group of the cells; groups with fewer than `min_rows` rows are small, too."""
-        table, min_rows = columns_at(cells, self.point, self.priors, self.metrics, self.interval), self.request.min_rows
+        table, min_rows = self.columns(cells, self.priors, self.metrics, self.interval), self.request.min_rows
         return table if min_rows is None else table.with_columns(small=pl.col("small") | (pl.col("n") < min_rows))
 
     @cached_property
     def group_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
-        return _largest_first(self.table(self.curves), self.request.keys), self.table(self.whole)
+        return _largest_first(self.table(self.groups), self.request.keys), self.table(self.whole)
 
     @cached_property
     def calibrated_tables(self) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -460,12 +479,16 @@ class SketchSource(PageSource):
         beside = worst_first(others, main, lower=lower_is_better(main)).head(number_of_each)
         return pl.concat([groups.head(number_of_each), beside]).select(keys)
 
+    @property
+    def is_calibrated(self) -> bool:
+        """Whether there is a calibration loss."""
+        return not self.sketch.grid.scale.has_order_only
+
     def calibrated(self, table: pl.DataFrame, cells: Sketch) -> pl.DataFrame:
         """The table with the calibration loss, of many groups with limits for the first of them."""
-        scale = self.sketch.grid.scale
-        if scale.has_order_only:
+        if not self.is_calibrated:
             return table
-        rule: Any = "cllr" if scale.needs_prior else "cross_entropy"
+        rule: Any = "cllr" if self.are_llrs else "cross_entropy"
         keys = cells.keys_beside_fold
         check_keys(keys, _CALIBRATION)
         training: Any = "cv" if FOLD in cells.keys else "test"
@@ -485,9 +508,9 @@ class SketchSource(PageSource):
 
     @property
     def rest(self) -> pl.DataFrame | None:
-        if not self.has_p_values or self.judged.frame.select(self.request.keys).n_unique() < 2:
+        if not self.has_p_values or self.compared.frame.select(self.request.keys).n_unique() < 2:
             return None
-        return self.judged.compare(self.metrics[0], reference="rest", **self.judged_at)
+        return self.compared.compare(self.metrics[0], reference="rest", **self.judged_at)
 
     def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
         cells = _of_groups(self.periods.group_by(periods.name), periods.to_frame(), [periods.name])
@@ -499,7 +522,7 @@ class SketchSource(PageSource):
         return {**self.stated, **({"prior": self.priors} if self.judged_metric.endswith(AT_PRIOR) else {})}
 
     def lower_bounds(self, groups: pl.DataFrame, level: float) -> Floats:
-        table = columns_at(self.curves, self.point, self.priors, [NEC], replace(self.interval, level=level))
+        table = self.columns(self.groups, self.priors, [NEC], replace(self.interval, level=level))
         keys = self.request.keys
         bounds = join_groups(groups.select(keys), table, keys) if keys else table
         return floats(bounds[f"{judged_column(groups, NEC)}_ci_low"])
@@ -532,7 +555,7 @@ class SketchSource(PageSource):
         changes = two_periods.drift(self.metrics[0], period=period, reference=self.reference, **self.judged_at)
         if self.judged_metric != NEC:
             return changes
-        return with_kinks(changes, columns_at(two_periods, self.point, None, [NEC], self.interval), keys)
+        return with_kinks(changes, self.columns(two_periods, None, [NEC], self.interval), keys)
 
     def notes(self) -> Iterator[str]:
         left_out = [name for name in self.requested_metrics if name not in self.metrics]
@@ -548,7 +571,7 @@ class SketchSource(PageSource):
         if not self.has_p_values:
             yield f"Nothing is compared. The sketch has {self.sketch.buckets} buckets of clusters, and p-values need at least {FEWEST_BUCKETS}."
         groups = self.group_tables[0].height
-        if not self.sketch.grid.scale.has_order_only:
+        if self.is_calibrated:
             if FOLD not in self.sketch.keys:
                 yield "RCL is too high for small groups. The sketch has no folds, so calibrators are fitted to the rows that they are applied to."
             if groups > _MOST_CALIBRATED:
@@ -566,19 +589,95 @@ class SketchSource(PageSource):
         bins = "every distinct score" if grid.resolution is None else f"{grid.resolution} bins per nat"
         decisions = _AT_BAYES if self.point.decides else "none"
         costs = two_by_two(parse_options({**self.point.keywords, "threshold": None}))
-        share = "none" if self.prior is None else f"{self.prior:.4g}"
-        rows = "the whole log" if self.judged is self.curves else "the groups without invalid rows"
-        of_log = f", as in {rows}" if self.prior is not None and is_overall(self.request.prior) else ""
         return {
             "Scores": f"{grid.score_type}, {bins}",
             "Costs": costs_in_words(costs.values),
             "Decisions": decisions if threshold is None else f"score > {number(threshold)}",
-            "Reference prior": f"{share}{of_log}",
+            "Reference prior": self.prior_in_words,
         }
+
+    @property
+    def prior_in_words(self) -> str:
+        """The reference prior, and the rows that it is counted in."""
+        if self.priors is None:
+            return "none"
+        share = ", ".join(f"{share:.4g}" for share in (self.priors if self.prior is None else [self.prior]))
+        rows = "the whole log" if self.judged is self.groups else "the groups without invalid rows"
+        return f"{share}, as in {rows}" if is_overall(self.request.prior) else share
 
     @property
     def clusters(self) -> tuple[str | None, int | None]:
         return self.sketch.cluster, self.sketch.buckets
+
+
+@dataclass(frozen=True)
+class DecisionSource(SketchSource):
+    """Tables of a sketch of decisions, which has no scores for curves and calibration."""
+
+    are_llrs = is_calibrated = False
+    curves = None
+
+    @property
+    def is_undecided(self) -> pl.Expr:
+        """Cells of rows without a valid cost, which leave a group without metrics of decisions."""
+        return (pl.col("decision") == UNDECIDED) & (self.metrics[0] in FORMULAS)
+
+    @property
+    def compared(self) -> Sketch:
+        return _without(self.judged, self.is_undecided)
+
+    def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
+        of_periods = _without(self.periods.group_by(periods.name), self.is_undecided)
+        return super().compared_periods(periods.filter(periods.is_in(of_periods.frame[periods.name].implode())))
+
+    @cached_property
+    def metrics(self) -> list[str]:
+        assert self.point.decisions is not None
+        return [*self.point.decisions.metrics(self.request.metrics)]
+
+    @property
+    def requested_metrics(self) -> list[str]:
+        return self.metrics
+
+    def columns(self, cells: Sketch, prior: Any, names: Sequence[str], interval: Request | None) -> pl.DataFrame:
+        return columns_of_decisions(cells, {"prior": prior}, names, interval)
+
+    def notes(self) -> Iterator[str]:
+        yield "There are no curves and no calibration loss (RCL), because the sketch has decisions in place of scores."
+        rows = self.groups.frame.filter(self.is_undecided)
+        if rows.height and self.request.keys:
+            names = listed(group_names(rows.select(self.request.keys).unique(maintain_order=True), self.request.keys))
+            without = f"{count(int(rows['n'].sum()), 'row')} without a valid cost"
+            yield f"{without}. {names}: no metrics of decisions and no comparison with all others."
+        yield from super().notes()
+
+    @property
+    def options(self) -> dict[str, str]:
+        grid, point = self.sketch.grid, self.sketch.operating_point
+        costs, is_binary = point.costs, (point.costs.n_classes, point.costs.n_decisions) == (2, 2)
+        words = costs_in_words(costs.values) if is_binary else f"{costs!r}"
+        if costs.n_classes == costs.n_decisions and costs == CostMatrix.zero_one(costs.n_classes):
+            words = "every error 1"
+        if grid.row_costs is not None:
+            words = "cost_fn={}, cost_fp={}".format(*grid.row_costs)
+        return {
+            "Scores": grid.score_type,
+            "Costs": words,
+            "Decisions": _AT_BAYES if point.threshold is None else f"score > {number(point.threshold)}",
+            "Reference prior": self.prior_in_words,
+        }
+
+
+def _source_of(request: PageRequest, sketch: Sketch) -> SketchSource:
+    return (DecisionSource if isinstance(sketch.grid, DecisionGrid) else SketchSource)(request, sketch)
+
+
+def _without(sketch: Sketch, cells: pl.Expr) -> Sketch:
+    """The groups without such cells; all groups, if there are none or no others."""
+    keys = sketch.keys
+    groups = sketch.frame.group_by(keys).agg(cells.any().alias(ROW)) if keys else pl.DataFrame({ROW: [False]})
+    kept = groups.filter(~pl.col(ROW)).select(keys)
+    return _of_groups(sketch, kept, keys) if 0 < kept.height < groups.height else sketch
 
 
 def _of_groups(sketch: Sketch, groups: pl.DataFrame, keys: Sequence[str]) -> Sketch:
@@ -626,11 +725,7 @@ def contents_of(
                 )
         sketch, keys = _rolled_up(log, by, period)
         stated = {name: value for name, value in options.items() if value is not None}
-        keywords, threshold = sketch.operating_point.stands_in(stated, sketch.grid.classes)
-        point = OperatingPoint.of(keywords, sketch.grid.classes)
-        if threshold is not None and "threshold" not in stated:
-            point = OperatingPoint(point.costs, threshold)
-        sketch = sketch_of(sketch, point)
+        sketch = _at_point(sketch, stated)
         classes = _classes_of(sketch)
         models: dict[str, Sketch | ModelRows] = {**(classes or _models_of(sketch))}
         period_name = None if period is None else as_expr(period, "period").meta.output_name()
@@ -647,7 +742,7 @@ def contents_of(
     level, fewest = parse_level(interval), parse_min_rows(min_rows)
     request = PageRequest(keys, period_name, reference, metrics, prior, level, fewest, title or named)
     sources = {
-        name: SketchSource(request, model) if isinstance(model, Sketch) else model.source(request)
+        name: _source_of(request, model) if isinstance(model, Sketch) else model.source(request)
         for name, model in models.items()
     }
     if len(sources) == 1:
@@ -661,7 +756,7 @@ def contents_of(
     first = contents[0]
     terms: dict[str, Any] = {"prior": prior} if first.judged_metric != first.metrics[0] else {}
     if isinstance(log, Sketch):
-        terms |= {**SketchSource(request, sketch).stated, "reference": first.model}
+        terms |= {**_source_of(request, sketch).stated, "reference": first.model}
     else:
         terms |= {**RowSource(request, rows[0]).keywords, "metrics": [first.metrics[0]], "reference": first.model}
 
@@ -687,6 +782,18 @@ def contents_of(
         )
         for of_model in contents
     ]
+
+
+def _at_point(sketch: Sketch, stated: Mapping[str, Any]) -> Sketch:
+    """The sketch at the stated operating point; those of decisions are refused another one."""
+    if isinstance(sketch.grid, DecisionGrid):
+        Point.of(sketch, stated)
+        return sketch
+    keywords, threshold = sketch.operating_point.stands_in(stated, sketch.grid.classes)
+    point = OperatingPoint.of(keywords, sketch.grid.classes)
+    if threshold is not None and "threshold" not in stated:
+        point = OperatingPoint(point.costs, threshold)
+    return sketch_of(sketch, point)
 
 
 def _models_of(sketch: Sketch) -> dict[str, Sketch]:

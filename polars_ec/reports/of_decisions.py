@@ -39,6 +39,7 @@ from polars_ec.scores.read import Labels, Rows
 from polars_ec.scores.scores import CLASS, DECISION, WEIGHT, BinaryScores, DecidedScores, ManyScores, RowCosts
 from polars_ec.sketches import grid as names
 from polars_ec.sketches.cells import check_keys, of_each_model
+from polars_ec.sketches.decision_pass import costs_in_words
 from polars_ec.sketches.grid import DecisionGrid
 from polars_ec.sketches.operating_points import DecidingCells
 
@@ -77,10 +78,12 @@ class DecisionTables:
                 f"threshold={threshold!r} makes other decisions than {those}: sketch the log again with it"
             )
         if stated:
-            costs = parse_options(stated, _COSTS).costs(point.costs.n_classes).for_classes(self.grid.classes)
+            options = parse_options(stated, _COSTS)
+            costs = options.costs(point.costs.n_classes).for_classes(self.grid.classes)
             is_decided = point.threshold is not None or self.grid.score_type == OF_DECISIONS.name
             shape = (costs.n_classes, costs.n_decisions) == (point.costs.n_classes, point.costs.n_decisions)
-            if self.grid.row_costs is not None or not (shape and (is_decided or costs.values == point.costs.values)):
+            same = shape and (is_decided or costs.values == point.costs.values)
+            if costs_in_words(options) != self.grid.row_costs or not same:
                 words = ", ".join(f"{name}={value!s}" for name, value in stated.items())
                 raise SketchError(
                     f"{words} makes other decisions than {those}: leave it out, or sketch the log again with it"

@@ -9,6 +9,7 @@ from typing import Any
 
 import polars as pl
 
+from polars_ec.arguments.keywords import Options
 from polars_ec.output.words import number
 from polars_ec.scores.folds import MURMUR3
 from polars_ec.scores.read import Rows, check_names
@@ -50,17 +51,22 @@ def decision_cells(
 
 def _grid(rows: Rows) -> DecisionGrid:
     options, values = rows.options, () if isinstance(rows.scores, DecidedScores) else (LOG_LOSS, BRIER)
-    costs = (_cost_in_words(options.cost_fn), _cost_in_words(options.cost_fp)) if options.costs_by_row else None
+    costs = costs_in_words(options)
     values = values if costs is None else (*values, ERROR_COST)
     # Vectors are posteriors where nothing else is stated.
     scale = getattr(rows.scores, "scale", options.scale)
     return DecisionGrid(scale.name, None, (), rows.class_names, values, rows.costs.n_decisions, costs)
 
 
-def _cost_in_words(cost: float | pl.Expr) -> str:
-    if isinstance(cost, pl.Expr):
-        return cost.meta.output_name() if cost.meta.is_column() else str(cost)
-    return number(cost)
+def costs_in_words(options: Options) -> tuple[str, str] | None:
+    """What `cost_fn` and `cost_fp` are where one of them is a column: its name or expression, or a number."""
+
+    def in_words(cost: float | pl.Expr) -> str:
+        if isinstance(cost, pl.Expr):
+            return cost.meta.output_name() if cost.meta.is_column() else str(cost)
+        return number(cost)
+
+    return (in_words(options.cost_fn), in_words(options.cost_fp)) if options.costs_by_row else None
 
 
 def _row(rows: Rows, grid: DecisionGrid) -> pl.Expr:
