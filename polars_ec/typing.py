@@ -86,7 +86,7 @@ Missing: TypeAlias = Literal["together", "by_part"]
 """How a report counts the rows with a null: together, or also by the part that is null."""
 
 Reduction: TypeAlias = Literal["one_vs_rest", "top_label", "decisions"]
-"""Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
+"""What a sketch keeps of K posteriors: each class against all others, whether the likeliest class is the true one, or the decisions."""
 
 Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk", "cllr"]
 """A proper scoring rule; "bayes_risk" is the cost of Bayes decisions, "cllr" the cross-entropy of LLRs at even priors, in bits."""

@@ -69,21 +69,24 @@ class Sketch(DecidingCells):
     frame
         The cells, with the group columns, `class` (0 or 1, -1 for invalid rows, null for rows with missing values), and `n` rows. `bin` and
         `above` (how many declared thresholds the score exceeds) define the cell, or `score_value` in an exact sketch. Weighted sketches add
-        the sums `weight` and, of squared weights, `weight2`.
+        the sums `weight` and, of squared weights, `weight2`. With `reduction="decisions"` a cell is a class, from 0 to K-1, and a `decision`
+        (-1 for rows without a valid cost). It has the sums `log_loss`, `brier` and, with costs per row, `error_cost`. `NAME_square` and
+        `NAME_times_weight` are the sums of the squares of these terms, and of the terms times the weight.
     grid
         The mapping of scores to cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
         Whether the rows had weights.
     sums
         A table with one row per group, `class` (0 or 1) and `above`. `log_loss`, `brier` and `posterior` are sums of weight times the row's
-        value. None in an exact sketch, whose cells contain them, and for raw scores.
+        value. None in an exact sketch and one of decisions, whose cells contain them, and for raw scores.
     coarse
         For variances, in a sketch with clusters: the usable rows again, with a column `bucket` for the bucket of their cluster (null: none).
         The `resolution` is at most 8, even in an exact sketch. The columns are those of `frame`, with `bin` and `above`.
     buckets, cluster, hash
         The number of buckets, the name of the cluster column, and the hash that assigns clusters to buckets; None without clusters.
     costs, threshold
-        The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs.
+        The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs. Of decisions, the
+        K x M costs that they were made with; costs per row are named in `grid.row_costs`.
     """
 
     def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
@@ -631,7 +634,10 @@ def sketch(
     reduction
         How to reduce vectors of K scores to binary problems. "one_vs_rest": K sketches in one, with a last group column `target`, for the
         posterior of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is the true
-        one; this also works for two classes. The costs are then those of the binary problem.
+        one; this also works for two classes. The costs are then those of the binary problem. "decisions": not the scores, but counts and
+        sums of losses per class and decision, for the metrics of decisions and scoring rules of all classes together, and for any K.
+        Decisions are those at the K x M `costs`, which cannot be changed afterwards, or at `threshold`. `cost_fn` and `cost_fp` may then be
+        columns. There are no curves, and no `resolution`, `thresholds`, `exact` or `folds`.
     folds, fold_by
         Add a group column `fold` for cross-validation, the `polars_ec.fold` of the key `fold_by`: a row ID, or the cluster column. Rows with
         a null key form their own fold, with number `folds`.
@@ -666,6 +672,9 @@ def sketch(
     [('a', 1.0), ('b', 1.0), ('c', 1.0)]
     >>> three.ec.sketch("p", "y", classes=["a", "b", "c"], reduction="top_label").evaluate()["class_prior"].item()
     0.75
+    >>> decided = three.ec.sketch("p", "y", classes=["a", "b", "c"], reduction="decisions")
+    >>> decided.evaluate("nec", "class_recall").select("nec", "class_recall").rows()
+    [(0.5, [1.0, 0.5, 1.0])]
     """
     cells, point = make_cells(
         as_lazy(frame),

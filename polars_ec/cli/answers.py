@@ -217,7 +217,8 @@ def _array(columns: Sequence[str], name: str) -> str:
 
 
 _ROWS_ONLY = {
-    "per_class": "sketches of K-class scores have a row per class in any case, in the column target",
+    "per_class": "sketches of K-class scores have a row per class in any case, in the column target, but those of decisions, which have "
+    "metrics such as class_recall",
     "missing": "sketches count all rows with missing values together",
     "score_prior": "sketches hold the losses of the original posteriors",
     **dict.fromkeys(BY_ROW, "sketches have one number for all rows, not a column"),

@@ -23,7 +23,7 @@ from polars_ec.typing import IntervalMethod
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|mix|period|periods)=|\b(total|per_class)=True\b"
+    r"metrics|missing|reduction|score_prior|interval|cluster|buckets|method|replicates|seed|reference|mix|period|periods)=|\b(total|per_class)=True\b"
 )
 
 
