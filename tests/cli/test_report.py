@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime as dt
 import io
 import json
-import re
 import subprocess
 import sys
 
@@ -414,7 +413,9 @@ def test_missing_options():
 def test_a_column_where_one_number_is_needed(option):
     result = invoke("sketch", "x.parquet", *READ, option, "amount", "--out", "out")
     assert result.exit_code == 2
-    said = f"{option} 'amount' is a column, but cells of scores have one cost for all rows: pass --reduction 'decisions'"
+    said = (
+        f"{option} 'amount' is a column, but cells of scores have one cost for all rows: pass --reduction 'decisions'"
+    )
     assert said in " ".join(result.stderr.split())
 
 
