@@ -79,7 +79,7 @@ class Point:
         return [name for name in BATTERY if self.of_posteriors or name not in SCORING_RULES] if self.decides else []
 
     def moved(self, names: Sequence[str]) -> list[str]:
-        """Those of the metrics that a stated prior gives another value."""
+        """Leave out the metrics that a stated prior does not change."""
         if self.decisions is None:
             return [name for name in names if is_moved_by_prior(name)]
         model = self.decisions.model

@@ -607,7 +607,9 @@ def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     known = f"0 to {n - 1}, one for each row of the costs" if isinstance(grid, DecisionGrid) else "0, 1"
     right = (weight >= 0) & weight.is_not_nan()
     faults = {
-        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(-1, n - 1),
+        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(
+            -1, n - 1
+        ),
         "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
         **_faults_of_cells(grid),
     }
@@ -665,8 +667,8 @@ def _faults_of_decisions(grid: DecisionGrid) -> dict[str, pl.Expr]:
         value, square = pl.col(x), pl.col(f"{x}{SQUARE}")
         known = pl.when(value.is_finite() & square.is_finite())
         most, least = value**2 * (1 + _ROUNDING), value**2 * (1 - _ROUNDING)
-        off = known.then((square > most + _LEAST_NUMBERS) | (square * pl.col("n") < least - _LEAST_NUMBERS))
-        off = off.otherwise(pl.lit(value=False))
+        beyond = (square > most + _LEAST_NUMBERS) | (square * pl.col("n") < least - _LEAST_NUMBERS)
+        off = known.then(beyond).otherwise(pl.lit(value=False))
         possible = (value >= 0) & value.is_not_nan() & (square >= 0) & square.is_not_nan()
         wrong = (~possible | off).fill_null(value=True)
         faults[f"an impossible sum of {x!r}"] = pl.when(_USABLE).then(wrong).otherwise((value != 0) | (square != 0))
