@@ -250,7 +250,7 @@ def count_rows(sketch: Sketch, which: pl.Expr | None = None) -> int:
 
 def targets_of(sketch: Sketch) -> list[str]:
     """The classes of a one-vs-rest sketch, or of one of decisions, in their order, as text."""
-    if isinstance(sketch.grid, DecisionGrid):
+    if isinstance(sketch.grid, DecisionGrid) and sketch.frame.height:
         return [str(value) for value in sketch.grid.classes.values]
     if TARGET not in sketch.keys:
         return []
@@ -554,7 +554,9 @@ def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Cal
     empty: Sketch | None = None
     sums: pl.DataFrame | None = None
     cells, coarse = _HashedCells(), _HashedCells()
-    for name, entry in manifest.entries.items():
+    # Files without rows do not say how many classes there are.
+    entries = {name: entry for name, entry in manifest.entries.items() if entry.record.rows} or manifest.entries
+    for name, entry in entries.items():
         rolled_up = roll_up(_with_known_types(read(name, entry), entry, manifest))
         cleared = rolled_up.on_tables(pl.DataFrame.clear)
         empty = cleared if empty is None else empty + cleared  # which refuses what does not go together

@@ -512,6 +512,21 @@ def test_other_answers_of_a_folder(folder: Path) -> None:
     assert "--costs is for --reduction decisions" in result.stderr
 
 
+@pytest.mark.slow
+def test_a_file_without_rows_says_nothing_of_the_classes(tmp_path: Path) -> None:
+    (tmp_path / "logs").mkdir()
+    for i, rows in enumerate((SCORED.head(0), SCORED, SCORED.head(0))):
+        rows.select("q", "y", "g").write_parquet(tmp_path / "logs" / f"{i}.parquet")
+    made = ("--score", "q", "--label", "y", "--by", "g", "--reduction", "decisions", "--out", tmp_path / "out")
+    result = invoke("sketch", tmp_path / "logs", *made)
+    assert (result.exit_code, result.stdout) == (
+        0,
+        f"{tmp_path / 'out'}: 3 sketched, 0 unchanged; {SCORED.height} rows\n",
+    )
+    found = typed_report(tmp_path / "out", "--by", "g", "--metrics", "nec")
+    assert found["nec"].to_list() == pytest.approx(SCORED.ec.report("q", "y", by="g", metrics=["nec"])["nec"].to_list())
+
+
 @pytest.mark.parametrize("kind", ["vectors", pytest.param("costs by row", marks=pytest.mark.slow)])
 def test_the_page_of_a_sketch_is_that_of_the_rows(kind: str) -> None:
     score, label, options = SCORES[kind]
