@@ -89,8 +89,8 @@ Missing: TypeAlias = Literal["together", "by_part"]
 AlarmTest: TypeAlias = Literal["interval", "counts"]
 """What the evidence of alarms is computed from."""
 
-Reduction: TypeAlias = Literal["one_vs_rest", "top_label"]
-"""Binary problems that K posteriors make: each class against all others, or whether the likeliest class is the true one."""
+Reduction: TypeAlias = Literal["one_vs_rest", "top_label", "decisions"]
+"""What a sketch keeps of K posteriors: each class against all others, whether the likeliest class is the true one, or the decisions."""
 
 Rule: TypeAlias = Literal["cross_entropy", "brier", "bayes_risk", "cllr"]
 """A proper scoring rule; "bayes_risk" is the cost of Bayes decisions, "cllr" the cross-entropy of LLRs at even priors, in bits."""

@@ -2079,7 +2079,7 @@ CREATE OR REPLACE MACRO ec._weight2_of(score, checked, weight "NULL") AS CAST(co
 
 CREATE OR REPLACE MACRO ec._number_per_row(score DOUBLE[]) AS
     CAST(error('ec: the scores are lists, so pass the number of classes and a reduction too, such as classes := 3, '
-               || 'reduction := ''one_vs_rest'' or ''top_label''') AS DOUBLE),
+               || 'reduction := ''one_vs_rest'', ''top_label'' or ''decisions''') AS DOUBLE),
 (score "NULL") AS CAST(NULL AS DOUBLE),
 (score) AS CAST(score AS DOUBLE);
 
@@ -2140,8 +2140,8 @@ CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, sc
 -- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec._reduction(reduction) AS
-    CASE WHEN reduction IN ('one_vs_rest', 'top_label') THEN CAST(reduction AS VARCHAR)
-         ELSE error(format('ec: reduction ''{}'' is not one of one_vs_rest, top_label', coalesce(CAST(reduction AS VARCHAR), 'NULL'))) END;
+    CASE WHEN reduction IN ('one_vs_rest', 'top_label', 'decisions') THEN CAST(reduction AS VARCHAR)
+         ELSE error(format('ec: reduction ''{}'' is not one of one_vs_rest, top_label, decisions', coalesce(CAST(reduction AS VARCHAR), 'NULL'))) END;
 CREATE OR REPLACE MACRO ec._number_of_classes(classes) AS
     CASE WHEN TRY_CAST(classes AS INTEGER) = classes AND classes >= 2 AND typeof(classes) <> 'BOOLEAN' THEN CAST(classes AS INTEGER)
          ELSE CAST(error('ec: classes must be the number of classes, a whole number from 2, not '
@@ -2161,16 +2161,52 @@ CREATE OR REPLACE MACRO ec._checked_posteriors(score, classes, score_type) AS
 CREATE OR REPLACE MACRO ec._reduced_rows(log, score, label, classes, reduction, score_type) AS TABLE
     SELECT *, CASE WHEN "ec: posteriors" IS NULL THEN NULL
                    WHEN len("ec: posteriors") = 0 THEN CAST('nan' AS DOUBLE)
-                   WHEN ec._reduction(reduction) = 'top_label' THEN least(list_max("ec: posteriors"), CAST(1 AS DOUBLE))
+                   WHEN ec._reduction(reduction) <> 'one_vs_rest' THEN least(list_max("ec: posteriors"), CAST(1 AS DOUBLE))
                    ELSE least("ec: posteriors"["ec: target" + 1], CAST(1 AS DOUBLE)) END AS "ec: reduced score",
            CASE WHEN "ec: label" IS NULL THEN NULL
                 WHEN len("ec: posteriors") = 0 OR NOT "ec: label" BETWEEN 0 AND ec._number_of_classes(classes) - 1 THEN -1
-                WHEN ec._reduction(reduction) = 'top_label' THEN CAST(ec._first_of_most("ec: posteriors") = "ec: label" AS INTEGER)
+                WHEN ec._reduction(reduction) <> 'one_vs_rest' THEN CAST(ec._first_of_most("ec: posteriors") = "ec: label" AS INTEGER)
                 ELSE CAST("ec: label" = "ec: target" AS INTEGER) END AS "ec: reduced label"
     FROM (SELECT *, CASE WHEN label IS NULL THEN NULL ELSE coalesce(ec._class(label), -1) END AS "ec: label",
                  ec._checked_posteriors(CAST(score AS DOUBLE[]), ec._number_of_classes(classes), score_type) AS "ec: posteriors",
-                 unnest(CASE WHEN ec._reduction(reduction) = 'top_label' THEN [0] ELSE range(ec._number_of_classes(classes)) END) AS "ec: target"
+                 unnest(CASE WHEN ec._reduction(reduction) <> 'one_vs_rest' THEN [0] ELSE range(ec._number_of_classes(classes)) END) AS "ec: target"
           FROM query_table(log));
+
+-- The Bayes decisions of these rows and their losses, in place of two classes.
+CREATE OR REPLACE MACRO ec._costs_of_classes(costs, classes) AS
+    CASE WHEN ec._costs_ok(costs, 1, 1) AND (ec._unset(costs) OR len(ec._given_costs(costs)) = ec._number_of_classes(classes)) THEN ec._given_costs(costs)
+         ELSE error(format('ec: costs has {} rows, but classes := {}', len(ec._given_costs(costs)), classes)) END;
+CREATE OR REPLACE MACRO ec._decided_rows(log, score, classes, costs, score_type, weight) AS TABLE
+    SELECT *, CASE WHEN "ec: checked" >= 0 THEN CAST("ec: label" AS INTEGER) ELSE CAST("ec: checked" AS INTEGER) END AS "ec: class",
+           CASE WHEN "ec: checked" >= 0
+                THEN CAST(ec._decide_vector("ec: posteriors", ec._costs_of_classes(costs, classes), ec._choices(ec._costs_of_classes(costs, classes)),
+                                            NULL, NULL) AS INTEGER) END AS "ec: decision",
+           CASE WHEN "ec: checked" >= 0 THEN CAST(ec._weight(weight) AS DOUBLE) END AS "ec: weight",
+           CASE WHEN "ec: checked" >= 0 THEN ec._vector_log_loss(CAST(score AS DOUBLE[]), "ec: label", CAST(score_type AS VARCHAR), NULL) END AS "ec: log_loss",
+           CASE WHEN "ec: checked" >= 0 THEN ec._vector_brier("ec: posteriors", "ec: label", NULL, NULL) END AS "ec: brier"
+    FROM (SELECT *, ec._ranked_class("ec: reduced score", "ec: reduced label", 'posterior', weight) AS "ec: checked" FROM query_table(log));
+
+CREATE OR REPLACE MACRO ec._decision_cells(log, units, weight) AS TABLE
+    SELECT COLUMNS(lambda _c: _c IN ('ec: class', 'ec: decision') OR ec._is_group(_c, units)),
+           count(*) AS n,
+           ec._weight_of("ec: decision", "ec: weight", weight) AS weight,
+           ec._weight2_of("ec: decision", "ec: weight", weight) AS weight2,
+           ec._cell_sum("ec: log_loss", "ec: weight", weight) AS log_loss,
+           ec._cell_sum("ec: brier", "ec: weight", weight) AS brier,
+           ec._cell_sum("ec: log_loss" * "ec: log_loss" * "ec: weight", "ec: weight", weight) AS log_loss_square,
+           ec._cell_sum("ec: log_loss" * "ec: weight", "ec: weight", weight) AS log_loss_times_weight,
+           ec._cell_sum("ec: brier" * "ec: brier" * "ec: weight", "ec: weight", weight) AS brier_square,
+           ec._cell_sum("ec: brier" * "ec: weight", "ec: weight", weight) AS brier_times_weight
+    FROM query_table(log) GROUP BY ALL;
+
+-- What a sketch of lists has beside its groups: other columns where it is of decisions.
+CREATE OR REPLACE MACRO ec._of_decisions() AS ['class', 'decision', 'n', 'weight', 'weight2', 'log_loss', 'brier', 'log_loss_square',
+                                               'log_loss_times_weight', 'brier_square', 'brier_times_weight'];
+CREATE OR REPLACE MACRO ec._of_bins() AS ['target', 'class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_loss', 'brier', 'posterior'];
+CREATE OR REPLACE MACRO ec._of_reduction(reduction) AS
+    CASE WHEN reduction = 'decisions' THEN ec._of_decisions() WHEN reduction = 'top_label' THEN ec._of_bins()[2:] ELSE ec._of_bins() END;
+CREATE OR REPLACE MACRO ec._is_shown(name, groups, reduction) AS
+    ec._is_group(name, groups) OR name IN ('table', 'bucket', 'hash') OR list_contains(ec._of_reduction(reduction), name);
 
 CREATE OR REPLACE MACRO ec._with_target(groups) AS list_concat(CAST(groups AS VARCHAR[]), ['ec: target']);
 
@@ -2187,25 +2223,46 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     FROM ec._sketch_tables(log, score, label, cluster, groups, score_type, resolution, thresholds, weight, buckets)
     WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
                                                       'log_loss', 'brier', 'posterior'])), true)),
-(log, score, label, classes, reduction VARCHAR, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [], weight := NULL) AS TABLE (
-    WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type))
-    SELECT COLUMNS(lambda _c: reduction <> 'top_label' OR _c <> 'target')
+(log, score, label, classes, reduction VARCHAR, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [], weight := NULL,
+    costs := NULL) AS TABLE (
+    WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
+         -- Read apart, because DuckDB holds in memory what two queries read.
+         "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
+         "ec: decided" AS (FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight))
+    SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
     FROM (SELECT * RENAME ("ec: target" AS target)
           FROM (SELECT * RENAME ("ec: class" AS class)
                 FROM ec._sketch_cells('ec: reduced', "ec: reduced score", "ec: reduced label", ec._with_target(groups), 'posterior',
-                                      resolution, thresholds, weight)))
-    WHERE coalesce((FROM ec._columns_ok(log, groups, ['target', 'class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_loss', 'brier',
-                                                      'posterior'])), true)),
+                                      resolution, thresholds, weight))
+          WHERE reduction <> 'decisions'
+          UNION ALL BY NAME
+          SELECT * RENAME ("ec: decision" AS decision)
+          FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', groups, weight)))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ec._of_reduction(reduction))), true)),
 (log, score, label, classes, reduction VARCHAR, cluster, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [],
-    weight := NULL, buckets := 100) AS TABLE (
-    WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type))
-    SELECT COLUMNS(lambda _c: reduction <> 'top_label' OR _c <> 'target')
+    weight := NULL, buckets := 100, costs := NULL) AS TABLE (
+    WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
+         "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
+         "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
+                           FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
+         "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
+    SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
     FROM (SELECT * RENAME ("ec: target" AS target)
           FROM ec._sketch_tables('ec: reduced', "ec: reduced score", "ec: reduced label", cluster, ec._with_target(groups), 'posterior',
-                                 resolution, thresholds, weight, buckets))
-    WHERE coalesce((FROM ec._columns_ok(log, groups, ['table', 'bucket', 'hash', 'target', 'class', 'bin', 'above', 'n', 'weight', 'weight2',
-                                                      'log_loss', 'brier', 'posterior'])), true));
-COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket. Lists of posteriors take classes := 3, reduction := one_vs_rest or top_label.';
+                                 resolution, thresholds, weight, buckets)
+          WHERE reduction <> 'decisions'
+          UNION ALL BY NAME
+          SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
+          FROM (SELECT * RENAME ("ec: bucket" AS bucket)
+                FROM (SELECT * RENAME ("ec: decision" AS decision)
+                      FROM (SELECT * RENAME ("ec: class" AS class)
+                            FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
+                                  FROM ec._decision_cells('ec: decided', groups, weight)
+                                  UNION ALL BY NAME
+                                  SELECT 'coarse' AS "ec: table", *
+                                  FROM ec._decision_cells('ec: used', list_concat(CAST(groups AS VARCHAR[]), ['ec: bucket']), weight))))))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, list_concat(['table', 'bucket', 'hash'], ec._of_reduction(reduction)))), true));
+COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket. Lists of posteriors take classes := 3, reduction := one_vs_rest, top_label or decisions (counts and sums per group, class and Bayes decision, at costs := a K x M list).';
 -- polars_ec for DuckDB, file 7 of 12: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
 -- counts of rows per bin of the score (`resolution` bins a nat, the bins of ec.sketch), each with a companion approx_..._error with
@@ -4239,7 +4296,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '608245e3b934387b7f0489303559d94e81e27d3f5a7441fffc3649292cda2021', count(*),
+    SELECT concat_ws('-', '9c9336da4df83b193bb5ab1482127942eb0f549742aad149b2253197051b2a02', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -95,25 +95,34 @@ def of_command(**options: Any) -> pl.DataFrame:
         return typed_report(f"{folder}/log.parquet", *READ, "--metrics", ",".join(NAMES), *more).rename({"day": "week"})
 
 
-READ = [
-    "--score",
-    "p",
-    "--label",
-    "fraud",
-    "--by",
-    "merchant",
-    "--time",
-    "day",
-    "--every",
-    "1w",
-    "--cost-fn",
-    "amount",
-    "--weight",
-    "w",
-    "--cost-fp",
-]
-READ = [*READ, FP]
+def of_sketch(**options: Any) -> pl.DataFrame:
+    """Of two halves of the log by one more column, which are added and rolled up."""
+    cluster = {name: options.pop(name) for name in ("cluster",) if name in options}
+    made = {"by": [*BY, "user"], "cost_fn": "amount", "cost_fp": FP, "weight": "w", "reduction": "decisions", **cluster}
+    whole = ec.merge([LOG.gather_every(2, i).ec.sketch("p", "fraud", **made) for i in range(2)])
+    table = whole.group_by(*BY).evaluate(*NAMES, **options)
+    at_prior = {name: name.replace(of, f"{of}_at_prior") for of in NAMES for name in table.columns if of in name}
+    return table.rename(at_prior) if "prior" in options else table
+
+
+def of_folder(**options: Any) -> pl.DataFrame:
+    more = [text for name, value in options.items() if name != "cluster" for text in (f"--{name}", value)]
+    clusters = ["--cluster", options["cluster"]] if "cluster" in options else []
+    with tempfile.TemporaryDirectory() as folder:
+        LOG.write_parquet(f"{folder}/log.parquet")
+        made = invoke(
+            "sketch", f"{folder}/log.parquet", *READ, *clusters, "--reduction", "decisions", "--out", f"{folder}/out"
+        )
+        assert made.exit_code == 0, made.output
+        costs = ["--cost-fn", "amount", "--cost-fp", FP]
+        asked = ["--by", "merchant", "--every", "1w", *costs, "--metrics", ",".join(NAMES)]
+        return typed_report(f"{folder}/out", *asked, *more).rename({"day": "week"})
+
+
+READ = ["--score", "p", "--label", "fraud", "--by", "merchant", "--time", "day", "--every", "1w"]
+READ += ["--cost-fn", "amount", "--weight", "w", "--cost-fp", FP]
 DOORS = {"report": of_python, "sql": of_sql, "query": of_query, "command": of_command}
+DOORS |= {"sketch": of_sketch, "folder": of_folder}
 
 
 @pytest.mark.parametrize("prior", [None, 0.1])
@@ -214,12 +223,28 @@ def test_rows_without_a_cost_leave_their_group_without_values(path: Path) -> Non
     assert table["nce"].null_count() == 0
 
 
-def test_sketches_have_one_cost(path: Path) -> None:
+def test_sketches_of_scores_have_one_cost(path: Path) -> None:
+    with pytest.raises(ValueError, match=r"cost_fn='amount' is a column, .*: pass reduction='decisions', or a number"):
+        LOG.ec.sketch("p", "fraud", cost_fn="amount")
     assert invoke("sketch", path, *READ[:4], "--out", path.parent / "sketches").exit_code == 0
     found = invoke("report", path.parent / "sketches", "--cost-fn", "amount")
     assert found.exit_code == 2
     assert "--cost-fn on" in found.stderr
     assert "sketches have one number for all rows, not a column. Run polars-ec report on the log" in found.stderr
+
+
+def test_rows_without_a_cost_are_in_the_sketch() -> None:
+    faulty = LOG.with_columns(amount=pl.when(pl.int_range(pl.len()).over("merchant") > 2).then("amount"))
+    table = faulty.ec.sketch("p", "fraud", by="merchant", cost_fn="amount", reduction="decisions").evaluate(
+        "nec", "nce"
+    )
+    assert table["nec"].null_count() == 2
+    assert table["nce"].to_list() == pytest.approx(
+        LOG.ec.report("p", "fraud", by="merchant", metrics=["nce"])["nce"].to_list()
+    )
+    some = pl.when(pl.col("merchant") == "a").then("amount")
+    one = LOG.with_columns(amount=some).ec.sketch("p", "fraud", by="merchant", cost_fn="amount", reduction="decisions")
+    assert one.evaluate("nec", "f1").select(pl.col("nec", "f1").is_null()).rows() == [(False, False), (True, True)]
 
 
 def payments(n: int, seed: int) -> dict[str, np.ndarray[Any, Any]]:

@@ -560,7 +560,7 @@ def test_a_table_of_the_macro_is_a_sketch():
 
 def test_the_page_on_upgrading_names_the_schema_versions():
     page = (Path(__file__).parents[1] / "docs/reference/upgrading.md").read_text("utf-8")
-    stated = re.findall(r"^\| \w.* \| (\d) \| (\d)(?: and \d)? \| `polars_ec\.(\w+)` \|$", page, re.MULTILINE)
+    stated = re.findall(r"^\| \w.* \| (\d) \| (\d)(?: (?:and|to) \d)? \| `polars_ec\.(\w+)` \|$", page, re.MULTILINE)
     read = {kind: (str(files.VERSIONS[kind]), str(oldest)) for kind, oldest in files._OLDEST_READ.items()}
     assert {kind: (newest, oldest) for newest, oldest, kind in stated} == read | {
         "input": (str(sketch_folder._VERSION),) * 2

@@ -185,6 +185,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     ec.sketch("log.parquet", "p", "y")  # type: ignore[arg-type]
     assert_type(ec.sketch(lazy, ["p", pl.col("q")], "y"), ec.Sketch)
     assert_type(ec.sketch(lazy, "margin", "y", score_type="raw", exact=True), ec.Sketch)
+    assert_type(ec.sketch(lazy, "p", "y", cost_fn="amount", reduction="decisions"), ec.Sketch)
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
 
 

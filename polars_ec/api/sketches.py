@@ -13,19 +13,20 @@ import polars as pl
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.inputs import as_lazy
-from polars_ec.arguments.keywords import parse_interval, parse_min_rows
+from polars_ec.arguments.keywords import Request, parse_interval, parse_min_rows
 from polars_ec.arguments.options import SketchOptions
 from polars_ec.arguments.signatures import checked_keywords, with_options
 from polars_ec.calibration.calibration import Calibration, Calibrator
 from polars_ec.calibration.cells import calibrate
 from polars_ec.calibration.reliability import reliability
 from polars_ec.exceptions import SketchError
+from polars_ec.reports.of_decisions import evaluated
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
 from polars_ec.sketches.cells import Cells, add_cells, check_keys, without_clusters
-from polars_ec.sketches.files import cells_of_table, read_cells, write_cells
-from polars_ec.sketches.grid import SketchScoreType
+from polars_ec.sketches.files import cells_of_table, grid_of_table, read_cells, write_cells
+from polars_ec.sketches.grid import DecisionGrid, SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.sketches.operating_points import (
     DecidingCells,
@@ -68,22 +69,36 @@ class Sketch(DecidingCells):
     frame
         The cells, with the group columns, `class` (0 or 1, -1 for invalid rows, null for rows with missing values), and `n` rows. `bin` and
         `above` (how many declared thresholds the score exceeds) define the cell, or `score_value` in an exact sketch. Weighted sketches add
-        the sums `weight` and, of squared weights, `weight2`.
+        the sums `weight` and, of squared weights, `weight2`. With `reduction="decisions"` a cell is a class, from 0 to K-1, and a `decision`
+        (-1 for rows without a valid cost). It has the sums `log_loss`, `brier` and, with costs per row, `error_cost`. `NAME_square` and
+        `NAME_times_weight` are the sums of the squares of these terms, and of the terms times the weight.
     grid
         The mapping of scores to cells: `score_type`, `resolution` (None: exact), `thresholds`.
     weighted
         Whether the rows had weights.
     sums
         A table with one row per group, `class` (0 or 1) and `above`. `log_loss`, `brier` and `posterior` are sums of weight times the row's
-        value. None in an exact sketch, whose cells contain them, and for raw scores.
+        value. None in an exact sketch and one of decisions, whose cells contain them, and for raw scores.
     coarse
         For variances, in a sketch with clusters: the usable rows again, with a column `bucket` for the bucket of their cluster (null: none).
         The `resolution` is at most 8, even in an exact sketch. The columns are those of `frame`, with `bin` and `above`.
     buckets, cluster, hash
         The number of buckets, the name of the cluster column, and the hash that assigns clusters to buckets; None without clusters.
     costs, threshold
-        The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs.
+        The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs. Of decisions, the
+        K x M costs that they were made with; costs per row are named in `grid.row_costs`.
     """
+
+    def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
+        if isinstance(self.grid, DecisionGrid):
+            return evaluated(self, metrics, stated, request)
+        return super()._evaluated(metrics, stated, request)
+
+    def _deciding(self, stated: Mapping[str, Any]) -> tuple[Mapping[str, Any], float | None]:
+        """The keywords of comparisons, and the threshold where they state none; decisions that are taken need neither."""
+        if isinstance(self.grid, DecisionGrid):
+            return stated, None
+        return self.operating_point.stands_in(stated, self.grid.classes)
 
     def __add__(self, other: Sketch) -> Sketch:
         """The sketch of both logs together."""
@@ -262,7 +277,7 @@ class Sketch(DecidingCells):
             raise ValueError("interval=None: a comparison always has intervals. Pass a level such as interval=0.95")
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity, "method": method}
-        keywords, own_threshold = self.operating_point.stands_in({**stated, **others}, self.grid.classes)
+        keywords, own_threshold = self._deciding({**stated, **others})
         limit, fewest = parse_margin(margin), parse_min_rows(min_rows)
         table = compare_cells(self, metrics, keywords, own_threshold, reference, request, fewest)
         return with_verdicts(table, limit)
@@ -295,6 +310,7 @@ class Sketch(DecidingCells):
         cost_fn: float = 1.0,
         cost_fp: float = 1.0,
         threshold: float | None = None,
+        classes: Sequence[object] | None = None,
     ) -> Sketch:
         """Build a sketch from the result of `ec.sketch` or `sketch_query` in a warehouse, as an Arrow table.
 
@@ -311,7 +327,9 @@ class Sketch(DecidingCells):
         cluster, buckets
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The default operating point of the methods. It is exact if it is one of the thresholds.
+            The default operating point of the methods. It is exact if it is one of the thresholds. Of decisions, the costs of the query.
+        classes
+            Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
 
         Raises
         ------
@@ -320,8 +338,9 @@ class Sketch(DecidingCells):
             are not an error: they are added.
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
-        cells = cells_of_table(table, score_type, resolution, thresholds, weighted, cluster, buckets)
-        return sketch_of(cells, OperatingPoint.of(stated, cells.grid.classes))
+        frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
+        grid, point = grid_of_table(frame.columns, score_type, resolution, thresholds, stated, classes)
+        return sketch_of(cells_of_table(frame, grid, weighted, cluster, buckets), point)
 
     @checked_keywords
     def drift(
@@ -406,7 +425,7 @@ class Sketch(DecidingCells):
         request = parse_interval({"interval": interval})
         if request is None:
             raise ValueError("interval=None: a drift always has intervals. Pass a level such as interval=0.95")
-        keywords, own_threshold = self.operating_point.stands_in(point, self.grid.classes)
+        keywords, own_threshold = self._deciding(point)
         strata = (mix,) if isinstance(mix, str) else tuple(mix)
         fewest = parse_min_rows(min_rows)
         question = SketchDriftRequest(metrics, keywords, own_threshold, period, reference, strata, request, fewest)
@@ -620,7 +639,10 @@ def sketch(
     reduction
         How to reduce vectors of K scores to binary problems. "one_vs_rest": K sketches in one, with a last group column `target`, for the
         posterior of the class against all others. "top_label": the largest posterior, and whether its class (the first, on ties) is the true
-        one; this also works for two classes. The costs are then those of the binary problem.
+        one; this also works for two classes. The costs are then those of the binary problem. "decisions": not the scores, but counts and
+        sums of losses per class and decision, for the metrics of decisions and scoring rules of all classes together, and for any K.
+        Decisions are those at the K x M `costs`, which cannot be changed afterwards, or at `threshold`. `cost_fn` and `cost_fp` may then be
+        columns. There are no curves, and no `resolution`, `thresholds`, `exact` or `folds`.
     folds, fold_by
         Add a group column `fold` for cross-validation, the `polars_ec.fold` of the key `fold_by`: a row ID, or the cluster column. Rows with
         a null key form their own fold, with number `folds`.
@@ -655,6 +677,9 @@ def sketch(
     [('a', 1.0), ('b', 1.0), ('c', 1.0)]
     >>> three.ec.sketch("p", "y", classes=["a", "b", "c"], reduction="top_label").evaluate()["class_prior"].item()
     0.75
+    >>> decided = three.ec.sketch("p", "y", classes=["a", "b", "c"], reduction="decisions")
+    >>> decided.evaluate("nec", "class_recall").select("nec", "class_recall").rows()
+    [(0.5, [1.0, 0.5, 1.0])]
     """
     cells, point = make_cells(
         as_lazy(frame),

@@ -158,8 +158,8 @@ class PageOptions(RowOptions, DecisionThresholdOption, RowCostOptions, CostMatri
     """How a page reads the rows, and its operating point."""
 
 
-class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptions, CostMatrixOption, total=False):
-    """All options of a sketch, which accepts raw scores, but no column as threshold or cost."""
+class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, RowCostOptions, CostMatrixOption, total=False):
+    """All options of a sketch, which accepts raw scores, but no column as threshold; as costs only with `reduction="decisions"`."""
 
     score_type: ScoreType | Literal["raw"]
     """The kind of score. One number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class,

@@ -217,7 +217,8 @@ def _array(columns: Sequence[str], name: str) -> str:
 
 
 _ROWS_ONLY = {
-    "per_class": "sketches of K-class scores have a row per class in any case, in the column target",
+    "per_class": "sketches of K-class scores have a row per class in any case, in the column target, but those of decisions, which have "
+    "metrics such as class_recall",
     "missing": "sketches count all rows with missing values together",
     "score_prior": "sketches hold the losses of the original posteriors",
     **dict.fromkeys(BY_ROW, "sketches have one number for all rows, not a column"),
@@ -244,15 +245,16 @@ def answer_from_sketches(
     `stated` are options of the command, by name, that say what the sketches were made of: they must be right. `options` has the
     operating point; without one it is what the sketches were made for, and the prior "overall" is the share in all sketches.
     """
+    sketches = SketchFolder(folder)
+    manifest = sketches.manifest()
+    made_with = manifest.options
+    decides = made_with["--reduction"] == "decisions"
     for name, why in _ROWS_ONLY.items():
-        if name in question.layout or isinstance(options.get(name), str):
+        if name in question.layout or (isinstance(options.get(name), str) and not decides):
             option = f"--{name.replace('_', '-')}"
             raise UsageError(f"{option} on {folder}: {why}. Run polars-ec report on the log instead")
     if question.items:
         raise UsageError("--model: sketches have no items. Sketch a log with a column of scores per model")
-    sketches = SketchFolder(folder)
-    manifest = sketches.manifest()
-    made_with = manifest.options
     picked: Callable[[Sketch], Sketch] = lambda sketch: sketch  # noqa: E731
     read = sketches.read if question.has_intervals else lambda *file: without_clusters(sketches.read(*file))
     for option, value in stated.items():

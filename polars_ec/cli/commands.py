@@ -43,7 +43,6 @@ from polars_ec.sql import macros
 from polars_ec.typing import Reduction
 from polars_ec.version import __version__
 
-_ONE_NUMBER: dict[str, Any] = {"parser": options.one_number, "metavar": "<float>"}
 _BY_ROW: dict[str, Any] = {"parser": options.number_or_column, "metavar": "<float or column>"}
 _LOGS = (
     "Parquet, CSV, Arrow IPC or NDJSON files; globs; folders (with or without hive partitions); the same at s3://, "
@@ -600,9 +599,17 @@ def sketch(
         list[float] | None, typer.Option(help="Threshold at which the metrics are exact. Can be repeated.")
     ] = None,
     cost_fn: Annotated[
-        float, typer.Option(help="Cost of a missed positive. Its Bayes threshold is exact.", **_ONE_NUMBER)
+        Any,
+        typer.Option(
+            help="Cost of a missed positive. Its Bayes threshold is exact. With --reduction decisions also a column.",
+            **_BY_ROW,
+        ),
     ] = 1.0,
-    cost_fp: Annotated[float, typer.Option(help="Cost of a false alarm.", **_ONE_NUMBER)] = 1.0,
+    cost_fp: Annotated[Any, typer.Option(help="Cost of a false alarm, as for --cost-fn.", **_BY_ROW)] = 1.0,
+    costs: Annotated[
+        str | None,
+        typer.Option(help="For --reduction decisions: costs as JSON, a row per class, a column per decision."),
+    ] = None,
     prior: Annotated[
         str | None,
         typer.Option(
@@ -612,7 +619,8 @@ def sketch(
     reduction: Annotated[
         Reduction,
         typer.Option(
-            help="How K-class scores become binary: each class against the rest, or whether the top label is right."
+            help="How K-class scores become binary: each class against the rest, or whether the top label is right. Or decisions: the "
+            "counts of the Bayes decisions, for the metrics of decisions and losses of all classes together."
         ),
     ] = "one_vs_rest",
     score_type: Annotated[str, typer.Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
@@ -648,6 +656,16 @@ def sketch(
     check_local("--out", out, "sketches are")
     zone = options.check_period(time, every, time_zone)
     stated: dict[str, Any] = {"cost_fn": cost_fn, "cost_fp": cost_fp, "score_type": score_type}
+    thresholds = threshold or []
+    if reduction == "decisions":
+        if len(thresholds) > 1:
+            raise UsageError("--threshold: --reduction decisions keeps the decisions at one threshold. Pass it once")
+        stated |= dict(zip(["threshold"], thresholds, strict=False))
+        thresholds = []
+    elif costs is not None:
+        raise UsageError("--costs is for --reduction decisions: pass --cost-fn and --cost-fp")
+    if costs is not None:
+        stated["costs"] = options.parse_json(costs, "--costs")
     parsed = {
         "prior": None if prior is None else options.parse_prior(prior),
         "weight": weight,
@@ -658,7 +676,7 @@ def sketch(
     if stated.get("prior") == "overall":
         raise UsageError("--prior overall is not known before the whole log is read: pass a number")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
-    grid = {"resolution": resolution, "exact": exact, "thresholds": threshold or [], "buckets": buckets}
+    grid = {"resolution": resolution, "exact": exact, "thresholds": thresholds, "buckets": buckets}
     grid |= {"reduction": reduction}
     told = partial(terminal.progress, name=lambda task: task.file, label="sketch", done="inputs read")
     track = nullcontext if quiet else told

@@ -24,8 +24,8 @@ from polars_ec.typing import IntervalMethod
 
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
-    r"metrics|missing|score_prior|interval|cluster|buckets|method|replicates|seed|reference|margin|mix|period|periods|k|share|labelled|"
-    r"calibrator|shift_prior|label_probability)=|\b(total|per_class)=True\b"
+    r"metrics|missing|reduction|score_prior|interval|cluster|buckets|method|replicates|seed|reference|margin|mix|period|periods|k|share|"
+    r"labelled|calibrator|shift_prior|label_probability)=|\b(total|per_class)=True\b"
 )
 
 
@@ -83,14 +83,6 @@ def items(model: str | None, item: Sequence[str] | None) -> dict[str, Any]:
     if (model is None) != (item is None):
         raise UsageError("--model and --item go together: pass the column of models and the column of items")
     return {} if model is None else {"model": model, "item": item}
-
-
-def one_number(text: str) -> float:
-    """A cost or a threshold of all rows, or an error that names what takes a column of them."""
-    value = number_or_column(text)
-    if isinstance(value, str):
-        raise typer.BadParameter(f"{text!r} is not a number. For a column of costs run polars-ec report on the log")
-    return value
 
 
 def number_or_column(text: str) -> float | str:

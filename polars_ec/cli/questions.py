@@ -34,7 +34,7 @@ from polars_ec.cli.output import SideFile, check_place
 from polars_ec.cli.terminal import UsageError
 from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
-from polars_ec.formulas.decisions import AT_PRIOR, is_moved_by_prior
+from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.page.contents import Contents, drift_sentences, report_sentences
 from polars_ec.page.sources import contents_of
@@ -406,7 +406,7 @@ def sketched_differences(
         **point.keywords,
     }
     names = _metrics(sketch, point, layout.get("metrics"), further)
-    moved = [name for name in names if is_moved_by_prior(name)] if prior is not None else []
+    moved = point.moved(names) if prior is not None else []
     place = pl.col("metric").replace_strict(names, range(len(names)), return_dtype=pl.Int64).alias(_ORDER)
     tables = [ask(*names, **keywords).with_columns(place)]
     if moved:
@@ -420,8 +420,10 @@ def sketched_differences(
 
 
 def _metrics(sketch: Sketch, point: Point, named: Sequence[str] | None, further: Sequence[str]) -> list[str]:
-    losses = [*SCORING_RULES] if sketch.grid.scale.needs_prior else []
     names = comparable(named)
+    if point.decisions is not None:
+        return [*point.decisions.metrics(names)]
+    losses = [*SCORING_RULES] if sketch.grid.scale.needs_prior else []
     if names is None:
         return [*(name for name in point.usual if name not in losses), *further]
     lost = next((name for name in names if name in losses), None)

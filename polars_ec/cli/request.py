@@ -94,7 +94,8 @@ class RowRequest:
         dtypes |= dict.fromkeys(self.columns()["--score"], pl.Float64) | {self.label: label}
         if self._has_vectors:
             classes, prior = self.options.get("classes"), self.options.get("prior")
-            n_classes = len(classes or (prior if isinstance(prior, list) else ()) or range(2))
+            listed = prior if isinstance(prior, list) else ()
+            n_classes = len(classes or listed or self.options.get("costs") or range(2))
             dtypes |= {score: pl.Array(pl.Float64, n_classes) for score in self.scores if score not in self.vectors}
             dtypes[self.label] = pl.String if classes else pl.Int64
         for name in ("weight", *BY_ROW):
@@ -108,7 +109,8 @@ class RowRequest:
     def _has_vectors(self) -> bool:
         """Whether the options say that scores are vectors, or there is a list of columns."""
         scale = scale_of(self.options)
-        return bool(self.vectors) or len(self.options.get("classes", ())) > 2 or (scale is not None and scale.is_vector)
+        n_classes = max(len(self.options.get(name, ())) for name in ("classes", "costs"))
+        return bool(self.vectors) or n_classes > 2 or (scale is not None and scale.is_vector)
 
     def for_label(self, dtype: pl.DataType) -> dict[str, Any]:
         """The options, with the label's values as a label of this dtype holds them."""

@@ -28,7 +28,7 @@ from polars_ec.output.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.output.words import first_line
 from polars_ec.sketches.cells import SCORE, TARGET, add_up, keys_of_models
 from polars_ec.sketches.files import DAMAGE, VERSIONS, described_schema
-from polars_ec.sketches.grid import AMOUNTS
+from polars_ec.sketches.grid import AMOUNTS, DecisionGrid
 from polars_ec.typing import Reduction
 
 LOCK, NOTE = ".polars-ec-sketch.lock", ".polars-ec-sketch.reading.json"
@@ -121,7 +121,7 @@ class Record:
     `key_types` has the dtype of every group column, None where the column holds only nulls and so any dtype will do.
     `positives` counts the usable rows of the positive class; entries of the time before it have None. `cluster_type` says what
     the keys of the clusters are to their hash, None if there are none. `tag` is the ETag of an object or the version of a table, None
-    of a local file. `targets` are the classes of one-vs-rest sketches in their order, as text, none where there are no rows.
+    of a local file. `targets` are the classes of one-vs-rest sketches, or of decisions, in their order, as text, none where there are no rows.
     """
 
     input: str
@@ -249,7 +249,9 @@ def count_rows(sketch: Sketch, which: pl.Expr | None = None) -> int:
 
 
 def targets_of(sketch: Sketch) -> list[str]:
-    """The classes of a one-vs-rest sketch in their order, as text."""
+    """The classes of a one-vs-rest sketch, or of one of decisions, in their order, as text."""
+    if isinstance(sketch.grid, DecisionGrid) and sketch.frame.height:
+        return [str(value) for value in sketch.grid.classes.values]
     if TARGET not in sketch.keys:
         return []
     return sketch.frame[TARGET].unique(maintain_order=True).cast(pl.String).to_list()
@@ -552,7 +554,9 @@ def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Cal
     empty: Sketch | None = None
     sums: pl.DataFrame | None = None
     cells, coarse = _HashedCells(), _HashedCells()
-    for name, entry in manifest.entries.items():
+    # Files without rows do not say how many classes there are.
+    entries = {name: entry for name, entry in manifest.entries.items() if entry.record.rows} or manifest.entries
+    for name, entry in entries.items():
         rolled_up = roll_up(_with_known_types(read(name, entry), entry, manifest))
         cleared = rolled_up.on_tables(pl.DataFrame.clear)
         empty = cleared if empty is None else empty + cleared  # which refuses what does not go together

@@ -23,6 +23,7 @@ from polars_ec.cli.request import RowRequest, label_value, values_and_presence, 
 from polars_ec.cli.terminal import DataError, UsageError
 from polars_ec.output.words import first_line
 from polars_ec.scores.folds import kind_of_key
+from polars_ec.sketches.grid import DecisionGrid
 
 
 @dataclass(frozen=True)
@@ -40,8 +41,11 @@ class SketchRequest:
         request = self.request
         columns = dict.fromkeys(name for names in request.columns().values() for name in names)
         sketched = self.sketch(request.no_rows([*columns]))
-        scale = scale_of(request.options)
+        scale, grid = scale_of(request.options), sketched.grid
+        decides = isinstance(grid, DecisionGrid)
         vector_type = scale.name if scale is not None and scale.is_vector else None
+        costs: Any = None if sketched.costs == CostMatrix.binary() else [*map(list, sketched.costs.values)]
+        thresholds = [] if sketched.threshold is None else [sketched.threshold]
         return {
             "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
             "--label": request.label,
@@ -54,13 +58,15 @@ class SketchRequest:
             "--classes": request.options.get("classes"),
             "--score-type": vector_type or sketched.grid.score_type,
             # Of log-likelihoods it makes the scores; elsewhere it sets a threshold.
-            "--prior": None if vector_type is None else request.options.get("prior"),
+            "--prior": None if vector_type is None and not decides else request.options.get("prior"),
             "--reduction": self.grid.get("reduction", sketch_folder.REDUCTION),
-            "--resolution": "exact" if sketched.grid.resolution is None else sketched.grid.resolution,
-            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [repr(t) for t in sketched.grid.thresholds],
+            "--resolution": ("decisions" if decides else "exact") if grid.resolution is None else grid.resolution,
+            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [
+                repr(t) for t in (thresholds if decides else grid.thresholds)
+            ],
             "--cluster": sketched.cluster,
             "--buckets": sketched.buckets,
-            sketch_folder.COSTS: None if sketched.costs == CostMatrix.binary() else [*map(list, sketched.costs.values)],
+            sketch_folder.COSTS: costs if grid.row_costs is None else [*grid.row_costs],
         }
 
     def sketch(self, frame: pl.LazyFrame) -> Sketch:

@@ -89,7 +89,9 @@ class AreaEstimator:
         """Differences between the groups and what they are compared with."""
         values = self.areas.value
         if not isinstance(against, str) or against not in ("rest", "total"):
-            return with_group((values, values), _components(self.areas), against, lower_is_better(self.of.metric), level)
+            return with_group(
+                (values, values), _components(self.areas), against, lower_is_better(self.of.metric), level
+            )
         compare = self._with_rest if against == "rest" else self._with_total
         reference, variance = compare()
         one = np.ones_like(values)

@@ -8,20 +8,41 @@ from functools import cached_property
 from typing import Any
 
 import polars as pl
+from polars import selectors as cs
 
+from polars_ec.arguments.classes import CheckedPrior
 from polars_ec.arguments.keywords import Request
+from polars_ec.comparisons.joint_pass import (
+    BUCKET,
+    COSTS,
+    JOINT,
+    ROWS,
+    UNDECIDED,
+    WEIGHT,
+    WEIGHT2,
+    JointCells,
+    MetricFamily,
+    Metrics,
+    Shape,
+    estimator_of,
+    families,
+    product,
+    with_references,
+    with_weight,
+)
 from polars_ec.comparisons.ranking import have_same_cells, ranking_estimator
-from polars_ec.comparisons.result import ResultRow, Sizes, against_of, result_table
+from polars_ec.comparisons.result import ResultRow, Sizes, against_of, result_table, with_numbers, with_sums
 from polars_ec.comparisons.validation import (
     FEWEST_BUCKETS,
     Reference,
     check_comparable,
     check_direction,
+    check_number,
     check_prior,
     parse_reference,
 )
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import CELLS, lower_is_better
+from polars_ec.formulas.decisions import AT_PRIOR, CELLS, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
@@ -30,10 +51,16 @@ from polars_ec.inference.estimator import Differences, Estimator, paired_varianc
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.output.words import number
 from polars_ec.reports.models import CONFUSION
+from polars_ec.reports.of_decisions import DecisionTables
+from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups
+from polars_ec.scores.scores import CLASS, DECISION
 from polars_ec.sketches.arguments import battery, check_metrics, parse_arguments
-from polars_ec.sketches.cells import SCORE, TARGET, Cells, check_keys, of_each_model
+from polars_ec.sketches.cells import SCORE, TARGET, check_keys, of_each_model
 from polars_ec.sketches.evaluation import Intervals, other_rows
+from polars_ec.sketches.grid import SQUARE, TIMES_WEIGHT, WEIGHTS, DecisionGrid
+from polars_ec.sketches.grid import UNDECIDED as NO_DECISION
+from polars_ec.sketches.operating_points import DecidingCells
 from polars_ec.sketches.sums import (
     ENDS,
     LOSS_OF,
@@ -50,12 +77,14 @@ from polars_ec.sketches.sums import (
     tabulate,
 )
 
+_ROUNDING = 1e-9
+
 COUNTS = (*CELLS, CONFUSION)
 """Metrics whose differences have no intervals."""
 
 
 def compare_cells(
-    cells: Cells,
+    cells: DecidingCells,
     metrics: Sequence[str],
     keywords: Mapping[str, Any],
     own_threshold: float | None,
@@ -68,38 +97,51 @@ def compare_cells(
     keys = [key for key in cells.keys if key != SCORE]
     against = parse_reference(reference, models, keys)
     check_keys(cells.keys, against.columns)
-    names = list(metrics) or [name for name in battery(cells.grid, keywords) if name not in COUNTS]
+    names = list(metrics) or usual_metrics(cells, keywords)
     check_difference(cells, names, keywords)
     check_direction(names, against)
     if against.model is not None:
-        return _models(SketchTables(cells, names, keywords, own_threshold, request), models, against, min_rows)
+        return _models(tables_of(cells)(cells, names, keywords, own_threshold, request), models, against, min_rows)
     tables_of_models = []
     for chosen, part in without_models(cells):
-        tables = SketchTables(part, names, keywords, own_threshold, request)
+        tables = tables_of(part)(part, names, keywords, own_threshold, request)
         table = _groups(tables, chosen.get(SCORE), part.keys, against, min_rows)
         tables_of_models.append(table.with_columns(pl.lit(chosen[TARGET]).alias(TARGET)) if TARGET in chosen else table)
     order = [key for key in cells.keys if key != SCORE]
     return pl.concat(tables_of_models).sort(order, maintain_order=True).select(*order, *against.columns)
 
 
-def without_models(cells: Cells) -> Iterator[tuple[dict[str, Any], Cells]]:
+def usual_metrics(cells: DecidingCells, keywords: Mapping[str, Any]) -> list[str]:
+    """The metrics where none are named."""
+    if isinstance(cells.grid, DecisionGrid):
+        return [*DecisionTables(cells, keywords).metrics(None)]
+    return [name for name in battery(cells.grid, keywords) if name not in COUNTS]
+
+
+def without_models(cells: DecidingCells) -> Iterator[tuple[dict[str, Any], DecidingCells]]:
     """The cells of each model and target, without these group columns, which are beside them."""
     for chosen, part in of_each_model(cells):
         yield chosen, part.group_by(*(key for key in cells.keys if key not in chosen)) if chosen else part
 
 
-def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+def check_difference(cells: DecidingCells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
     """SketchError for a metric that the sketch does not have, or within bounds only; and for too few buckets."""
     if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
         raise SketchError(
             f"the sketch has {cells.buckets} buckets, too few for p-values: sketch the log with buckets={FEWEST_BUCKETS} or more"
         )
-    check_metrics(names, cells.grid, keywords.get("prior"))
+    decides = isinstance(cells.grid, DecisionGrid)
+    if not decides:
+        check_metrics(names, cells.grid, keywords.get("prior"))
     check_comparable(names)
     for name in names:
         if names.count(name) > 1:
             raise SketchError(f"{name} is named twice")
-    if cells.grid.scale.needs_prior:
+    if decides:
+        tables = DecisionTables(cells, keywords)
+        check_number(tables.model.rows.costs)
+        tables.metrics(names)
+    elif cells.grid.scale.needs_prior:
         for name in names:
             if name in SCORING_RULES:
                 raise SketchError(
@@ -111,7 +153,7 @@ def check_difference(cells: Cells, names: Sequence[str], keywords: Mapping[str, 
 class SketchTables:
     """The cells of a comparison or a drift, with the sums of their groups."""
 
-    cells: Cells
+    cells: DecidingCells
     names: Sequence[str]
     keywords: Mapping[str, Any]
     own_threshold: float | None
@@ -138,6 +180,26 @@ class SketchTables:
     def table(self) -> pl.DataFrame:
         """A row per group."""
         return self.intervals.table
+
+    @property
+    def prior(self) -> CheckedPrior:
+        """The prior of the values."""
+        return self.intervals.arguments.prior
+
+    @property
+    def stated_shares(self) -> Floats | None:
+        """The stated prior of each group, (groups, classes); None for its own."""
+        stated = prior_columns(self.intervals.arguments)
+        return None if stated is None else self.table.select(stated).cast(pl.Float64).fill_null(np.nan).to_numpy()
+
+    @property
+    def amounts(self) -> tuple[Floats, Floats]:
+        """Sums over the rows of w and of w^2, (groups, classes)."""
+        return self.intervals.amounts
+
+    def have_same_cells(self, places: Numbers, others: Numbers) -> bool:
+        """Whether the groups at these places have the same rows in each cell as those at the others."""
+        return have_same_cells(self.intervals, places, others)
 
     @cached_property
     def wrong(self) -> Floats:
@@ -212,13 +274,113 @@ class SketchTables:
         )
 
 
+class SketchedDecisions(SketchTables):
+    """The cells of decisions, with the sums of their groups as a comparison of rows has them."""
+
+    @cached_property
+    def _tables(self) -> DecisionTables:
+        return DecisionTables(self.cells, self.keywords)
+
+    @cached_property
+    def _joint(self) -> tuple[JointCells, pl.DataFrame]:
+        tables, model, costs = self._tables, self._tables.model, self._tables.model.rows.costs
+        groups, numbered = with_numbers(_joint_table(tables), self.cells.keys)
+        cells = JointCells(numbered, Shape(groups.height, costs.n_classes, costs.n_decisions, self.cells.buckets))
+        groups = tables.with_prior(with_sums(groups, numbered, [model]).lazy()).collect()
+        return cells, with_references(model, self._layout, cells, groups)
+
+    @property
+    def _layout(self) -> ReportLayout:
+        return ReportLayout(self._tables.options, usual=False, min_rows=None, row_parts=(), total=False)
+
+    @cached_property
+    def table(self) -> pl.DataFrame:
+        groups, prefix = self._joint[1], self._tables.model.prefix
+        rows, present, invalid = (pl.col(f"{prefix}{name}") for name in ("rows", "present", "invalid"))
+        return groups.with_columns(n=present - invalid, n_missing=rows - present, n_invalid=invalid)
+
+    @property
+    def prior(self) -> CheckedPrior:
+        return self._tables.options.prior
+
+    @property
+    def stated_shares(self) -> Floats | None:
+        model, options = self._tables.model, self._tables.options
+        if not options.prior.stated or options.prior.expression is None:
+            # Equal for all groups.
+            return None
+        columns = cs.starts_with(f"{model.prefix}reference")
+        shares = (
+            self._joint[1]
+            .select(columns)
+            .select(pl.concat_list(pl.all()))
+            .to_series()
+            .list.to_array(len(self._tables.grid.classes.values))
+        )
+        return np.asarray(shares)
+
+    @property
+    def amounts(self) -> tuple[Floats, Floats]:
+        return self._joint[0].counts, self._joint[0].counts2
+
+    def have_same_cells(self, places: Numbers, others: Numbers) -> bool:
+        cells, model = self._joint[0], self._tables.model
+        losses = [MetricFamily((), (value,)) for value in self._tables.values]
+        # Equal decisions in each bucket may be those of other rows, but then the losses of some bucket differ.
+        sums = (cells.linear(model, family, by_bucket=True) for family in (MetricFamily((), ()), *losses))
+        return all(np.allclose(of[places], of[others], rtol=_ROUNDING) for of in sums)
+
+    def estimators(self) -> Iterator[Estimator]:
+        model, (cells, groups) = self._tables.model, self._joint
+        for family in families(self.names, model.rows.row_costs is not None):
+            yield estimator_of(cells.sums(model, family), groups, _AtOnePrior(model, family, self._layout))
+
+
+def tables_of(cells: DecidingCells) -> type[SketchTables]:
+    """Whose tables are those of such cells."""
+    return SketchedDecisions if isinstance(cells.grid, DecisionGrid) else SketchTables
+
+
+class _AtOnePrior(Metrics):
+    """Metrics at the stated prior alone, by their own names."""
+
+    @cached_property
+    def _values(self) -> dict[str, pl.Expr]:
+        of_both = super()._values
+        return {name: of_both.get(f"{name}{AT_PRIOR}", of_both[name]) for name in self.family.names}
+
+
+def _joint_table(tables: DecisionTables) -> pl.DataFrame:
+    """The cells as the joint pass of a comparison counts them."""
+    prefix, label, n = tables.model.prefix, pl.col(CLASS), pl.col("n")
+    table = tables.table(clustered=True)
+    columns = {
+        JOINT: label,
+        f"{prefix}{DECISION}": pl.col(DECISION),
+        ROWS: n,
+        f"{prefix}invalid": pl.when(label == -1).then(n).otherwise(0),
+        UNDECIDED: pl.when(pl.col(DECISION) == NO_DECISION).then(n).otherwise(0),
+    }
+    if tables.cells.weighted:
+        columns |= {WEIGHT: pl.col(WEIGHTS[0]), WEIGHT2: pl.col(WEIGHTS[1])}
+    for x in tables.values:
+        columns |= {f"{prefix}{x}": pl.col(x), product(f"{prefix}{x}", f"{prefix}{x}"): pl.col(f"{x}{SQUARE}")}
+        if tables.cells.weighted:
+            columns[with_weight(f"{prefix}{x}")] = pl.col(f"{x}{TIMES_WEIGHT}")
+    if tables.model.rows.row_costs is not None:
+        # The cost of an error that is made, or 0.
+        columns[product(*(f"{prefix}{x}" for x in COSTS))] = pl.col(f"{COSTS[1]}{SQUARE}")
+    buckets = [BUCKET] if BUCKET in table.columns else []
+    return table.select(*tables.cells.keys, *buckets, **columns)
+
+
 def _groups(
     tables: SketchTables, model: str | None, keys: Sequence[str], reference: Reference, min_rows: int | None
 ) -> pl.DataFrame:
     table = tables.table
     groups = table.select(GROUP, *keys)
     against = against_of(reference, groups, keys)
-    check_prior(tables.intervals.arguments.prior, reference)
+    check_prior(tables.prior, reference)
     level, differences = tables.request.level, dict[str, Differences]()
     with np.errstate(all="ignore"):
         for estimator in tables.estimators():
@@ -227,7 +389,7 @@ def _groups(
         if ranked:
             ranking = ranking_estimator(tables.intervals, np.arange(table.height))
             differences |= {name: ranking.difference(name, against, level) for name in ranked}
-    sizes = Sizes(table["n"], table["n_missing"], *tables.intervals.amounts)
+    sizes = Sizes(table["n"], table["n_missing"], *tables.amounts)
     rows = (ResultRow(model, name, differences[name], sizes) for name in tables.names)
     return result_table(rows, groups, keys, reference, min_rows)
 
@@ -254,25 +416,25 @@ def _models(tables: SketchTables, models: Sequence[str], reference: Reference, m
             continue
         own = of_model[name].rename({GROUP: "__ec_row"})
         placed = join_groups(groups, own, keys) if keys else groups.hstack(own)
-        if own.height != other.height or not _same_rows(placed, other):
-            raise other_rows(name, reference.model)
         places = placed["__ec_row"].to_numpy(), other[GROUP].to_numpy()
-        sizes = Sizes(other["n"], other["n_missing"], *(of[places[1]] for of in tables.intervals.amounts))
+        if own.height != other.height or placed["__ec_row"].null_count() or not _same_rows(tables, *places):
+            raise other_rows(name, reference.model)
+        sizes = Sizes(other["n"], other["n_missing"], *(of[places[1]] for of in tables.amounts))
         rows += [ResultRow(name, metric, of, sizes) for metric, of in _of_models(tables, *places).items()]
     return result_table(rows, groups, keys, reference, min_rows)
 
 
-def _same_rows(own: pl.DataFrame, other: pl.DataFrame) -> bool:
-    """Whether two models have the same rows, judged by counts and shares of weights, which are rounded."""
-    counts = ["n", "n_missing", "n_invalid"]
-    shares, others = (table["class_prior"].fill_null(-1.0).to_numpy() for table in (own, other))
-    return own.select(counts).equals(other.select(counts)) and np.allclose(shares, others, rtol=1e-9, equal_nan=True)
+def _same_rows(tables: SketchTables, places: Numbers, others: Numbers) -> bool:
+    """Whether two models have the same rows, judged by counts and by the weights of classes, which are rounded."""
+    counts = tables.table.select("n", "n_missing", "n_invalid")
+    weights = tables.amounts[0]
+    return counts[places].equals(counts[others]) and np.allclose(weights[places], weights[others], rtol=_ROUNDING)
 
 
 def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[str, Differences]:
     """Differences of groups at these places of the table, and of the same groups of the reference at the others."""
     level, differences = tables.request.level, dict[str, Differences]()
-    same = have_same_cells(tables.intervals, places, others)
+    same = tables.have_same_cells(places, others)
     with np.errstate(all="ignore"):
         for estimator in tables.estimators():
             values, clusters = estimator.values, estimator.clusters

@@ -11,7 +11,7 @@ import polars as pl
 from polars_ec.arguments.keywords import Request
 from polars_ec.comparisons.drift import STRATUM, PeriodChanges, most_strata, numbered_strata
 from polars_ec.comparisons.result import Sizes
-from polars_ec.comparisons.sketched import COUNTS, SketchTables, check_difference, without_models
+from polars_ec.comparisons.sketched import SketchTables, check_difference, tables_of, usual_metrics, without_models
 from polars_ec.comparisons.validation import (
     PREVIOUS,
     check_movable,
@@ -28,9 +28,9 @@ from polars_ec.inference.decomposition import StratifiedEstimate
 from polars_ec.inference.estimator import Estimator, MetricChange
 from polars_ec.numerics import Floats, Integers, np
 from polars_ec.scores.read import join_groups
-from polars_ec.sketches.arguments import battery
-from polars_ec.sketches.cells import SCORE, TARGET, Cells, check_keys, in_blocks
-from polars_ec.sketches.sums import prior_columns, prior_of_rows
+from polars_ec.sketches.cells import SCORE, TARGET, check_keys, in_blocks
+from polars_ec.sketches.operating_points import DecidingCells
+from polars_ec.sketches.sums import prior_of_rows
 from polars_ec.sketches.windows import Overlaps, Rolling
 
 _PLACE = "__ec_place"
@@ -49,12 +49,12 @@ class SketchDriftRequest:
     request: Request
     min_rows: int | None
 
-    def tables(self, cells: Cells) -> SketchTables:
+    def tables(self, cells: DecidingCells) -> SketchTables:
         """The sums of the groups of these cells."""
-        return SketchTables(cells, self.metrics, self.keywords, self.own_threshold, self.request)
+        return tables_of(cells)(cells, self.metrics, self.keywords, self.own_threshold, self.request)
 
 
-def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None = None) -> pl.DataFrame:
+def drift_cells(cells: DecidingCells, question: SketchDriftRequest, rolling: Rolling | None = None) -> pl.DataFrame:
     """The result of `Sketch.drift`, or with `rolling` that for the windows over the cells."""
     question = _checked(cells, question)
     period, factors = question.period, factors_of(question.mix)
@@ -81,7 +81,7 @@ def drift_cells(cells: Cells, question: SketchDriftRequest, rolling: Rolling | N
     return pl.concat(tables).sort(*by, period, maintain_order=True)
 
 
-def _checked(cells: Cells, question: SketchDriftRequest) -> SketchDriftRequest:
+def _checked(cells: DecidingCells, question: SketchDriftRequest) -> SketchDriftRequest:
     keys = [key for key in cells.keys if key not in (SCORE, TARGET)]
     if question.period not in keys:
         raise SketchError(f"period={question.period!r} is not a group column of the sketch. It has {keys}")
@@ -93,8 +93,7 @@ def _checked(cells: Cells, question: SketchDriftRequest) -> SketchDriftRequest:
     check_reference(question.reference)
     metrics = list(question.metrics)
     if not metrics:
-        usual = battery(cells.grid, question.keywords)
-        metrics = [name for name in usual if name not in (*COUNTS, *RANKING_METRICS)]
+        metrics = [name for name in usual_metrics(cells, question.keywords) if name not in RANKING_METRICS]
         if not metrics:
             raise SketchError(
                 f"the default metrics for {cells.grid.score_type} scores are ranking metrics, whose change cannot be "
@@ -105,7 +104,7 @@ def _checked(cells: Cells, question: SketchDriftRequest) -> SketchDriftRequest:
     return replace(question, metrics=metrics)
 
 
-def _periods(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None) -> pl.DataFrame:
+def _periods(cells: DecidingCells, question: SketchDriftRequest, rolling: Rolling | None) -> pl.DataFrame:
     """All periods, or windows, that some group has, with their number."""
     if rolling is None:
         found = cells.frame.select(question.period).unique()
@@ -115,7 +114,7 @@ def _periods(cells: Cells, question: SketchDriftRequest, rolling: Rolling | None
 
 
 def _blocks(
-    cells: Cells, by: Sequence[str], question: SketchDriftRequest, rolling: Rolling | None
+    cells: DecidingCells, by: Sequence[str], question: SketchDriftRequest, rolling: Rolling | None
 ) -> Iterator[PeriodChanges]:
     """The changes of some groups after the others, of one model and target."""
     order = [*by, question.period, *question.mix]
@@ -129,7 +128,7 @@ def _blocks(
 
 
 def _changes_of(
-    cells: Cells, by: Sequence[str], question: SketchDriftRequest, overlaps: Overlaps | None
+    cells: DecidingCells, by: Sequence[str], question: SketchDriftRequest, overlaps: Overlaps | None
 ) -> PeriodChanges:
     """The changes of the groups of these cells, which are by group, period and stratum."""
     keys = [*by, question.period]
@@ -137,7 +136,7 @@ def _changes_of(
     groups = tables.table.select(GROUP, *keys)
     against = _against(groups, by, question)
     _check_prior(tables, against)
-    sizes = Sizes(tables.table["n"], tables.table["n_missing"], *tables.intervals.amounts)
+    sizes = Sizes(tables.table["n"], tables.table["n_missing"], *tables.amounts)
     unit, stratum, of_strata = np.arange(groups.height), np.zeros(groups.height, dtype=np.int64), tables
     if question.mix:
         of_strata = question.tables(cells)
@@ -189,10 +188,9 @@ def _stratified(periods: Estimator, strata: Estimator, unit: Integers, stratum: 
 
 def _check_prior(tables: SketchTables, against: Integers) -> None:
     """ValueError where periods that are compared have other stated priors: a change at two priors is not one of the rows."""
-    stated = prior_columns(tables.intervals.arguments)
-    if stated is None:
+    shares = tables.stated_shares
+    if shares is None:
         return
-    shares = tables.table.select(stated).cast(pl.Float64).fill_null(np.nan).to_numpy()
     has_both = against >= 0
     own, other = shares[has_both], shares[against[has_both]]
     if (np.abs(own - other) > 1e-12 * np.abs(other)).any():

@@ -395,7 +395,8 @@ def value_squares(values: Mapping[str, pl.Expr], weight: pl.Expr | None) -> dict
 # The pass over a log of many classes: rows are counted by class and decision, and the counts listed.
 
 # Not "weight", which names an input that may be null.
-_AMOUNT = "amount"
+AMOUNT, N = "amount", "__ec_n"
+"""Sums of a cell: of the weights of its rows, and how many rows there are."""
 
 
 def multiclass_cells(
@@ -409,7 +410,7 @@ def multiclass_cells(
     fields = [*names, *([] if models[0].rows.weight is None else [WEIGHT])]
     buckets = bucket_columns(requirements.interval)
     row_table = frame.select(*keys, **buckets, **rows).with_columns(
-        model.column("row").struct.field(name).alias(f"{model.prefix}{_AMOUNT if name == WEIGHT else name}")
+        model.column("row").struct.field(name).alias(f"{model.prefix}{AMOUNT if name == WEIGHT else name}")
         for model in models
         for name in fields
     )
@@ -417,11 +418,11 @@ def multiclass_cells(
         requirements.interval, [_losses(model, requirements) for model in models], pl.col(BUCKET) if buckets else None
     )
     row_table = row_table.with_columns(**cells)
-    sums: dict[str, pl.Expr] = {"__ec_n": pl.len().cast(pl.Int64)}
+    sums: dict[str, pl.Expr] = {N: pl.len().cast(pl.Int64)}
     for model in models:
         sums |= {f"{model.prefix}{name}": model.column(name).sum() for name in requirements.losses}
-        weight = None if model.rows.weight is None else model.column(_AMOUNT)
-        sums |= {} if weight is None else {f"{model.prefix}{_AMOUNT}": weight.sum()}
+        weight = None if model.rows.weight is None else model.column(AMOUNT)
+        sums |= {} if weight is None else {f"{model.prefix}{AMOUNT}": weight.sum()}
         if requirements.interval is not None:
             squares = value_squares({name: model.column(name) for name in requirements.losses}, weight)
             squares |= {} if weight is None else {f"{WEIGHT}{TWICE}": (weight * weight).sum()}
@@ -435,17 +436,17 @@ def multiclass_cells(
 
 
 def _losses(model: Model, requirements: Requirements) -> list[pl.Expr]:
-    amount = pl.lit(1.0) if model.rows.weight is None else model.column(_AMOUNT)
+    amount = pl.lit(1.0) if model.rows.weight is None else model.column(AMOUNT)
     return [model.column(name) / amount for name in requirements.losses]
 
 
 def multiclass_sums(models: Sequence[Model], requirements: Requirements) -> list[pl.Expr]:
     """The sums of a group, and the list of its cells, for every model."""
-    n = pl.col("__ec_n")
+    n = pl.col(N)
     columns: list[pl.Expr] = []
     for model in models:
         index = model.column(CLASS)
-        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(_AMOUNT)
+        weight = n.cast(pl.Float64) if model.rows.weight is None else model.column(AMOUNT)
         held = [index.alias(CLASS), weight.alias(WEIGHT)]
         held += [model.column(DECISION).alias(DECISION)] if requirements.decisions else []
         held += [model.column(name).alias(name) for name in requirements.losses]

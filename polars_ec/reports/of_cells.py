@@ -13,9 +13,13 @@ from polars_ec.arguments.keywords import parse_options
 from polars_ec.formulas.decisions import BATTERY, CELLS, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import CONFUSION, named_metrics
+from polars_ec.reports.of_decisions import DecisionTables
+from polars_ec.reports.of_decisions import columns as columns_of_decisions
+from polars_ec.reports.result import is_moved
 from polars_ec.sketches.arguments import bayes_threshold
 from polars_ec.sketches.cells import check_keys
 from polars_ec.sketches.evaluation import evaluate
+from polars_ec.sketches.grid import DecisionGrid
 from polars_ec.sketches.operating_points import DecidingCells
 
 _RANKING = ("auc_roc",)
@@ -28,19 +32,24 @@ _SMALL = "small"
 class Point:
     """The operating point of the report: what is `stated` except the prior, else the `threshold` of the sketch.
 
-    `llr_prior` turns LLRs into posteriors.
+    `llr_prior` turns LLRs into posteriors. `decisions` are those that the sketch has in place of scores.
     """
 
     stated: Mapping[str, Any]
     threshold: float | None
     llr_prior: Any
     of_posteriors: bool
+    decisions: DecisionTables | None = None
 
     @classmethod
     def of(cls, sketch: DecidingCells, options: Mapping[str, Any]) -> Point:
         """Operating point of the options."""
         grid, prior = sketch.grid, options.get("prior")
         beside_prior = {name: value for name, value in options.items() if name != "prior"}
+        if isinstance(grid, DecisionGrid):
+            decisions = DecisionTables(sketch, beside_prior)
+            # Other costs are an error here.
+            return cls({}, None, None, of_posteriors=True, decisions=decisions)
         stated, threshold = sketch.operating_point.stands_in(beside_prior, grid.classes)
         llr_prior = prior if grid.scale.needs_prior else None
         if isinstance(llr_prior, str) and llr_prior == "overall":
@@ -65,7 +74,16 @@ class Point:
     @property
     def usual(self) -> list[str]:
         """The metrics where none are named."""
+        if self.decisions is not None:
+            return [*self.decisions.metrics(None)]
         return [name for name in BATTERY if self.of_posteriors or name not in SCORING_RULES] if self.decides else []
+
+    def moved(self, names: Sequence[str]) -> list[str]:
+        """Leave out the metrics that a stated prior does not change."""
+        if self.decisions is None:
+            return [name for name in names if is_moved_by_prior(name)]
+        model = self.decisions.model
+        return [name for name in names if is_moved(name, model)]
 
 
 def columns(
@@ -76,6 +94,8 @@ def columns(
     With intervals each has its bounds, and `small` marks groups with few rows in a class.
     """
     named = named_metrics(metrics)
+    if isinstance(sketch.grid, DecisionGrid):
+        return columns_of_decisions(sketch, options, metrics, intervals)
     point = Point.of(sketch, options)
     names = [*point.usual, *_RANKING] if named is None else list(named)
     cells = [*CELLS] if named is None and point.decides else []

@@ -61,8 +61,10 @@ class OperatingPoint:
             check_same("threshold", first.threshold, other.threshold)
         return first
 
-    def words(self) -> str:
-        return f"Bayes, {self.costs!r}" if self.threshold is None else f"score > {number(self.threshold)}"
+    def words(self, row_costs: tuple[str, str] | None = None) -> str:
+        if self.threshold is not None:
+            return f"score > {number(self.threshold)}"
+        return f"Bayes, {self.costs!r}" if row_costs is None else "Bayes, cost_fn={}, cost_fp={}".format(*row_costs)
 
     def declared(self, scale: ScoreScale, options: Mapping[str, Any]) -> list[float | CostMatrix]:
         """The thresholds and costs to be exact when a log is sketched with these keywords."""

@@ -10,10 +10,10 @@ import polars as pl
 
 from polars_ec.arguments.classes import UNKNOWN
 from polars_ec.exceptions import SketchError
-from polars_ec.output.words import Described, groups_by, numbers
+from polars_ec.output.words import Described, groups_by
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.read import expand, join_groups
-from polars_ec.sketches.grid import AMOUNTS, BUCKET, RESERVED, WEIGHTS, Grid, check_same
+from polars_ec.sketches.grid import AMOUNTS, BUCKET, RESERVED, TIMES_WEIGHT, WEIGHTS, Grid, check_same
 from polars_ec.typing import IntoExpr
 
 SCORE, TARGET = "score", "target"
@@ -74,14 +74,13 @@ class Cells(Described):
         counts = sums.row(0, named=True)
         rows = f"{counts['used']:,}" + "".join(f", {counts[x]:,} {x}" for x in ("missing", "invalid") if counts[x])
         n_groups = self.frame.select(self.keys).n_unique() if self.keys else 1
-        resolution = self.grid.resolution
-        bins = "every score" if resolution is None else f"{resolution} bin{'s' if resolution > 1 else ''} per nat"
+        scores, *thresholds = self.grid.words.items()
         return {
             "rows": rows,
             "groups": groups_by(n_groups, self.keys),
-            "scores": f"{self.grid.score_type}, {bins}",
+            **dict([scores]),
             **({} if self.cluster is None else {"clusters": f"{self.cluster} in {self.buckets} buckets"}),
-            "thresholds": numbers(self.grid.thresholds),
+            **dict(thresholds),
         }
 
     def group_by(self, *by: IntoExpr) -> Self:
@@ -190,9 +189,8 @@ def add_cells(sketches: Sequence[Cells]) -> Cells:
     """The cells of several logs together; SketchError names in what they differ."""
     first, *others = sketches
     for other in others:
-        check_same("score_type", first.grid.score_type, other.grid.score_type)
-        check_same("resolution", first.grid.resolution, other.grid.resolution)
-        check_same("thresholds", first.grid.thresholds, other.grid.thresholds)
+        for what, own in first.grid.common.items():
+            check_same(what, own, other.grid.common.get(what))
         if not first.grid.classes.goes_with(other.grid.classes):
             check_same("classes", list(first.grid.classes.values), list(other.grid.classes.values))
         check_same("group columns", first.keys, other.keys)
@@ -202,7 +200,8 @@ def add_cells(sketches: Sequence[Cells]) -> Cells:
     weighted = any(part.weighted for part in sketches)
     # Files of earlier versions have no squares of weights: then the sum has none.
     squared = all("weight2" in part.frame.columns for part in sketches if part.weighted)
-    weights = ([*WEIGHTS] if squared else ["weight"]) if weighted else []
+    of_weights = [name for name in first.grid.amounts(weighted=True) if name not in first.grid.amounts(weighted=False)]
+    weights = (of_weights if squared else ["weight"]) if weighted else []
     sums = [part.sums for part in sketches if part.sums is not None]
     coarse = [part.coarse for part in sketches if part.coarse is not None]
     # Class names apply to all sketches.
@@ -244,5 +243,8 @@ def _rows_used() -> pl.Expr:
 
 
 def _added(tables: Sequence[pl.DataFrame], weights: Sequence[str]) -> pl.DataFrame:
-    own = [{name: pl.col(name) if name in t.columns else _rows_used() for name in weights} for t in tables]
-    return add_up(pl.concat(t.select(pl.exclude(WEIGHTS), **w) for t, w in zip(tables, own, strict=True)))
+    def at_weight_1(name: str) -> pl.Expr:
+        return _rows_used() if name in WEIGHTS else pl.col(name.removesuffix(TIMES_WEIGHT))
+
+    own = [{name: pl.col(name) if name in t.columns else at_weight_1(name) for name in weights} for t in tables]
+    return add_up(pl.concat(t.select(pl.exclude({*weights, *WEIGHTS}), **w) for t, w in zip(tables, own, strict=True)))

@@ -16,20 +16,33 @@ from polars.exceptions import PanicException
 
 from polars_ec.arguments.classes import ClassNames
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.arguments.keywords import parse_number
-from polars_ec.arguments.scales import LOG_ODDS, parse_sketch_score_type
+from polars_ec.arguments.keywords import parse_number, parse_options
+from polars_ec.arguments.scales import DECISION, LOG_ODDS, POSTERIOR, POSTERIORS, SCALES, parse_sketch_score_type
 from polars_ec.exceptions import SketchError
 from polars_ec.numerics import np
 from polars_ec.output.words import first_line
 from polars_ec.scores.folds import BUCKETS, FOLD, HASH_VERSION, MURMUR3, buckets_of_clusters
-from polars_ec.scores.scores import BinaryScores, sigmoid
+from polars_ec.scores.scores import BRIER, LOG_LOSS, BinaryScores, sigmoid
 from polars_ec.sketches.arguments import OperatingPoint
 from polars_ec.sketches.cells import OF_CLUSTERS, Cells, add_up
-from polars_ec.sketches.grid import BUCKET, EXACT, SUMS, WEIGHTS, Grid, checked_resolution, sorted_thresholds
+from polars_ec.sketches.grid import (
+    AMOUNTS,
+    BUCKET,
+    ERROR_COST,
+    EXACT,
+    RESERVED,
+    SQUARE,
+    SUMS,
+    UNDECIDED,
+    WEIGHTS,
+    DecisionGrid,
+    Grid,
+    checked_resolution,
+    sorted_thresholds,
+)
 from polars_ec.sketches.sums import log_odds_bounds
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
 # A checksum of tables: of what they hold, not of how a file or a version of Polars stores it.
@@ -106,7 +119,7 @@ TABLE = "table"
 HASH = "hash"
 """The column of a warehouse's table with clusters that names the hash of their buckets."""
 
-VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 4, "calibration": 2})
+VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 5, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})
 
 # Errors from reading a damaged file; a panic of Polars is not an Exception in Python.
@@ -286,7 +299,9 @@ def write_cells(
 
 def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
     """Describe cells for the metadata of their file."""
+    grid = cells.grid
     return {
+        **({"decisions": {"sums": grid.values, "row_costs": grid.row_costs}} if isinstance(grid, DecisionGrid) else {}),
         "score_type": cells.grid.score_type,
         "resolution": cells.grid.resolution,
         "thresholds": [repr(threshold) for threshold in cells.grid.thresholds],
@@ -305,16 +320,10 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     """Read a file of `write_cells`; SketchError for any other file, and for one that is damaged."""
     tables, about = read_tables(path, "sketch", ("cells", "sums", "coarse"))
     try:
-        grid = Grid(
-            parse_sketch_score_type(about["score_type"]).name,
-            None if about["resolution"] is None else checked_resolution(about["resolution"]),
-            sorted_thresholds(map(_float, _listed(about, "thresholds"))),
-            ClassNames.of_metadata(about["classes"]),
-        )
         costs = CostMatrix(about["costs"])
-        sizes = {len(grid.classes.values), costs.n_classes, costs.n_decisions}
-        if sizes != {2}:
-            raise ValueError(f"two classes and two decisions, but its classes and costs have {sorted(sizes)}")
+        grid = _grid_of(about, costs)
+        if reserved := RESERVED.intersection(_listed(about, "keys")):
+            raise ValueError(f"the group column {sorted(reserved)[0]!r}, which names a sum")
         stated = about["threshold"]
         threshold = None if stated is None else parse_number(_float(stated), "threshold")
         keys, weighted = _listed(about, "keys"), about["weighted"]
@@ -333,6 +342,7 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     # Files of schema version 3 have no squares of weights.
     squared = [WEIGHTS[1]] if WEIGHTS[1] in tables["cells"].columns else []
     amounts = ["n", *([WEIGHTS[0], *squared] if weighted else [])]
+    amounts = grid.amounts(weighted=weighted) if isinstance(grid, DecisionGrid) else amounts
     expected = {"cells": [*keys, "class", *grid.cell_columns, *amounts]}
     if grid.has_sums:
         expected["sums"] = [*keys, "class", "above", *SUMS]
@@ -348,21 +358,59 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     return cells, OperatingPoint(costs, threshold)
 
 
-def cells_of_table(
-    table: pa.Table | pl.DataFrame,
+def _grid_of(about: Mapping[str, Any], costs: CostMatrix) -> Grid:
+    """The grid that the metadata describe; KeyError, TypeError or ValueError for others."""
+    classes, decisions = ClassNames.of_metadata(about["classes"]), about.get("decisions")
+    sizes = {len(classes.values), costs.n_classes, *(() if decisions is not None else (costs.n_decisions, 2))}
+    if len(sizes) > 1:
+        raise ValueError(f"as many classes as costs have, but its classes and costs have {sorted(sizes)}")
+    if decisions is not None:
+        scale, values, row_costs = about["score_type"], tuple(decisions["sums"]), decisions["row_costs"]
+        of_rows = (ERROR_COST,) if row_costs is not None else ()
+        losses = () if scale == DECISION.name else (LOG_LOSS, BRIER)
+        if scale not in SCALES or SCALES[scale].has_order_only or values != (*losses, *of_rows):
+            raise ValueError(f"sums {values} of {scale} scores")
+        if row_costs is not None and not (len(row_costs) == 2 and all(isinstance(cost, str) for cost in row_costs)):
+            raise TypeError(f"row_costs: {row_costs!r}")
+        return DecisionGrid(scale, None, (), classes, values, costs.n_decisions, row_costs and tuple(row_costs))
+    return Grid(
+        parse_sketch_score_type(about["score_type"]).name,
+        None if about["resolution"] is None else checked_resolution(about["resolution"]),
+        sorted_thresholds(map(_float, _listed(about, "thresholds"))),
+        classes,
+    )
+
+
+def grid_of_table(
+    columns: Collection[str],
     score_type: str,
     resolution: int,
     thresholds: Sequence[float],
-    weighted: bool,
-    cluster: str | None = None,
-    buckets: int = BUCKETS,
+    stated: Mapping[str, Any],
+    classes: Sequence[object] | None,
+) -> tuple[Grid, OperatingPoint]:
+    """The grid and the operating point of a warehouse's table with these columns, of the keywords with which it was made."""
+    if "decision" not in columns or "bin" in columns:
+        if classes is not None:
+            raise ValueError(f"classes={classes!r} is for tables of decisions, which have a column 'decision'")
+        name = parse_sketch_score_type(score_type).name
+        grid = Grid(name, checked_resolution(resolution), sorted_thresholds(thresholds))
+        return grid, OperatingPoint.of(stated, grid.classes)
+    options = parse_options({**stated, "classes": classes})
+    costs = options.costs(2 if options.classes is None else len(options.classes))
+    numbered = ClassNames(tuple(range(costs.n_classes)), stated=False)
+    names = numbered if options.classes is None else ClassNames(options.classes)
+    scale = POSTERIORS if score_type == POSTERIOR.name else SCALES[score_type]
+    grid = DecisionGrid(scale.name, None, (), names, (LOG_LOSS, BRIER), costs.n_decisions)
+    return grid, OperatingPoint(costs.for_classes(names), options.constant_threshold)
+
+
+def cells_of_table(
+    table: pl.DataFrame, grid: Grid, weighted: bool, cluster: str | None = None, buckets: int = BUCKETS
 ) -> Cells:
     """The cells that a warehouse made, checked."""
-    grid = Grid(parse_sketch_score_type(score_type).name, checked_resolution(resolution), sorted_thresholds(thresholds))
-    number = buckets_of_clusters(cluster, buckets)
-    fine, coarse, hashed_by = _apart_of_files(
-        table if isinstance(table, pl.DataFrame) else pl.DataFrame(table), cluster
-    )
+    number, score_type = buckets_of_clusters(cluster, buckets), grid.score_type
+    fine, coarse, hashed_by = _apart_of_files(table, cluster)
     # Queries of earlier versions gave no squares of weights.
     cell = [name for name in grid.columns if name in fine.columns or name != WEIGHTS[1]]
     expected = [*cell, *(SUMS if grid.has_sums else ())]
@@ -375,22 +423,24 @@ def cells_of_table(
         raise SketchError(
             f"the table lacks {', '.join(lacking)}, so it is not the result of a sketch of {score_type} scores"
         )
-    above = fine["above"].max()
+    above = fine["above"].max() if "above" in grid.columns else None
     if isinstance(above, int) and above > len(grid.thresholds):
         raise SketchError(
             f"the table has scores above {above} thresholds, but thresholds= lists {len(grid.thresholds)}: pass the "
             "thresholds of the query"
         )
     keys = [name for name in fine.columns if name not in expected]
-    whole = _with_infinite_sums(_typed(fine, keys, expected), grid)
+    if reserved := RESERVED.intersection(keys):
+        raise SketchError(f"the table has a group column {sorted(reserved)[0]!r}, which names a sum: rename it")
+    whole = _with_infinite_sums(_typed(fine, keys, expected, grid), grid)
     fault = _fault_in_table(whole, grid, weighted)
-    kept = [name for name in cell if weighted or name not in WEIGHTS]
+    kept = ["class", *grid.cell_columns, *(x for x in grid.amounts(weighted=weighted) if x in cell)]
     cells = None
     if fault is None:
         sums = whole.filter(pl.col("class") >= 0).select(*keys, "class", "above", *SUMS) if grid.has_sums else None
         cells = Cells(add_up(whole.select(*keys, *kept)), grid, weighted, None if sums is None else add_up(sums))
     if cells is not None and coarse is not None:
-        typed = _typed(coarse, keys, [BUCKET, *cell])
+        typed = _typed(coarse, keys, [BUCKET, *cell], grid)
         added = add_up(typed.select(*keys, BUCKET, *kept))
         cells = replace(cells, coarse=added, buckets=number, cluster=cluster, hash=hashed_by)
         fault = (None if weighted else _fault_in_weights(typed)) or _fault_in_coarse(cells, added)
@@ -422,9 +472,9 @@ def _apart_of_files(table: pl.DataFrame, cluster: str | None) -> tuple[pl.DataFr
     return beside.filter(of_table == "cells"), table.filter(of_table == "coarse"), hashes[0] if hashes else MURMUR3
 
 
-def _typed(table: pl.DataFrame, keys: Sequence[str], names: Sequence[str]) -> pl.DataFrame:
+def _typed(table: pl.DataFrame, keys: Sequence[str], names: Sequence[str], grid: Grid) -> pl.DataFrame:
     try:
-        typed = table.select(*keys, *(pl.col(name).cast(_dtype_of(name)) for name in names))
+        typed = table.select(*keys, *(pl.col(name).cast(_dtype_of(name, grid)) for name in names))
     except pl.exceptions.PolarsError as error:
         raise SketchError(f"the table has values that are not numbers: {first_line(error)}") from None
     for name in names:
@@ -485,8 +535,10 @@ _ROW = "row of the table"
 _USABLE = (pl.col("class") >= 0).fill_null(value=False)
 
 
-def _dtype_of(name: str) -> pl.DataType:
+def _dtype_of(name: str, grid: Grid) -> pl.DataType:
     """The dtype of a column of a sketch that is not a group column."""
+    if isinstance(grid, DecisionGrid) and name in ("class", "decision"):
+        return pl.Int32()
     return _DTYPES.get(name, pl.Float64())
 
 
@@ -496,8 +548,8 @@ def _fault_in_file(cells: Cells) -> str | None:
     keys = cells.keys
     for table in (frame, sums, coarse):
         for name, dtype in ({} if table is None else table.schema).items():
-            if name not in keys and dtype != _dtype_of(name):
-                return f"{name!r} is {dtype}, not {_dtype_of(name)}"
+            if name not in keys and dtype != _dtype_of(name, grid):
+                return f"{name!r} is {dtype}, not {_dtype_of(name, grid)}"
     fault = _fault_in_cells(frame, grid, weighted)
     if fault is None and _has_doubles(frame, [*keys, "class", *grid.cell_columns]):
         return "a duplicate cell"
@@ -523,12 +575,14 @@ def _fault_in_coarse(cells: Cells, coarse: pl.DataFrame) -> str | None:
 
 
 def _fault_in_margins(cells: Cells, coarse: pl.DataFrame) -> str | None:
-    by = [*cells.keys, "class"]
+    by, decides = [*cells.keys, "class"], isinstance(cells.grid, DecisionGrid)
     fine = cells.frame.lazy().filter(pl.col("class") >= 0)
-    if not cells.grid.is_cut_by_coarse:
+    if decides:
+        by += cells.grid.cell_columns
+    elif not cells.grid.is_cut_by_coarse:
         by += cells.grid.cell_columns
         fine = fine.with_columns(bin=cells.grid.coarse_bin(pl.col("bin")))
-    amounts = ["n", *(name for name in WEIGHTS if name in coarse.columns)]
+    amounts = [name for name in (AMOUNTS if decides else ("n", *WEIGHTS)) if name in coarse.columns]
     tables = {"fine": fine, "coarse": coarse.lazy()}
     parts = [table.select(*by, **{f"{of}_{x}": x for x in amounts}) for of, table in tables.items()]
     both = pl.concat(parts, how="diagonal").group_by(by).agg(pl.exclude(by).sum()).collect(engine="streaming")
@@ -549,10 +603,13 @@ def _fault_in_table(table: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
 
 
 def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | None:
-    weight = pl.col("weight")
+    weight, n = pl.col("weight"), len(grid.classes.values)
+    known = f"0 to {n - 1}, one for each row of the costs" if isinstance(grid, DecisionGrid) else "0, 1"
     right = (weight >= 0) & weight.is_not_nan()
     faults = {
-        "a class that is not 0, 1, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(-1, 1),
+        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(
+            -1, n - 1
+        ),
         "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
         **_faults_of_cells(grid),
     }
@@ -598,7 +655,29 @@ def _is_ascending(frame: pl.DataFrame, columns: Sequence[str]) -> bool:
         return False
 
 
+def _faults_of_decisions(grid: DecisionGrid) -> dict[str, pl.Expr]:
+    decision, undecided = pl.col("decision"), pl.lit(value=grid.row_costs is not None)
+    lacks = undecided & (decision == UNDECIDED)
+    right = decision.is_between(0, grid.n_decisions - 1).fill_null(value=False)
+    faults = {
+        "a decision that the costs do not have": ~lacks.fill_null(value=False)
+        & pl.when(_USABLE).then(~right).otherwise(decision.is_not_null())
+    }
+    for x in grid.values:
+        value, square = pl.col(x), pl.col(f"{x}{SQUARE}")
+        known = pl.when(value.is_finite() & square.is_finite())
+        most, least = value**2 * (1 + _ROUNDING), value**2 * (1 - _ROUNDING)
+        beyond = (square > most + _LEAST_NUMBERS) | (square * pl.col("n") < least - _LEAST_NUMBERS)
+        off = known.then(beyond).otherwise(pl.lit(value=False))
+        possible = (value >= 0) & value.is_not_nan() & (square >= 0) & square.is_not_nan()
+        wrong = (~possible | off).fill_null(value=True)
+        faults[f"an impossible sum of {x!r}"] = pl.when(_USABLE).then(wrong).otherwise((value != 0) | (square != 0))
+    return faults
+
+
 def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
+    if isinstance(grid, DecisionGrid):
+        return _faults_of_decisions(grid)
     if grid.resolution is None:
         ranges = {EXACT: ~grid.scale.is_wrong(pl.col(EXACT))}
     else:

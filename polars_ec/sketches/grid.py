@@ -15,6 +15,7 @@ from polars_ec.arguments.keywords import parse_number
 from polars_ec.arguments.scales import POSTERIOR, SCALES, ScoreScale
 from polars_ec.exceptions import SketchError
 from polars_ec.numerics import np
+from polars_ec.output.words import numbers
 from polars_ec.scores.scores import sigmoid
 from polars_ec.typing import RankingScoreType
 
@@ -23,7 +24,13 @@ SUMS = ("log_loss", "brier", "posterior")
 """Sums over rows of weight times the row's value, which a sketch of bins has beside its cells."""
 WEIGHTS = ("weight", "weight2")
 """Sums of the weights of the rows of a cell and of their squares, where rows have weights."""
-AMOUNTS = ("n", *WEIGHTS, *SUMS)
+ERROR_COST, UNDECIDED = "error_cost", -1
+"""What an error would cost a row with costs of its own; and the decision of a row without a valid threshold or cost."""
+SQUARE, TIMES_WEIGHT = "_square", "_times_weight"
+"""After the name of a sum of w x, in cells of decisions: the sums of w^2 x^2 and of w^2 x."""
+OF_DECISIONS = tuple(f"{x}{end}" for x in ("log_loss", "brier", ERROR_COST) for end in ("", SQUARE, TIMES_WEIGHT))
+"""Sums over the rows of a cell of decisions."""
+AMOUNTS = tuple(dict.fromkeys(("n", *WEIGHTS, *SUMS, *OF_DECISIONS)))
 """Columns that are summed when cells are merged; the other columns are keys."""
 RESERVED = frozenset({"table", *AMOUNTS})
 """Names that no group column of a sketch has, beside those of the grid: columns of its file, and of its sums."""
@@ -73,6 +80,11 @@ class Grid:
     classes: ClassNames = field(default=UNKNOWN, compare=False)
 
     @property
+    def row_costs(self) -> tuple[str, str] | None:
+        """What `cost_fn` and `cost_fp` are in words, where rows have costs of their own."""
+        return None
+
+    @property
     def scale(self) -> ScoreScale:
         """The scale of the scores."""
         return SCALES[self.score_type]
@@ -88,6 +100,9 @@ class Grid:
             return computed
         near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]
         return min(near, key=lambda t: abs(t - computed), default=computed)
+
+    def check_scores(self) -> None:
+        """SketchError if the cells are not those of scores."""
 
     def check_posteriors(self, name: str) -> None:
         """SketchError if the scores are no posteriors, nor log-odds."""
@@ -105,7 +120,29 @@ class Grid:
     @property
     def columns(self) -> tuple[str, ...]:
         """The columns of the cells beside the group columns; `WEIGHTS` only where rows have weights."""
-        return ("class", *self.cell_columns, "n", *WEIGHTS)
+        return ("class", *self.cell_columns, *self.amounts(weighted=True))
+
+    def amounts(self, *, weighted: bool) -> list[str]:
+        """The columns of the cells that are sums over their rows."""
+        return ["n", *(WEIGHTS if weighted else ())]
+
+    @property
+    def common(self) -> dict[str, object]:
+        """What sketches must have in common to be added, beside classes, costs and groups."""
+        return {
+            "cells": "of scores",
+            "score_type": self.score_type,
+            "resolution": self.resolution,
+            "thresholds": self.thresholds,
+        }
+
+    @property
+    def words(self) -> dict[str, str]:
+        """The scores and thresholds, for readers."""
+        bins = (
+            "every score" if self.resolution is None else f"{self.resolution} bin{'s' * (self.resolution > 1)} per nat"
+        )
+        return {"scores": f"{self.score_type}, {bins}", "thresholds": numbers(self.thresholds)}
 
     @property
     def coarse(self) -> Grid:
@@ -215,6 +252,54 @@ class Grid:
         down = -((-bins - offset + 1) / resolution).exp()
         edge = pl.when(bins > 0).then(up).when(bins < 0).then(down).otherwise(0.0)
         return pl.when(bins == infinite).then(_LARGEST).when(bins == -infinite).then(-math.inf).otherwise(edge)
+
+
+@dataclass(frozen=True)
+class DecisionGrid(Grid):
+    """Cells of the class and the decision of a row, with sums of `values`, in place of cells of scores."""
+
+    values: tuple[str, ...] = ()
+    n_decisions: int = 2
+    costs_in_words: tuple[str, str] | None = None
+
+    @property
+    def row_costs(self) -> tuple[str, str] | None:
+        return self.costs_in_words
+
+    @property
+    def scale(self) -> ScoreScale:
+        raise SketchError(
+            "the sketch has the decisions of the rows, not their scores: sketch the log without reduction='decisions' too"
+        )
+
+    def check_scores(self) -> None:
+        _ = self.scale
+
+    @property
+    def cell_columns(self) -> list[str]:
+        return ["decision"]
+
+    def amounts(self, *, weighted: bool) -> list[str]:
+        ends = ("", SQUARE, *((TIMES_WEIGHT,) if weighted else ()))
+        there = {*super().amounts(weighted=weighted), *(f"{x}{end}" for x in self.values for end in ends)}
+        return [name for name in AMOUNTS if name in there]
+
+    @property
+    def coarse(self) -> Grid:
+        return self
+
+    @property
+    def has_sums(self) -> bool:
+        return False
+
+    @property
+    def common(self) -> dict[str, object]:
+        costs = {"cost_fn and cost_fp": self.row_costs, "sums": self.values}
+        return {"cells": "of decisions", "score_type": self.score_type, **costs}
+
+    @property
+    def words(self) -> dict[str, str]:
+        return {"scores": f"decisions by {self.score_type}, {len(self.classes.values)} classes"}
 
 
 # The logarithms of posteriors by NumPy, which may take a ninth of the engine's time. They may be off by one unit in the last place: that is

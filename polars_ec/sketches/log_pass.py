@@ -18,11 +18,12 @@ from polars_ec.arguments.inputs import batches
 from polars_ec.arguments.keywords import Options, parse_options
 from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
 from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
-from polars_ec.scores.read import Rows, check_names, class_index, expand, resolve_columns
-from polars_ec.scores.scores import BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior
+from polars_ec.scores.read import Rows, check_names, class_index, expand, resolve_columns, with_prior_column
+from polars_ec.scores.scores import MANY, BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior
 from polars_ec.sketches.arguments import OperatingPoint, check_prior, parse_operating_point
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
 from polars_ec.sketches.counting import CELL, COARSE, GROUP, SLOT, STAND_IN, CellCodes, Counting, KeyCode
+from polars_ec.sketches.decision_pass import decision_cells
 from polars_ec.sketches.grid import (
     BUCKET,
     EXACT,
@@ -39,6 +40,7 @@ from polars_ec.sketches.grid import (
 from polars_ec.typing import IntoExpr, Reduction
 
 _BATCH = 250_000
+_RESOLUTION, _COSTS = 64, ("cost_fn", "cost_fp")
 _SCORE, _INDEX, _WEIGHT, _LOGS, _POSITION, _BIN = "score", "index", "row_weight", "logs", "position", "bin"
 _OF_MODEL = (_SCORE, _INDEX, _WEIGHT, _LOGS, _POSITION, _BIN, CELL, COARSE, EXACT, "class", *WEIGHTS, *SUMS)
 
@@ -60,9 +62,13 @@ class FoldKey:
     key: IntoExpr | None = None
     stratified: bool = False
 
+    @property
+    def is_stated(self) -> bool:
+        return self.folds is not None or self.key is not None
+
     def fold(self, rows: Rows, keys: list[pl.Expr]) -> pl.Expr | None:
         """The column `fold`, if there are folds."""
-        if self.folds is None and self.key is None:
+        if not self.is_stated:
             return None
         return fold_of(self.folds, self.key, [*keys, class_index(rows.labels)] if self.stratified else [])
 
@@ -94,7 +100,7 @@ def make_cells(
     options: Mapping[str, Any],
     *,
     by: IntoExpr | Sequence[IntoExpr] = (),
-    resolution: int = 64,
+    resolution: int = _RESOLUTION,
     thresholds: Sequence[float | CostMatrix] = (),
     exact: bool = False,
     few_rows: int | None = None,
@@ -105,6 +111,22 @@ def make_cells(
     """Reduce a log to cells, exact ones if it has no more than `few_rows`; and the operating point of the keywords."""
     if reduction not in get_args(Reduction):
         raise ValueError(f"reduction={reduction!r} is none of {', '.join(get_args(Reduction))}")
+    assigned = clusters.bucket(lazy)
+    keys = expand(lazy, by, "by")
+    if reduction == "decisions":
+        _check_not_scores(
+            {
+                "resolution": resolution != _RESOLUTION,
+                "thresholds": thresholds,
+                "exact": exact,
+                "folds": folds.is_stated,
+            }
+        )
+        checked = parse_options(options, _COSTS)
+        check_prior(options.get("prior"), checked.scale)
+        lazy, checked = with_prior_column(lazy, checked)
+        return decision_cells(lazy, _rows_by_model(lazy, score, label, checked, 2), keys, assigned, clusters.buckets)
+    _check_not_by_row(options)
     stated_scale = scale_of(options)
     of_vectors = stated_scale is not None and stated_scale.is_vector
     scale = POSTERIOR if of_vectors else parse_sketch_score_type(score_type_of(options))
@@ -112,12 +134,10 @@ def make_cells(
     stated_resolution = checked_resolution(resolution)
     models = _rows_by_model(lazy, score, label, _reading(options, stated_scale or scale))
     rows = next(iter(models.values()))
-    keys = expand(lazy, by, "by")
     # Reduced vectors have other classes than the log, without names.
     names = rows.labels.names if isinstance(rows.scores, BinaryScores) and reduction != "top_label" else UNKNOWN
     point, numbers = parse_operating_point(thresholds, scale, options, names)
     grid = Grid(scale.name, None if exact else stated_resolution, sorted_thresholds(numbers), names)
-    assigned = clusters.bucket(lazy)
     of_coarse = [] if assigned is None else [BUCKET, *grid.coarse.columns]
     of_few = [] if few_rows is None else [EXACT]
     of_models = {_column(name, m) for name in _OF_MODEL for m in range(len(models))}
@@ -133,11 +153,30 @@ def make_cells(
     return _count(columns, grid, few_rows, cluster), point
 
 
+def _check_not_scores(stated: Mapping[str, Any]) -> None:
+    for name, is_stated in stated.items():
+        if is_stated:
+            raise ValueError(f"{name}= is for cells of scores, but reduction='decisions' keeps decisions: leave it out")
+
+
+def _check_not_by_row(options: Mapping[str, Any]) -> None:
+    for name in _COSTS:
+        if isinstance(cost := options.get(name), str | pl.Expr):
+            shown = repr(cost) if isinstance(cost, str) else str(cost)
+            raise ValueError(
+                f"{name}={shown} is a column, but cells of scores have one cost for all rows: pass reduction='decisions', or a number"
+            )
+
+
 def _rows_by_model(
-    lazy: pl.LazyFrame, score: IntoExpr | Sequence[IntoExpr], label: IntoExpr, reading: Options
+    lazy: pl.LazyFrame,
+    score: IntoExpr | Sequence[IntoExpr],
+    label: IntoExpr,
+    reading: Options,
+    kernel_above: int = MANY,
 ) -> dict[str, Rows]:
     scores = expand(lazy, score, "score")
-    models = {model.meta.output_name(): resolve_columns(lazy, model, label, reading) for model in scores}
+    models = {model.meta.output_name(): resolve_columns(lazy, model, label, reading, kernel_above) for model in scores}
     (first, one), *others = models.items()
     for name, other in others:
         of_as_many = len(one.labels.in_class) == len(other.labels.in_class)

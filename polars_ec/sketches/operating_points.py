@@ -16,7 +16,7 @@ import polars as pl
 
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
-from polars_ec.arguments.keywords import did_you_mean, parse_interval, parse_number
+from polars_ec.arguments.keywords import Request, did_you_mean, parse_interval, parse_number
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import (
@@ -516,7 +516,7 @@ class DecidingCells(Cells):
         return self.operating_point.stands_in(keywords, self.grid.classes)[0]
 
     def _facts(self) -> dict[str, str]:
-        return {**super()._facts(), "decisions": self.operating_point.words()}
+        return {**super()._facts(), "decisions": self.operating_point.words(self.grid.row_costs)}
 
     @checked_keywords
     def evaluate(
@@ -617,7 +617,9 @@ class DecidingCells(Cells):
         request = parse_interval({"interval": interval, "method": way, "replicates": replicates, "seed": seed})
         point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity}
-        stated = {**point, **others, "method": eer, "bins": bins, "norm": norm}
+        return self._evaluated(metrics, {**point, **others, "method": eer, "bins": bins, "norm": norm}, request)
+
+    def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
         keywords, own_threshold = self.operating_point.stands_in(stated, self.grid.classes)
         return evaluate(self, metrics, keywords, own_threshold=own_threshold, request=request)
 

@@ -108,6 +108,7 @@ class GroupSums(Sums):
 
 def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells with the number of their group; and the keys of each group with its number."""
+    cells.grid.check_scores()
     weighed = cells.weighed()
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)
@@ -260,8 +261,13 @@ def _overall_shares(table: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
 
 def overall_prior(cells: Cells) -> Any:
     """The prior "overall" of these cells in numbers; itself where it means several things, None where it has no meaning."""
-    numbered, groups = number_groups(cells, cells.keys)
-    found = _overall_shares(_sum_per_group(numbered, groups, (), cells.grid), cells.keys).unique()
+    label, classes = pl.col("class"), [str(i) for i in range(len(cells.grid.classes.values))]
+    of_class = {name: pl.when(label == i).then("weight").otherwise(0.0).sum() for i, name in enumerate(classes)}
+    rows, within = cells.weighed(), keys_of_models(cells.keys)
+    sums = rows.group_by(within or pl.lit(0)).agg(**of_class, invalid=(label == -1).any())
+    size = pl.sum_horizontal(classes)
+    right = ~pl.col("invalid") & (size < MOST_WEIGHT)
+    found = sums.select(pl.when(right).then(ratio(pl.col(name), size)) for name in classes).unique()
     if found.height > 1:
         return "overall"
     return None if found.height == 0 or None in found.row(0) else list(found.row(0))

@@ -297,7 +297,7 @@ def test_a_folder_of_a_newer_version(logs, tmp_path, monkeypatch):
         assert "update polars_ec" in result.stderr
 
 
-@pytest.mark.parametrize(("schema_version", "words"), [(2, "from an earlier version"), (5, "update polars_ec")])
+@pytest.mark.parametrize(("schema_version", "words"), [(2, "from an earlier version"), (6, "update polars_ec")])
 def test_sketches_of_a_schema_version_that_is_not_read(schema_version, words, logs, tmp_path, monkeypatch):
     out = tmp_path / "out"
     for module in (files, sketch_folder):

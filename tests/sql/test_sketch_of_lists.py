@@ -102,8 +102,8 @@ def test_lists_of_another_length_are_wrong(log):
     [
         ("v, y", "the scores are lists, so pass the number of classes and a reduction too"),
         ("v, y, cluster := user", "the scores are lists, so pass the number of classes and a reduction too"),
-        ("v, y, classes := 3, reduction := 'rest'", "reduction 'rest' is not one of one_vs_rest, top_label"),
-        ("v, y, classes := 3, reduction := NULL", "reduction 'NULL' is not one of one_vs_rest, top_label"),
+        ("v, y, classes := 3, reduction := 'rest'", "reduction 'rest' is not one of one_vs_rest, top_label, decisions"),
+        ("v, y, classes := 3, reduction := NULL", "reduction 'NULL' is not one of one_vs_rest, top_label, decisions"),
         ("v, y, classes := 1, reduction := 'top_label'", "a whole number from 2, not 1"),
         ("v, y, classes := 2.5, reduction := 'top_label'", "a whole number from 2, not 2.5"),
         ("v, y, classes := NULL, reduction := 'one_vs_rest'", "a whole number from 2, not NULL"),

@@ -13,7 +13,8 @@ import pytest
 
 from polars_ec.page import sources
 from polars_ec.page.contents import Contents
-from polars_ec.page.sources import PageRequest, SketchSource
+from polars_ec.page.request import PageRequest
+from polars_ec.page.sources import SketchSource
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

@@ -3,7 +3,7 @@
 {# What the sketch makes of each kind of score: conditions, and columns of the levels of its query. #}
 
 {# Columns of every sketch. #}
-{% macro sketch_columns() %}{{ return(['above', 'bin', 'brier', 'class', 'log_loss', 'n', 'posterior', 'table', 'weight', 'weight2']) }}{% endmacro %}
+{% macro sketch_columns() %}{{ return(['above', 'bin', 'brier', 'brier_square', 'brier_times_weight', 'class', 'error_cost', 'error_cost_square', 'error_cost_times_weight', 'log_loss', 'log_loss_square', 'log_loss_times_weight', 'n', 'posterior', 'table', 'weight', 'weight2']) }}{% endmacro %}
 
 {% macro sketch_valid(score_type) -%}
     {%- if score_type == 'posterior' -%}
