@@ -144,7 +144,7 @@ def test_a_gate_on_a_verdict(tmp_path):
     fails(2, "compare", "nowhere.parquet", *READ, "--margin", "-1", words=["--margin -1.0 is not a positive number"])
 
 
-@pytest.mark.quick("rows-scores0*", "sketch*")
+@pytest.mark.quick("sketch*")
 @pytest.mark.parametrize(
     ("source", "scores", "margin", "metric", "sentence"),
     [

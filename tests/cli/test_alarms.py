@@ -105,7 +105,7 @@ def test_the_evidence_is_that_of_the_function(folder, name, metric, gate, side):
     )
 
 
-@pytest.mark.parametrize("name", mostly_slow(("log.parquet", "clustered"), ["clustered"]))
+@pytest.mark.parametrize("name", mostly_slow(("log.parquet", "clustered"), ["log.parquet"]))
 def test_clusters_take_the_interval(folder, name):
     """Also for rates, whose rows are then not independent."""
     if name == "clustered":
