@@ -317,5 +317,7 @@ def test_runners_offer_what_they_have(name):
 
 
 def test_runners_are_listed():
+    page = (Path(__file__).parents[1] / "docs/explanation/field.md").read_text("utf-8")
+    assert all(f"| {load(name).TITLE} |" in page for name in NAMES)
     files = {path.stem for path in Path(load(FLOOR).__file__).parent.glob("*.py")}
     assert files - {"__init__", "arrays", "by_hand"} == {*NAMES, FLOOR}
