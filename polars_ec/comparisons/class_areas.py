@@ -30,7 +30,7 @@ ROWS = 3
 
 _CELLS = "cells"
 # Rows of groups that are worked on at a time, where each group has those of all others.
-_BLOCK = 2**22
+_BLOCK = 2**20
 
 
 def area_rows(

@@ -28,7 +28,7 @@ class Ranks:
         return cls(order, _runs(new_group | ~is_tie), _runs(new_group))
 
     def repeated(self, times: int) -> Ranks:
-        """The same rows again and again, each time as further groups."""
+        """Repeat the rows so many times, each time as further groups."""
         shift = np.repeat(np.arange(times) * len(self.order), len(self.order))
 
         def further(places: Integers) -> Integers:
@@ -64,7 +64,7 @@ def area(ranks: Ranks, group: Integers, n_groups: int, positive: Floats, rest: F
 
 
 def _shares(weight: Floats, ranks: Ranks, here: Integers) -> tuple[Floats, Floats]:
-    """Of each row in order, the share of its group that is below it, with half of its ties; and the weight of the group."""
+    """Compute the share of its group that is below each row in order, with half of its ties; and the weight of the group."""
     rows = pl.DataFrame({"group": pl.Series(here).set_sorted(), "weight": weight[ranks.order]})
     # Group by group, so that no group loses digits to those before it.
     up_to = rows.select(pl.col("weight").cum_sum().over("group")).to_series().to_numpy()

@@ -202,7 +202,7 @@ class ClassAreas(ClassCounts):
 
 
 class RestAreas(ClassAreas):
-    """The same areas of all other groups together, for some groups; each takes all rows, those of its own with weight 0."""
+    """An average area of all other groups together, for some groups; each takes all rows, those of its own with weight 0."""
 
     def __init__(
         self, areas: ClassAreas, ranks: Sequence[Ranks], groups: Integers, prior: tuple[float, ...] | Numbers | None
