@@ -118,7 +118,7 @@ def compare(
     whose interval contains 0 may be the best. The p-values are for the group in `reference` alone. If that group is small, `p_adjusted` can
     be 1 although the interval excludes 0: judge by the interval. With "highest" the minima of `difference`, `difference_ci_low` and `difference_ci_high` over
     the groups are the gap between the lowest and the highest group and its bounds. With "lowest" take the maxima. The columns of the ratio
-    are used in the same way. Its bounds are null in all groups if one has a value below 0, or a loss or ranking metric of 0.
+    are used in the same way. Its bounds are null in all groups if one has a value below 0, or one of 0 that is no rate or cost.
 
     The bounds of a ratio are those of the difference of the logarithms, by the delta method. A rate of 0 has a ratio of 0 with a bound above,
     from half a pseudo-row in each class and decision.
