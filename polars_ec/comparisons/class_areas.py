@@ -8,8 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from polars_ec.comparisons.joint_pass import BUCKET, Comparison, Pair
-from polars_ec.comparisons.ranking import KIND, plus
+from polars_ec.comparisons.joint_pass import BUCKET, KIND, Comparison, Pair
 from polars_ec.comparisons.validation import ClusterKeys
 from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import CLASS_AREAS
@@ -113,7 +112,7 @@ class AreaEstimator:
         def variance(x: Floats, y: Floats) -> Variance:
             of_total = total.influence / self.areas.per_row(y)
             inside = self.areas.components(influence / self.areas.per_row(x) - of_total)
-            return plus(inside, more / x**2).minus(self.areas.components(of_total, others=True))
+            return inside.plus(more / x**2).minus(self.areas.components(of_total, others=True))
 
         return np.repeat(total.value, self.n_groups), variance
 
@@ -136,7 +135,7 @@ class AreaEstimator:
 def _components(areas: ClassAreas) -> VarianceComponents:
     """Variance components of each group, including the additional variance in the interval of a single value."""
     components = areas.components(areas.influence)
-    return plus(components, _more_with_few(areas, components))
+    return components.plus(_more_with_few(areas, components))
 
 
 def _more_with_few(areas: ClassAreas, components: VarianceComponents) -> Floats:

@@ -9,6 +9,7 @@ import polars as pl
 from polars_ec.comparisons.class_areas import ROWS, area_differences
 from polars_ec.comparisons.joint_pass import (
     JOINT,
+    KIND,
     UNEQUAL,
     Comparison,
     JointCells,
@@ -21,7 +22,7 @@ from polars_ec.comparisons.joint_pass import (
     joint_class,
     with_references,
 )
-from polars_ec.comparisons.ranking import KIND, ranking_differences
+from polars_ec.comparisons.ranking import ranking_differences
 from polars_ec.comparisons.result import ResultRow, Sizes, against_of, in_order, result_table, with_numbers, with_sums
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
 from polars_ec.formulas.sums import GROUP

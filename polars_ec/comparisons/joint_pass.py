@@ -38,6 +38,9 @@ _LESS = " - "
 UNEQUAL = {"label": "__ec_unequal_label", "cluster": "__ec_unequal_cluster"}
 """Number of rows in which the models' labels, or their cluster columns, differ."""
 
+KIND = "__ec_kind"
+"""The table that a row is of, beside the cells that have sums; null for these."""
+
 UNLIKE = "unlike"
 """Number of rows in which the scores of a model and its reference differ."""
 

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import polars as pl
 
-from polars_ec.comparisons.joint_pass import BUCKET, Comparison, Pair, summed
+from polars_ec.comparisons.joint_pass import BUCKET, KIND, Comparison, Pair, summed
 from polars_ec.comparisons.validation import ClusterKeys
 from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evaluate, prepare
@@ -41,8 +41,8 @@ from polars_ec.sketches.sums import ordered_cells, ranking_prior
 
 # The passes over the log for ranking metrics: cells of equal log-odds, which have the values; and coarse ones, which have their spread.
 
-KIND, MODEL, CODE, OTHER_CODE = "__ec_kind", "__ec_model", "__ec_code", "__ec_other_code"
-"""The table of a cell, the number of its model, its cell, and for two models the cell of the reference."""
+MODEL, CODE, OTHER_CODE = "__ec_model", "__ec_code", "__ec_other_code"
+"""The number of the model of a cell, the cell, and for two models the cell of the reference."""
 
 AMOUNT, SQUARES = "__ec_amount", "__ec_squares"
 """Rows, or their weight; and the squares of their weights."""
@@ -291,7 +291,7 @@ class RankingEstimator:
 
         def variance(x: Floats, y: Floats) -> Variance:
             of_total = total / y[:, None]
-            inside = plus(self._of_cells(influence / x[:, None] - of_total), more / x**2)
+            inside = self._of_cells(influence / x[:, None] - of_total).plus(more / x**2)
             return inside.minus(self._of_cells(of_total, others=True))
 
         return reference, variance
@@ -300,7 +300,7 @@ class RankingEstimator:
         """Variance components of each group, or of all others, including the additional variance in the interval of a single value."""
         influence = self._influence_at(metric, *self._weights_of(self._weights, others=others), self.prior)
         components = self._of_cells(influence, others=others)
-        return plus(components, self._more_with_few(metric, values, influence, components, others=others))
+        return components.plus(self._more_with_few(metric, values, influence, components, others=others))
 
     @staticmethod
     def _weights_of(weights: tuple[Floats, Floats], *, others: bool) -> tuple[Floats, Floats]:
@@ -360,11 +360,6 @@ class RankingEstimator:
 
 def _is_known(influence: Floats) -> Bools:
     return np.asarray(np.isfinite(influence).any(axis=-1))
-
-
-def plus(components: VarianceComponents, more: Floats) -> VarianceComponents:
-    """Add a variance of the rows themselves."""
-    return replace(components, independent=np.where(components.variance > 0, components.independent, 0.0) + more)
 
 
 # From the tables of the pass to the differences of each model and metric.

@@ -28,7 +28,7 @@ class Ranks:
         return cls(order, _runs(new_group | ~is_tie), _runs(new_group))
 
     def repeated(self, times: int) -> Ranks:
-        """Repeat the rows so many times, each time as further groups."""
+        """Repeat the rows `times` times, each time with other groups."""
         shift = np.repeat(np.arange(times) * len(self.order), len(self.order))
 
         def further(places: Integers) -> Integers:

@@ -372,6 +372,10 @@ class VarianceComponents:
         shared = None if self.shared is None else self.shared / value[:, None]
         return VarianceComponents(shared, self.independent / value**2, self.df)
 
+    def plus(self, more: Floats) -> VarianceComponents:
+        """Add a variance of the rows themselves."""
+        return replace(self, independent=np.where(self.variance > 0, self.independent, 0.0) + more)
+
     def taken(self, groups: Integers) -> VarianceComponents:
         """Select some groups."""
         shared = None if self.shared is None else self.shared[groups]
