@@ -71,7 +71,8 @@ def estimate(
     labelled
         The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups.
     calibrator
-        The calibrator of the reference period, as for `Sketch.calibrate`. None: the posteriors are calibrated, and are used as they are.
+        The calibrator of the reference period, as for `Sketch.calibrate`. If past intervals miss too often, compare "affine" with "histogram".
+        None: the posteriors are calibrated, and are used as they are.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
         then estimated from the scores. Or pass the prior of the positive class, if you know it. Posteriors move by the ratio of priors.
