@@ -51,7 +51,7 @@ def estimate(
     seed: int = 0,
     **options: Unpack[SketchOptions],
 ) -> pl.DataFrame:
-    """Estimate the metrics of periods before their labels come. P(class | score) is assumed unchanged; this cannot be seen without labels.
+    """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
     A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. The calibrator
     is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
