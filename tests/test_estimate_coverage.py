@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from tests.coverage.estimates import SHIFTS, Judged, judge
+from tests.coverage.estimates import REAL, SHIFTS, Judged, judge
 
 GROUPS = 40
-BY_NAME = {shift.name: shift for shift in SHIFTS}
+# Of the real score sets those whose calibrator has the right form.
+BY_NAME = {shift.name: shift for shift in (*SHIFTS, *REAL[:6], *REAL[-2:])}
 
 
 @pytest.fixture(scope="module", params=BY_NAME)
@@ -30,7 +31,7 @@ def test_intervals_hold_where_the_assumption_does(judged: tuple[str, Judged]) ->
 def test_estimates_are_no_worse_than_baselines(judged: tuple[str, Judged]) -> None:
     name, found = judged
     ours, cbpe, carried = (found.errors[x] for x in ("estimate", "CBPE", "carried on"))
-    if name.startswith("scores") or name == "nothing":
+    if name.startswith("scores") or name == "nothing" or "high scores" in name:
         assert ours < 1.05 * cbpe
         assert ours < 1.1 * carried
     if name in ("prior, shift_prior='em'", "P(class | score), 10 % labels", "P(class | score), 50 % labels"):

@@ -51,7 +51,7 @@ def estimate(
     seed: int = 0,
     **options: Unpack[SketchOptions],
 ) -> pl.DataFrame:
-    """Estimate the metrics of periods before their labels come. P(class | score) is assumed unchanged; this cannot be seen without labels.
+    """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
     A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. The calibrator
     is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
@@ -71,7 +71,8 @@ def estimate(
     labelled
         The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups.
     calibrator
-        The calibrator of the reference period, as for `Sketch.calibrate`. None: the posteriors are calibrated, and are used as they are.
+        The calibrator of the reference period, as for `Sketch.calibrate`. If past intervals miss too often, compare "affine" with "histogram".
+        None: the posteriors are calibrated, and are used as they are.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
         then estimated from the scores. Or pass the prior of the positive class, if you know it. Posteriors move by the ratio of priors.

@@ -557,10 +557,10 @@ def estimate(
     replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates.")] = 200,
     seed: Annotated[int, typer.Option(help="Seed of the replicates.")] = 0,
 ) -> None:
-    """Estimate metrics before labels come, one row per group, period, model and metric. Empty labels are those to come.
+    """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
-    P(class | score) is assumed unchanged; this cannot be seen without labels. Periods with labels are estimated as if they had none, and
-    observed and covered show how good the estimate was. If rows are correlated, pass --cluster.
+    There is one row per group, period, model and metric. Empty labels are those to come. Periods with labels are estimated as if they had
+    none, and observed and covered show how good the estimate was. If rows are correlated, pass --cluster.
     """
     if log.every is None:
         raise UsageError("an estimate is of periods: pass --every, such as --every 1mo, and --time")

@@ -21,6 +21,7 @@ from examples.demo.findings import COST_FN
 METRICS = ("expected_cost", "nec", "nce", "nbs", "precision", "recall", "f1", "auc_roc")
 COMPARED = "nec"
 DAYS = 30
+SCORES = Path(__file__).parents[2] / "examples" / "papers" / "scores"
 
 Draw = Callable[[np.random.Generator, int, int], pl.DataFrame]
 """The `p`, `y` and `day` of so many rows for each of many groups, in the reference period (0) or the next (1)."""
@@ -57,6 +58,24 @@ def _prior(period: int) -> Draw:
     return draw
 
 
+def _real(name: str, target: int, selected: bool) -> Callable[[int], Draw]:
+    """Random halves of a real score set, a class against the rest; `selected`: of the second half mostly the high scores."""
+    log = pl.read_parquet(SCORES / f"{name}.parquet")
+    p, y = log[f"lp{target}"].exp().to_numpy(), (log["label"] == target).to_numpy()
+
+    def draw(period: int, groups: int, size: int) -> pl.DataFrame:
+        parts = []
+        for group in range(groups):
+            generator = np.random.default_rng(group)
+            half = np.array_split(generator.permutation(len(p)), 2)[period]
+            weight = np.where(p[half] > np.median(p), 3.0, 1.0) if selected and period else np.ones(len(half))
+            parts.append(generator.choice(half, size, replace=False, p=weight / weight.sum()))
+        rows = np.concatenate(parts)
+        return pl.DataFrame({"p": p[rows], "y": y[rows], "day": np.arange(len(rows)) % size % DAYS})
+
+    return lambda period: lambda _, groups, size: draw(period, groups, size)
+
+
 @dataclass(frozen=True)
 class Shift:
     """What changes between two periods, the keywords of the call, and the share of the rows of the next one that have labels."""
@@ -66,6 +85,7 @@ class Shift:
     options: Mapping[str, Any] = field(default_factory=dict)
     labelled: float = 0.0
     size: int = 1000
+    cost_fn: float = 3.0
 
 
 SHIFTS = (
@@ -78,6 +98,28 @@ SHIFTS = (
     Shift("P(class | score), no labels", _covariate(0.0, 0.55, 0.2)),
     Shift("P(class | score), 10 % labels", _covariate(0.0, 0.55, 0.2), labelled=0.1),
     Shift("P(class | score), 50 % labels", _covariate(0.0, 0.55, 0.2), labelled=0.5),
+)
+
+
+KINDS = (("random halves", False), ("more high scores", True))
+# Score sets with a class, and the cost of a miss for which some rows are decided either way.
+REAL = (
+    *(
+        Shift(f"{name}, {kind}", _real(name, target, selected), size=500, cost_fn=cost_fn)
+        for name, target, cost_fn in (
+            ("sst2_gpt2", 1, 0.25),
+            ("sst2_gpt2_4shot", 1, 0.25),
+            ("cifar10_resnet-20", 3, 3.0),
+            ("agnews_gpt2", 2, 3.0),
+        )
+        for kind, selected in KINDS
+    ),
+    *(
+        Shift(
+            f"agnews_gpt2, {kind}, histogram", _real("agnews_gpt2", 2, selected), {"calibrator": "histogram"}, size=500
+        )
+        for kind, selected in KINDS
+    ),
 )
 
 
@@ -105,10 +147,10 @@ def judge(shift: Shift, groups: int, seed: int = 0, replicates: int = 200) -> Ju
         reference=0,
         metrics=METRICS,
         replicates=replicates,
-        cost_fn=3,
+        cost_fn=shift.cost_fn,
         **shift.options,
     )
-    truth = log.ec.sketch("p", "y", by=["g", "t"], cost_fn=3).evaluate(*METRICS)
+    truth = log.ec.sketch("p", "y", by=["g", "t"], cost_fn=shift.cost_fn).evaluate(*METRICS)
     truth = truth.unpivot(METRICS, index=["g", "t"], variable_name="metric", value_name="truth")
     joined = estimates.filter(t=1).join(truth.with_columns(pl.col("t").cast(pl.Int32)), on=["g", "t", "metric"])
     is_covered = pl.col("truth").is_between("value_ci_low", "value_ci_high").mean().alias("covered")
@@ -118,7 +160,7 @@ def judge(shift: Shift, groups: int, seed: int = 0, replicates: int = 200) -> Ju
     by_group = zip(*(rows.partition_by("g", maintain_order=True) for rows in periods), strict=True)
     others = {
         "estimate": nec["value"],
-        "CBPE": pl.Series([cbpe_nec(*pair, 3) for pair in by_group]),
+        "CBPE": pl.Series([cbpe_nec(*pair, shift.cost_fn) for pair in by_group]),
         "carried on": before,
     }
     errors = {name: float(np.sqrt(((value - nec["truth"]) ** 2).mean())) for name, value in others.items()}  # type: ignore[arg-type]
@@ -163,12 +205,12 @@ def main() -> None:
         with pl.Config(tbl_rows=20, tbl_cols=20, float_precision=3):
             print(flights(Path(sys.argv[1])))
         return
-    print(f"{'what changes':32}{'covered':>12}   error of NEC: estimate, CBPE, carried on")
-    for place, shift in enumerate(SHIFTS):
+    print(f"{'what changes':48}{'covered':>12}   error of NEC: estimate, CBPE, carried on")
+    for place, shift in enumerate((*SHIFTS, *REAL)):
         found = judge(shift, groups=200, seed=place)
         low, high = min(found.covered.values()), max(found.covered.values())
         errors = "  ".join(f"{error:.3f}" for error in found.errors.values())
-        print(f"{shift.name:32}{low:5.0%} to {high:4.0%}   {errors}", flush=True)
+        print(f"{shift.name:48}{low:5.0%} to {high:4.0%}   {errors}", flush=True)
 
 
 if __name__ == "__main__":
