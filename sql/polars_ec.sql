@@ -2234,7 +2234,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
           FROM (SELECT * RENAME ("ec: class" AS class)
                 FROM ec._sketch_cells('ec: reduced', "ec: reduced score", "ec: reduced label", ec._with_target(groups), 'posterior',
                                       resolution, thresholds, weight))
-          WHERE reduction <> 'decisions'
+          WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: decision" AS decision)
           FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', groups, weight)))
@@ -2250,7 +2250,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     FROM (SELECT * RENAME ("ec: target" AS target)
           FROM ec._sketch_tables('ec: reduced', "ec: reduced score", "ec: reduced label", cluster, ec._with_target(groups), 'posterior',
                                  resolution, thresholds, weight, buckets)
-          WHERE reduction <> 'decisions'
+          WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
           FROM (SELECT * RENAME ("ec: bucket" AS bucket)
@@ -4296,7 +4296,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '9c9336da4df83b193bb5ab1482127942eb0f549742aad149b2253197051b2a02', count(*),
+    SELECT concat_ws('-', '96da3b5b7469f57b7f6dfe01d523a71ba4ade66b9092e77f0387d1eea8ab0af9', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -2209,7 +2209,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
           FROM (SELECT * RENAME ("ec: class" AS class)
                 FROM ec._sketch_cells('ec: reduced', "ec: reduced score", "ec: reduced label", ec._with_target(groups), 'posterior',
                                       resolution, thresholds, weight))
-          WHERE reduction <> 'decisions'
+          WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: decision" AS decision)
           FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', groups, weight)))
@@ -2225,7 +2225,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     FROM (SELECT * RENAME ("ec: target" AS target)
           FROM ec._sketch_tables('ec: reduced', "ec: reduced score", "ec: reduced label", cluster, ec._with_target(groups), 'posterior',
                                  resolution, thresholds, weight, buckets)
-          WHERE reduction <> 'decisions'
+          WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
           FROM (SELECT * RENAME ("ec: bucket" AS bucket)
@@ -4257,7 +4257,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '87d04b5aa18de2d1d0a8b3de34e50aa55fd649ad54d4a81c16db00daade91f91', count(*),
+    SELECT concat_ws('-', '219fb1adedd31ce1f5e56f7426e00c42901add41537be5a6a2c628a1f6576b04', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -277,7 +277,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
           FROM (SELECT * RENAME ("ec: class" AS class)
                 FROM ec._sketch_cells('ec: reduced', "ec: reduced score", "ec: reduced label", ec._with_target(groups), 'posterior',
                                       resolution, thresholds, weight))
-          WHERE reduction <> 'decisions'
+          WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: decision" AS decision)
           FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', groups, weight)))
@@ -293,7 +293,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     FROM (SELECT * RENAME ("ec: target" AS target)
           FROM ec._sketch_tables('ec: reduced', "ec: reduced score", "ec: reduced label", cluster, ec._with_target(groups), 'posterior',
                                  resolution, thresholds, weight, buckets)
-          WHERE reduction <> 'decisions'
+          WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: table" AS "table"), 'murmur3' AS hash
           FROM (SELECT * RENAME ("ec: bucket" AS bucket)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import Any
 
 import polars as pl
-from polars import selectors as cs
 
 from polars_ec.arguments.classes import CheckedPrior
 from polars_ec.arguments.keywords import Request
@@ -50,7 +49,7 @@ from polars_ec.inference.confidence import Clusters, Formula, Moments, exclusive
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.output.words import number
-from polars_ec.reports.models import CONFUSION
+from polars_ec.reports.models import CONFUSION, is_multiclass
 from polars_ec.reports.of_decisions import DecisionTables
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups
@@ -305,19 +304,14 @@ class SketchedDecisions(SketchTables):
 
     @property
     def stated_shares(self) -> Floats | None:
-        model, options = self._tables.model, self._tables.options
-        if not options.prior.stated or options.prior.expression is None:
+        if self.prior.expression is None:
             # Equal for all groups.
             return None
-        columns = cs.starts_with(f"{model.prefix}reference")
-        shares = (
-            self._joint[1]
-            .select(columns)
-            .select(pl.concat_list(pl.all()))
-            .to_series()
-            .list.to_array(len(self._tables.grid.classes.values))
-        )
-        return np.asarray(shares)
+        name, classes = f"{self._tables.model.prefix}reference", range(len(self.cells.grid.classes.values))
+        vector = pl.col(name).arr
+        shares = [vector.get(i) if is_multiclass(self._tables.model) else pl.col(f"{name}_{i}") for i in classes]
+        found = self._joint[1].select(share.alias(f"{i}") for i, share in enumerate(shares))
+        return found.fill_null(np.nan).to_numpy()
 
     @property
     def amounts(self) -> tuple[Floats, Floats]:

@@ -94,9 +94,10 @@ class DecisionTables:
     def model(self) -> Model:
         """The model as if its rows had been read: no expression on them is ever evaluated."""
         grid, options, classes = self.grid, self.options, self.grid.classes
-        prior, n_classes = EMPIRICAL if options.prior.overall else options.prior, len(classes.values)
-        number, stands_in = pl.col("score"), prior.stated and prior.expression is None
-        shares = prior.per_row(classes, None) if stands_in else None
+        # What depends on the groups is not known here.
+        prior = EMPIRICAL if options.prior.overall or options.prior.expression is not None else options.prior
+        shares = prior.per_row(classes, None) if prior.stated else None
+        number, n_classes = pl.col("score"), len(classes.values)
         scores: Any = ManyScores(number, n_classes, POSTERIORS, None, may_differ=False)
         if grid.score_type == OF_DECISIONS.name:
             scores = DecidedScores(number, range(grid.n_decisions), grid.n_decisions)
@@ -104,7 +105,7 @@ class DecisionTables:
             scores = BinaryScores(number, POSTERIOR)
         label = pl.col("label")
         rows = Rows(
-            options=options,
+            options=replace(options, prior=prior),
             scores=scores,
             labels=Labels(label, [label == i for i in range(n_classes)], None, classes),
             weight=pl.col(WEIGHT) if self.cells.weighted else None,
@@ -114,7 +115,7 @@ class DecisionTables:
             class_names=classes,
             threshold=options.threshold,
             row_costs=None if grid.row_costs is None else RowCosts(number, number),
-            prior_vector=prior.vector(classes, None) if stands_in else None,
+            prior_vector=prior.vector(classes, None),
         )
         return Model("score", rows, _PREFIX)
 

@@ -15,7 +15,7 @@ from polars_ec.scores.folds import MURMUR3
 from polars_ec.scores.read import Rows, check_names
 from polars_ec.scores.scores import BRIER, CLASS, DECISION, LOG_LOSS, WEIGHT, DecidedScores
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import SCORE, Cells, add_up
+from polars_ec.sketches.cells import SCORE, TARGET, Cells, add_up
 from polars_ec.sketches.grid import BUCKET, ERROR_COST, RESERVED, SQUARE, TIMES_WEIGHT, UNDECIDED, WEIGHTS, DecisionGrid
 
 _ROW, _CELLS, _IS_UNDECIDED = "__ec_row", "__ec_cells", "__ec_undecided"
@@ -27,7 +27,7 @@ def decision_cells(
     """Reduce a log to cells of its decisions; and the costs and the threshold that they were made with."""
     first = next(iter(models.values()))
     grid, weighted = _grid(first), first.weight is not None
-    check_names(keys, {*grid.columns, BUCKET, SCORE, *RESERVED, _ROW, _CELLS, _IS_UNDECIDED}, "a sketch")
+    check_names(keys, {*grid.columns, BUCKET, SCORE, TARGET, *RESERVED, _ROW, _CELLS, _IS_UNDECIDED}, "a sketch")
     rows = [_row(model, grid).alias(_ROW) for model in models.values()]
     buckets_of_rows = [] if bucket is None else [bucket.alias(BUCKET)]
     by = [key.meta.output_name() for key in keys]

@@ -299,13 +299,17 @@ def test_resampled_intervals_are_about_those_of_influence() -> None:
 
 
 def test_a_prior_of_each_group() -> None:
-    sketch = SCORED.ec.sketch("q", "y", by="g", reduction="decisions")
+    of_days = SCORED.ec.sketch("q", "y", by=["g", "day"], cluster="user", reduction="decisions")
+    sketch = of_days.group_by("g")
     shares = {"a": [0.5, 0.25, 0.25], "b": [0.2, 0.2, 0.6]}
     prior = pl.col("g").replace_strict(shares, return_dtype=pl.List(pl.Float64))
     found = sketch.evaluate("nec", "accuracy", prior=prior)
     for group, stated in shares.items():
         alone = sketch.filter(pl.col("g") == group).evaluate("nec", "accuracy", prior=stated)
         assert_frame_equal(found.filter(g=group), alone)
+        changes = of_days.drift("nec", period="day", prior=prior).filter(g=group).drop("p_adjusted")
+        wanted = of_days.filter(pl.col("g") == group).drift("nec", period="day", prior=stated).drop("p_adjusted")
+        assert_frame_equal(changes, wanted)
 
 
 # What it does not have.
@@ -381,6 +385,7 @@ def test_sketches_that_differ_are_not_added() -> None:
         ({"prior": 0.3}, "pass prior= to evaluate"),
         ({"threshold": "amount"}, "threshold='amount' is a column, but one number is needed"),
         ({"by": pl.col("g").alias("decision")}, "'decision', which is also a column of a sketch"),
+        ({"by": [pl.col("g").alias("target")]}, "'target', which is also a column of a sketch"),
     ],
     ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
 )
