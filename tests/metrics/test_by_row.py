@@ -299,7 +299,7 @@ REFUSED = [
     (lambda given: ec.min_dcf("score", "label", **given), "cost"),
     (lambda given: ec.min_expected_cost("score", "label", **given), "cost"),
     (lambda given: ec.dcf("score", "label", score_type="llr", prior=0.5, **given), "cost"),
-    (lambda given: LOG.ec.sketch("score", "label", **given), "both"),
+    (lambda given: LOG.ec.sketch("score", "label", **given), "threshold"),
     (lambda given: SKETCH.evaluate("nec", **given), "both"),
     (lambda given: SKETCH.cost_curve("nec", **given), "cost"),
     (lambda given: SKETCH.best_threshold("nec", **given), "cost"),
@@ -310,13 +310,19 @@ REFUSED = [
 @pytest.mark.parametrize(("call", "takes"), REFUSED)
 @pytest.mark.parametrize("keyword", ["cost_fn", "cost_fp", "threshold"])
 def test_where_one_number_is_needed(call: Any, takes: str, keyword: str) -> None:
-    if keyword == "threshold" and takes == "cost":
+    if takes != "both" and not keyword.startswith(takes):
         return
     for column, shown in (("amount", "'amount'"), (pl.col("amount"), r"col\(.amount.\)")):
         with pytest.raises(
             ValueError, match=rf"{keyword}={shown} is a column, but one number is needed here: .*ec.nec\("
         ):
             call({keyword: column})
+
+
+def test_cells_of_scores_have_one_cost() -> None:
+    for keyword in ("cost_fn", "cost_fp"):
+        with pytest.raises(ValueError, match=f"{keyword}='amount' is a column.*: pass reduction='decisions'"):
+            LOG.ec.sketch("score", "label", **{keyword: "amount"})
 
 
 def test_errors_at_the_call_and_of_dtypes() -> None:

@@ -129,8 +129,7 @@ def test_periods_are_compared_with_all_others_at_the_reference_prior(page) -> No
     assert two.periods is None
 
 
-@pytest.mark.quick("sketch")
-@pytest.mark.parametrize("cost_fn", [4, "cost"], ids=["sketch", "rows"])
+@pytest.mark.parametrize("cost_fn", [4, pytest.param("cost", marks=pytest.mark.slow)], ids=["sketch", "rows"])
 def test_a_collapse_in_one_month_is_a_finding(cost_fn: float | str) -> None:
     in_march = pl.col("month") == dt.date(2024, 3, 1)
     bad = LOG.with_columns(p=pl.when(in_march).then(1 - pl.col("p")).otherwise("p"))
@@ -423,8 +422,7 @@ def test_one_of_the_models_has_a_page() -> None:
     assert one.keys == ["segment"]
 
 
-@pytest.mark.quick("overall")
-@pytest.mark.parametrize("prior", ["overall", 0.2])
+@pytest.mark.parametrize("prior", ["overall", pytest.param(0.2, marks=pytest.mark.slow)])
 def test_classes_have_a_table(prior: float | str) -> None:
     sketch = LOG.ec.sketch("q", "k", by="segment")
     made = sources.contents_of(sketch, None, None, metrics=["nec"], prior=prior, options={})
