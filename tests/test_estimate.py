@@ -154,6 +154,7 @@ def test_the_tail_of_chi_squared(n_free: int) -> None:
         assert _chi_squared_tail(x, n_free) == pytest.approx(stats.chi2.sf(x, n_free), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_p_value_is_small_where_not_only_the_prior_changed() -> None:
     rng, p_values = np.random.default_rng(2), []
     for spread in [1.0] * 8 + [2.0] * 4:
@@ -298,6 +299,7 @@ def test_scores_without_any_labels_need_no_reference_if_they_are_calibrated() ->
 # The call.
 
 
+@pytest.mark.quick("<lambda>0", "<lambda>3")
 @pytest.mark.parametrize(
     "change",
     [
@@ -320,13 +322,11 @@ def test_scores_without_any_labels_need_no_reference_if_they_are_calibrated() ->
 def test_the_same_estimates_by_every_call(change: Callable[[pl.DataFrame], dict[str, Any]]) -> None:
     call: dict[str, Any] = {"period": "month", "cost_fn": 3, "replicates": 10, "metrics": ["nec", "nce", "auc_roc"]}
     expected = SOME.ec.estimate("p", "y", **call)
-    options = change(SOME)
-    if "threshold" in options:
-        call["cost_fn"] = 3
-    found = ec.estimate(**{"score": "p", "label": "y", **call, **options})
+    found = ec.estimate(**{"score": "p", "label": "y", **call, **change(SOME)})
     assert_frame_equal(found.drop("g", strict=False), expected, rel_tol=1e-9)
 
 
+@pytest.mark.slow
 def test_several_models_are_those_one_by_one() -> None:
     log = SOME.with_columns(q=pl.col("p") ** 2)
     call: dict[str, Any] = {"period": "month", "by": "g", "replicates": 10, "metrics": ["nec", "f1"]}
@@ -345,6 +345,7 @@ def test_at_a_reference_prior() -> None:
     assert values(found) == pytest.approx({name: expected[name] for name in ("nec", "precision", "nce")}, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_random_numbers_are_those_of_the_seed() -> None:
     call: dict[str, Any] = {"interval": 0.9, "replicates": 20, "metrics": ["nec"]}
     ends = [estimate(SOME, seed=seed, **call).select("value_ci_low", "value_ci_high").row(0) for seed in (0, 0, 1)]

@@ -547,6 +547,7 @@ def test_the_page_of_a_sketch_is_that_of_the_rows(kind: str) -> None:
     assert found.notes[0].startswith("There are no curves and no calibration loss (RCL)")
 
 
+@pytest.mark.slow
 def test_a_page_names_groups_without_costs() -> None:
     log = SCORED.with_columns(
         amount=pl.when(pl.int_range(pl.len()) > 0).then("amount"),

@@ -238,6 +238,7 @@ def test_what_a_budget_cannot_carry_is_told_before_the_log_is_looked_for(args, w
     fails(2, args[0], "nowhere.parquet", *READ, *args[1:], "--fail-if", gate, *YEAR, words=["--false-alarms", *words])
 
 
+@pytest.mark.slow
 def test_a_budget_needs_a_gate_and_an_interval(folder):
     args = ("report", *door(folder, "sketches"))
     fails(2, *args, *YEAR, words=["--false-alarms 1/year needs a gate"])

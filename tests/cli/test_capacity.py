@@ -90,6 +90,7 @@ def test_days_of_a_time_zone(folder: Any, tmp_path: Any, every: str | None) -> N
     same(ours, LOG.ec.capacity("p", "y", k=2, period=local.dt.date(), by=by))
 
 
+@pytest.mark.slow
 def test_models_gates_and_a_chart(folder: Any, tmp_path: Any) -> None:
     args = ("capacity", folder / "log.parquet", *READ, "--score", "q", "--k", "3", "--period", "day")
     result = invoke(*args, "--fail-if", "precision < 0.5", "--plot", tmp_path / "chart.svg")

@@ -82,6 +82,7 @@ def test_estimates_are_those_of_the_package(folder, tmp_path, name):
     assert_frame_equal(ours, theirs, check_exact=False, rel_tol=1e-8, abs_tol=1e-10)
 
 
+@pytest.mark.slow
 def test_a_gate_looks_at_past_estimates(folder):
     args = (folder / "log.parquet", *READ, *MONTHS, "--metrics", "nec", "--format", "csv")
     right = invoke("estimate", *args, "--fail-if", "covered < 1")

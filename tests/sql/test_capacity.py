@@ -28,7 +28,7 @@ def in_sql(connection: duckdb.DuckDBPyConnection, call: dict[str, Any]) -> pl.Da
     return connection.sql(f"FROM ec.capacity('log', p, y, {options})").pl()
 
 
-@pytest.mark.quick("0-1", "1-1", "3-1")
+@pytest.mark.quick("3-1")
 @pytest.mark.parametrize("seed", range(6))
 @pytest.mark.parametrize("call", CALLS, ids=range(len(CALLS)))
 def test_the_numbers_of_python(call: dict[str, Any], seed: int) -> None:

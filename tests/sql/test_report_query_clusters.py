@@ -61,6 +61,7 @@ def test_bounds_are_those_of_numpy(of_costs: str, prior: float | None) -> None:
             assert bounds == pytest.approx(wanted, rel=1e-7), shown
 
 
+@pytest.mark.slow
 def test_a_row_without_a_cluster_is_one() -> None:
     own = pl.int_range(pl.len()) % 3 == 0
     log = LOG.with_columns(
@@ -96,6 +97,7 @@ def test_the_hash_of_the_report_gives_its_bounds() -> None:
         )
 
 
+@pytest.mark.slow
 def test_rates_of_0_and_1_and_too_few_clusters() -> None:
     """A rate without errors has the bounds of as many rows as there are clusters; below five clusters there are none."""
     log = pl.DataFrame({"y": [True, False] * 60, "p": [0.9, 0.1] * 60, "user": [i // 10 for i in range(120)]})
@@ -112,6 +114,7 @@ def test_rates_of_0_and_1_and_too_few_clusters() -> None:
 
 
 @pytest.mark.parametrize("cluster", ["user", "nobody"])
+@pytest.mark.slow
 def test_a_class_with_one_row_has_no_bounds_at_a_stated_prior(cluster: str) -> None:
     """Whether this row has a cluster or not: of the query, the macro and the report."""
     log = pl.DataFrame({"p": [0.3, 0.8, 0.6] + [0.2] * 47, "y": [True] + [False] * 49, "user": range(50)})
