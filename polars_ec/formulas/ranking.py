@@ -18,6 +18,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import parse_number
 from polars_ec.formulas.hull import upper_hull
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
+from polars_ec.numerics import np
 from polars_ec.typing import EerMethod
 
 _N1, _N0 = pl.col("n1"), pl.col("n0")
@@ -26,7 +27,6 @@ _fnr, _tnr = pl.col("fn") / _N1, pl.col("tn") / _N0
 _tpr_before, _fpr_before = pl.col("tp_before") / _N1, pl.col("fp_before") / _N0
 _fnr_before, _tnr_before = pl.col("fn_before") / _N1, pl.col("tn_before") / _N0
 _LOOSE = ~pl.col("point")
-_TIES = "__ec_ties"
 _INNER = "__ec_inner"
 _ONE = pl.col("n1").first()
 
@@ -378,18 +378,19 @@ def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> 
     amount = pl.col("weight") if weighted else pl.lit(1.0)
     positive, score = pl.col("positive"), pl.col("score")
     used = right.filter("usable").select(
-        GROUP, score, w1=pl.when(positive).then(amount), w0=pl.when(~positive).then(amount)
+        GROUP, score, w1=pl.when(positive).then(amount).otherwise(0.0), w0=pl.when(positive).then(0.0).otherwise(amount)
     )
-    # Sorted group by group, and added up where neighbours are ties: half the time of grouping and sorting by both.
+    # Sorted group by group, and added up where neighbours are ties: a third of the time of grouping and sorting by both.
     ordered = used.select(pl.all().sort_by(score, descending=True).over(GROUP, mapping_strategy="explode"))
     is_tie = (score == score.shift()) & (pl.col(GROUP) == pl.col(GROUP).shift())
-    cells = (
-        ordered.group_by((~is_tie).fill_null(value=True).cum_sum().alias(_TIES), maintain_order=True)
-        .agg(pl.col(GROUP).first(), pl.col("w1", "w0").sum(), threshold=score.first())
-        .with_columns(point=pl.lit(value=True), whole=pl.lit(value=not weighted))
+    starts = ordered.select((~is_tie).fill_null(value=True)).to_series().arg_true()
+    sums = {name: np.add.reduceat(ordered[name].to_numpy(), starts.to_numpy()) for name in ("w1", "w0")}
+    cells = ordered[starts].with_columns(
+        threshold=score, point=pl.lit(value=True), whole=pl.lit(value=not weighted), **sums
     )
     prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
-    return evaluate(prepare(cells, prior), name, arguments).select(GROUP, "value")
+    prepared = prepare(cells, prior, columns_for([name], arguments))
+    return evaluate(prepared, name, arguments).select(GROUP, "value")
 
 
 def checked_share(share: float, name: str) -> float:
