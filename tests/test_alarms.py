@@ -250,7 +250,7 @@ def test_a_lazy_report_is_to_be_collected():
 
 
 def test_a_report_of_another_library_is_named():
-    with pytest.raises(TypeError, match="the report is a builtins.dict, not a data frame of Polars"):
+    with pytest.raises(TypeError, match=r"the report is a builtins\.dict, not a data frame of Polars"):
         ec.alarms(BY_DAY.to_dict(), "difference", period="day", above=0.1, looks=30)
 
 
