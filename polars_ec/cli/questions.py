@@ -542,6 +542,10 @@ class UnlabelledQuestion(Question):
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--label-probability": [] if self.label_probability is None else [self.label_probability]}
 
+    @property
+    def no_looks(self) -> str | None:
+        return "Estimates of several periods share the labels of their reference. Run polars-ec report when the labels are there"
+
     def from_rows(self, rows: RowInput) -> pl.DataFrame:
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
@@ -739,6 +743,10 @@ class CapacityQuestion(ReportQuestion):
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--period": [] if self.period is None or is_duration(self.period) else [self.period]}
+
+    @property
+    def no_looks(self) -> str | None:
+        return "Rows also depend on each other in a capacity, because they compete for its places. Leave it out"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         period: pl.Expr | str | None = self.period
