@@ -572,7 +572,8 @@ class UnlabelledQuestion(Question):
         if table["value"].count():
             return []
         return [
-            "no period has an estimate: no earlier period has enough labels. Pass --reference, --labelled or --calibrator none"
+            "no period has an estimate: rows are invalid, or no earlier period has enough labels. For the latter pass "
+            "--reference, --labelled or --calibrator none"
         ]
 
     def chart(self, table: pl.DataFrame) -> Any:  # noqa: ARG002

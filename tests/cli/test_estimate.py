@@ -120,7 +120,7 @@ def test_what_is_not_there_is_told(folder, tmp_path):
     none.write_parquet(tmp_path / "none.parquet")
     result = invoke("estimate", tmp_path / "none.parquet", *READ, *MONTHS, "--metrics", "nec")
     assert result.exit_code == 0
-    assert "no period has an estimate: no earlier period has enough labels" in result.stderr
+    assert "no period has an estimate: rows are invalid, or no earlier period has enough labels" in result.stderr
     LOG.head(0).write_parquet(tmp_path / "empty.parquet")
     assert invoke("estimate", tmp_path / "empty.parquet", *READ, *MONTHS, "--metrics", "nec").exit_code == 0
     sketch(folder / "log.parquet", out=tmp_path / "sketches", args=(*READ, *MONTHS))
