@@ -234,7 +234,8 @@ def test_a_report_without_rows_has_no_alarms():
         ({"test": "count"}, "test='count' is neither"),
         ({"test": "counts"}, "difference is not a share of rows"),
         ({"interval": 95}, "interval=95 is not a level between 0 and 1"),
-        ({"metric": "small"}, "no column 'small_ci_low'"),
+        ({"metric": "small"}, "no column 'small_ci_low': pass interval=0.95 to the report. It has day,"),
+        ({"metric": "difference_ci_low"}, "metric='difference_ci_low' is a bound of an interval: pass 'difference'"),
     ],
 )
 def test_wrong_arguments_are_named(change, words):
@@ -246,6 +247,11 @@ def test_wrong_arguments_are_named(change, words):
 def test_a_lazy_report_is_to_be_collected():
     with pytest.raises(TypeError, match=r"pass report\.collect\(\)"):
         ec.alarms(BY_DAY.lazy(), "difference", period="day", above=0.1, looks=30)
+
+
+def test_a_report_of_another_library_is_named():
+    with pytest.raises(TypeError, match=r"the report is a builtins\.dict, not a data frame of Polars"):
+        ec.alarms(BY_DAY.to_dict(), "difference", period="day", above=0.1, looks=30)
 
 
 @pytest.mark.parametrize(

@@ -143,7 +143,15 @@ def test_costs_by_row_are_expected_over_the_choice_among_ties(prior: float | Non
 @pytest.mark.parametrize("cost", [None, -1.0, math.nan, math.inf])
 def test_a_row_without_its_cost_leaves_its_group_without_values(cost: float | None) -> None:
     log = LOG.with_row_index("i").with_columns(amount=pl.when(pl.col("i") == 7).then(pl.lit(cost)).otherwise(2.0))
-    found = log.ec.capacity("p", "y", k=3, period=pl.col("i") % 6, by="g", cost_fn="amount", interval=0.9)
+    call: dict[str, Any] = {"k": 3, "period": pl.col("i") % 6, "by": "g", "cost_fn": "amount", "interval": 0.9}
+    with pytest.warns(
+        UserWarning, match="capacity of 'p' is null in groups with invalid rows: cost_fn is null, .* in 1 of"
+    ):
+        found = log.ec.capacity("p", "y", **call)
+    with pytest.warns(UserWarning, match="See the columns n, n_missing and n_invalid"):
+        assert_frame_equal(
+            ec.capacity(log.with_columns(i=log["i"] % 6).to_arrow().to_reader(), "p", "y", **call), found
+        )
     for row in found.to_dicts():
         values = [value for name, value in row.items() if name in METRICS or "_ci_" in name]
         assert [value is None for value in values] == [row["g"] == LOG["g"][7]] * len(values)
@@ -219,7 +227,8 @@ def test_rows_that_say_nothing() -> None:
     rows = [(g, p, y) for g in ("right", "late", "wrong") for p, y in ((0.9, 1), (0.6, 0), (0.3, 1), (0.1, 0))]
     rows += [("late", 0.95, None), ("late", None, 1), ("wrong", math.nan, 0), ("one", 0.9, 0), (None, 0.9, 1)]
     log = pl.DataFrame(rows, schema=["g", "p", "y"], orient="row")
-    found = log.ec.capacity("p", "y", k=2, by="g")
+    with pytest.warns(UserWarning, match="posterior is NaN or outside .* in 1 of"):
+        found = log.ec.capacity("p", "y", k=2, by="g")
     assert found["g"].to_list() == [None, "late", "one", "right", "wrong"]
     of = {row.pop("g"): row for row in found.to_dicts()}
     assert {name: of["late"][name] for name in ("n_missing", "n", "precision", "threshold")} == {

@@ -203,7 +203,8 @@ def test_selected_labels_are_weighted_by_their_probability() -> None:
         bad = some.with_columns(
             c=pl.when((pl.col("month") == 2) & (pl.int_range(pl.len()) == N - 2)).then(wrong).otherwise("c")
         )
-        assert estimate(bad, label_probability="c")["value"].null_count() == len(METRICS), wrong
+        with pytest.warns(UserWarning, match="1 rows have an invalid score, label, weight or label probability"):
+            assert estimate(bad, label_probability="c")["value"].null_count() == len(METRICS), wrong
 
 
 def test_few_labels_count_as_observed_and_correct_nothing() -> None:
@@ -271,7 +272,10 @@ def test_missing_and_invalid_rows() -> None:
     assert values(found) == pytest.approx(values(estimate(WITHOUT.head(N - 5))), rel=1e-12)
     for place, wrong in ((N - 1, math.nan), (N - 1, 1.5), (0, math.nan)):
         bad = WITHOUT.with_columns(p=pl.when(at == place).then(wrong).otherwise("p"))
-        assert estimate(bad, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
+        with pytest.warns(
+            UserWarning, match="^1 rows have an invalid score, label, weight or label probability, so the estimates"
+        ):
+            assert estimate(bad, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
     one_class = WITHOUT.with_columns(y=pl.when(pl.col("month") < 2).then(pl.lit(value=True)))
     assert estimate(one_class, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
     empty = LOG.head(0).ec.estimate("p", "y", period="month", by="g")
@@ -397,6 +401,9 @@ def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"shift_prior": 1.0}, ValueError, r"shift_prior=1\.0 is not"),
         ({"labelled": 0}, ValueError, "labelled=0 is not a share"),
         ({"labelled": 90}, ValueError, "labelled=90 is not a share"),
+        ({"labelled": "y"}, ValueError, "labelled='y' is not a share .* Rows without a label have null in label="),
+        ({"cost_fn": "w"}, ValueError, "cost_fn='w' is a column, but an estimate has one cost for all rows"),
+        ({"cost_fp": pl.col("w")}, ValueError, r'cost_fp=col\("w"\) is a column'),
         ({"interval": 95}, ValueError, r"interval=95 .*pass 0\.95"),
         ({"prior": pl.col("w")}, ValueError, "prior="),
         ({"prior": "overall"}, ValueError, "prior='overall'"),

@@ -85,7 +85,7 @@ def alarms(
     Raises
     ------
     TypeError
-        The report is a LazyFrame.
+        The report is no DataFrame of Polars.
     ValueError
         Neither or both of `above` and `below`; columns that are not in the report; two rows of one group and period; a null period; `looks`
         of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
@@ -118,6 +118,11 @@ def alarms(
     """
     if isinstance(report, pl.LazyFrame):
         raise TypeError("the report is a LazyFrame, and alarms take its periods in order: pass report.collect()")
+    if not isinstance(report, pl.DataFrame):
+        library = type(report).__module__.partition(".")[0]
+        raise TypeError(
+            f"the report is a {library}.{type(report).__name__}, not a data frame of Polars: pass the result of report()"
+        )
     keys = [by] if isinstance(by, str) else [*by]
     bound, sign = (above, 1) if above is not None else (below, -1)
     if bound is None or (above is not None and below is not None):
@@ -131,6 +136,9 @@ def alarms(
             f"{metric} has the bounds {metric}_low and {metric}_high, because the sketch is not exact at this threshold: "
             "sketch the log with this threshold"
         )
+    if metric.endswith(("_ci_low", "_ci_high")):
+        name = metric.removesuffix("_ci_low").removesuffix("_ci_high")
+        raise ValueError(f"metric={metric!r} is a bound of an interval: pass {name!r}, whose interval is used")
     _check_columns(report, [*keys, period, metric])
     groups = report.select(keys).unique() if keys else pl.DataFrame({_GROUP: [0]})
     groups = groups.with_columns(pl.int_range(pl.len()).alias(_GROUP))
@@ -165,8 +173,9 @@ def alarms(
 def _check_columns(report: pl.DataFrame, names: Sequence[str]) -> None:
     lacks = next((name for name in names if name not in report.columns), None)
     if lacks is not None:
-        there = ", ".join(report.columns)
-        raise ValueError(f"the report has no column {lacks!r}: {did_you_mean(lacks, report.columns)}It has {there}")
+        there = [name for name in report.columns if name not in (_GROUP, _PERIOD)]
+        hint = "pass interval=0.95 to the report. " if lacks.endswith("_ci_low") else did_you_mean(lacks, there)
+        raise ValueError(f"the report has no column {lacks!r}: {hint}It has {', '.join(there)}")
     clash = next((name for name in names if name in _ADDED), None)
     if clash is not None:
         raise ValueError(f"the report has a column {clash!r}, which alarms() adds: rename it")

@@ -13,12 +13,13 @@ import polars as pl
 from polars_ec.api.reports import report
 from polars_ec.arguments.classes import constant
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.inputs import as_lazy, is_read_once, lazy_if_lazy
 from polars_ec.arguments.keywords import as_expr, parse_level, parse_options, parse_whole
 from polars_ec.arguments.options import CapacityOptions
 from polars_ec.arguments.scales import DECISION
 from polars_ec.arguments.signatures import with_options
 from polars_ec.comparisons.validation import of_each_model
+from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import ROUNDING, checked_share
 from polars_ec.formulas.sums import ratio
@@ -32,6 +33,7 @@ from polars_ec.scores.read import (
     expand,
     join_groups,
     resolve_columns,
+    warn_of_nulls,
     with_prior_column,
 )
 from polars_ec.scores.scores import BinaryScores
@@ -101,7 +103,7 @@ def capacity(
     - With `interval`, `NAME_ci_low` and `NAME_ci_high` after each metric; null for fewer than five periods.
 
     Values are null if the group has an invalid row or, with costs by row, a row without its costs, or as those of the function of the same
-    name are.
+    name are. A warning says which rows are invalid, unless the log is a LazyFrame.
 
     References
     ----------
@@ -176,7 +178,20 @@ def capacity(
             **({_UNCOSTED: pl.col(_UNCOSTED).any()} if _UNCOSTED in row else {}),
         )
     )
+    if not isinstance(frame, pl.LazyFrame):
+        _explain_nulls(cells, frame, log, scores[0].meta.output_name(), rows)
     return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows, level, execute)
+
+
+def _explain_nulls(cells: pl.LazyFrame, frame: FrameLike, log: pl.LazyFrame, name: str, rows: Rows) -> None:
+    """Warn of invalid rows and of rows without their costs, which make the values of their groups null."""
+    uncosted = [pl.col(_UNCOSTED).any()] if rows.row_costs is not None else []
+    if cells.select(pl.any_horizontal(pl.col("n_invalid").sum() > 0, *uncosted)).collect().item():
+        nulls = f"the capacity of {name!r} is null in groups with invalid rows"
+        if is_read_once(frame):
+            warn(f"{nulls}. See the columns n, n_missing and n_invalid")
+        else:
+            warn_of_nulls(nulls, log, {name: rows})
 
 
 def _selected(cells: pl.LazyFrame, keys: Sequence[str], limit: float | pl.Expr) -> pl.LazyFrame:

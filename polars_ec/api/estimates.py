@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_whole
-from polars_ec.arguments.options import SketchOptions
+from polars_ec.arguments.options import EstimateOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS, Calibrator
@@ -30,7 +30,7 @@ _OTHERS = (*CELLS, "bayes_risk", "dcf", "net_benefit")
 _METRICS = (*(name for name in DECISIONS if name not in _OTHERS), *SCORING_RULES, "auc_roc")
 
 
-@with_options(SketchOptions)
+@with_options(EstimateOptions)
 def estimate(
     frame: FrameLike,
     score: IntoExpr | Sequence[IntoExpr],
@@ -49,7 +49,7 @@ def estimate(
     buckets: int = BUCKETS,
     replicates: int = 200,
     seed: int = 0,
-    **options: Unpack[SketchOptions],
+    **options: Unpack[EstimateOptions],
 ) -> pl.DataFrame:
     """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
@@ -63,13 +63,17 @@ def estimate(
         The log: a data frame of Polars or of another library. Rows without a label have null there.
     score
         Column name or expression, or several (models): one number per row, posteriors or log-odds.
+    label
+        Column name or expression. `pos_label` or `classes` assigns the values to the classes. With `calibrator=None` it may be null in all
+        rows, as `pl.lit(None, pl.Boolean)` is.
     metrics
         Names of metrics of decisions with two classes, of scoring rules, or "auc_roc". Default: expected_cost, nec, nce, nbs, precision, recall,
         f1 and auc_roc.
     reference
         The period whose labels the calibrator is fitted to. Default: for each period the last labelled one before it.
     labelled
-        The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups.
+        The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups. Rows without a label
+        are those with null in `label`.
     calibrator
         The calibrator of the reference period, as for `Sketch.calibrate`. If past intervals miss too often, compare "affine" with "histogram".
         None: the posteriors are calibrated, and are used as they are.
@@ -97,7 +101,8 @@ def estimate(
     One row per group, period, model and metric, sorted in this order, also for a LazyFrame. The columns:
 
     - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator) and `metric`.
-    - `value`: the estimate. It is null if there is no labelled period before, the fit has no solution, or the unit has invalid rows.
+    - `value`: the estimate. It is null if there is no labelled period before, the fit has no solution, or the unit has invalid rows, of
+      which a warning tells.
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.
@@ -152,6 +157,7 @@ def estimate(
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
     check_reference(reference)
     _check_scores(log, scores, options)
+    _check_costs(options)
     level = None if interval is None else parse_level(interval)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
     if prior is not None:
@@ -189,7 +195,7 @@ def estimate(
     return estimated(question, scores[0].meta.output_name())
 
 
-def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: SketchOptions) -> None:
+def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions) -> None:
     """ValueError unless each score is a posterior or log-odds of the positive class."""
     scale = scale_of(options)
     for name, dtype in log.select(scores).collect_schema().items():
@@ -205,7 +211,17 @@ def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: SketchO
         )
 
 
-def _labels(log: pl.LazyFrame, label: IntoExpr, options: SketchOptions) -> pl.Expr:
+def _check_costs(options: EstimateOptions) -> None:
+    """ValueError for costs by row, which cells of scores do not keep."""
+    for name, cost in options.items():
+        if name in ("cost_fn", "cost_fp") and isinstance(cost, str | pl.Expr):
+            shown = repr(cost) if isinstance(cost, str) else str(cost)
+            raise ValueError(
+                f"{name}={shown} is a column, but an estimate has one cost for all rows: pass a number, such as the mean cost"
+            )
+
+
+def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions) -> pl.Expr:
     """The labels with the value of some class in place of null, so that cells count rows without labels too."""
     column = as_expr(label, "label")
     dtype = log.select(column).collect_schema().dtypes()[0]
@@ -246,6 +262,8 @@ def _checked_shift(shift_prior: Any) -> float | Literal["em"] | None:
 
 
 def _checked_share(labelled: Any) -> float:
-    if not 0 < parse_number(labelled, "labelled") <= 1:
-        raise ValueError(f"labelled={labelled!r} is not a share of rows above 0 and at most 1")
+    if isinstance(labelled, str | pl.Expr) or not 0 < parse_number(labelled, "labelled") <= 1:
+        raise ValueError(
+            f"labelled={labelled!r} is not a share of rows above 0 and at most 1. Rows without a label have null in label="
+        )
     return float(labelled)

@@ -171,6 +171,18 @@ class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, RowCostOptions
     Default None: the Bayes threshold of the costs."""
 
 
+class EstimateOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptions, CostMatrixOption, total=False):
+    """The options of an estimate, which has two classes, and one threshold and one cost of each error for all rows."""
+
+    score_type: ScoreType
+    """The kind of score, one number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class.
+    Default "posterior"."""
+
+    threshold: float | None
+    """Decide for the positive class if score > threshold (strictly), on the scale of the score as given. Default None: Bayes
+    decisions, which minimise the expected cost."""
+
+
 class CurveOptions(LabelOptions, total=False):
     """How a chart reads the rows of a log, or values; a sketch has read them already."""
 

@@ -542,6 +542,10 @@ class UnlabelledQuestion(Question):
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--label-probability": [] if self.label_probability is None else [self.label_probability]}
 
+    @property
+    def no_looks(self) -> str | None:
+        return "Estimates of several periods share the labels of their reference. Run polars-ec report when the labels are there"
+
     def from_rows(self, rows: RowInput) -> pl.DataFrame:
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
@@ -568,7 +572,8 @@ class UnlabelledQuestion(Question):
         if table["value"].count():
             return []
         return [
-            "no period has an estimate: no earlier period has enough labels. Pass --reference, --labelled or --calibrator none"
+            "no period has an estimate: rows are invalid, or no earlier period has enough labels. For the latter pass "
+            "--reference, --labelled or --calibrator none"
         ]
 
     def chart(self, table: pl.DataFrame) -> Any:  # noqa: ARG002
@@ -739,6 +744,10 @@ class CapacityQuestion(ReportQuestion):
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--period": [] if self.period is None or is_duration(self.period) else [self.period]}
+
+    @property
+    def no_looks(self) -> str | None:
+        return "Rows also depend on each other in a capacity, because they compete for its places. Leave it out"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         period: pl.Expr | str | None = self.period

@@ -684,6 +684,11 @@ def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
         return pl.DataFrame(schema=schema)
     estimator, names = LabelEstimator.of(question), list(question.metrics)
     units, fits = estimator.units, estimator.fits()
+    if invalid := units["n_invalid"].sum():
+        warn(
+            f"{invalid} rows have an invalid score, label, weight or label probability, so the estimates of their groups and periods are null. "
+            "Is the type of the scores right? ec.validate shows the rows"
+        )
     tables = pl.concat(_evaluated(map(estimator.expected, range(units.height), fits), estimator.fine, question))
     is_known = np.array([fit.is_known for fit in fits]) & (units["n_invalid"] == 0).to_numpy()
     values = np.where(is_known[:, None], _numbers(tables, names), np.nan)

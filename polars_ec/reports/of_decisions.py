@@ -15,7 +15,7 @@ from polars_ec.arguments.scales import DECISION as OF_DECISIONS
 from polars_ec.arguments.scales import POSTERIOR, POSTERIORS
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import AT_PRIOR
-from polars_ec.formulas.ranking import RANKING_METRICS
+from polars_ec.formulas.ranking import CLASS_AREAS, RANKING_METRICS
 from polars_ec.reports.intervals import with_intervals
 from polars_ec.reports.models import (
     AMOUNT,
@@ -181,7 +181,7 @@ class DecisionTables:
     def metrics(self, named: Sequence[str] | None) -> tuple[str, ...]:
         """The named metrics, or the usual ones; SketchError for those that need scores."""
         for name in named or ():
-            if name == "ece" or name in RANKING_METRICS:
+            if name == "ece" or name in (*RANKING_METRICS, *CLASS_AREAS):
                 raise SketchError(
                     f"{name} needs scores, and the sketch has decisions: sketch the log without reduction='decisions' too"
                 )

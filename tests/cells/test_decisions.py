@@ -347,8 +347,9 @@ def test_other_decisions_are_refused() -> None:
             match=r"makes other decisions than those in the sketch \(Bayes, CostMatrix\(\[\[0, 1, 2\], .*sketch the log again",
         ):
             sketch.evaluate("nec", **keywords)
-    with pytest.raises(SketchError, match="auc_roc needs scores, and the sketch has decisions"):
-        sketch.evaluate("auc_roc")
+    for name in ("auc_roc", "macro_auc_roc", "weighted_auc_roc", "pairwise_auc_roc"):
+        with pytest.raises(SketchError, match=f"^{name} needs scores, and the sketch has decisions"):
+            sketch.evaluate(name)
     by_row = SCORED.ec.sketch("p", "late", cost_fn="amount", reduction="decisions")
     for other in ({"cost_fn": 2}, {"cost_fn": "w"}):
         with pytest.raises(SketchError, match=r"those in the sketch \(Bayes, cost_fn=amount, cost_fp=1\)"):

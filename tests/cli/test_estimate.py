@@ -109,7 +109,7 @@ def test_a_gate_looks_at_past_estimates(folder):
         ((*READ, *MONTHS, "--prior", "overall"), ["--prior 'overall' is not a number"]),
         ((*READ, *MONTHS, "--reference", "1971-01"), ["--reference", "is not a group of ts"]),
         ((*READ, *MONTHS, "--label-probability", "zz"), ["--label-probability", "zz"]),
-        ((*READ, *MONTHS, "--fail-if", "nec > 1"), ["each metric has rows of its own"]),
+        ((*READ, *MONTHS, "--fail-if", "nec > 1"), ["each metric has rows of its own", 'such as "value_ci_low > 0"']),
     ],
 )
 def test_misuse_is_told(folder, args, words):
@@ -121,7 +121,7 @@ def test_what_is_not_there_is_told(folder, tmp_path):
     none.write_parquet(tmp_path / "none.parquet")
     result = invoke("estimate", tmp_path / "none.parquet", *READ, *MONTHS, "--metrics", "nec")
     assert result.exit_code == 0
-    assert "no period has an estimate: no earlier period has enough labels" in result.stderr
+    assert "no period has an estimate: rows are invalid, or no earlier period has enough labels" in result.stderr
     LOG.head(0).write_parquet(tmp_path / "empty.parquet")
     assert invoke("estimate", tmp_path / "empty.parquet", *READ, *MONTHS, "--metrics", "nec").exit_code == 0
     sketch(folder / "log.parquet", out=tmp_path / "sketches", args=(*READ, *MONTHS))

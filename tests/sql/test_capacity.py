@@ -36,7 +36,7 @@ def test_the_numbers_of_python(call: dict[str, Any], seed: int) -> None:
     connection, log = database().cursor(), hostile_log(seed, 300)
     connection.register("log", log.to_arrow())
     by_row = {"prior": pl.col("t")} if call.get("prior") == "t" else {}
-    expected = log.ec.capacity("p", "y", **call | by_row)
+    expected = log.lazy().ec.capacity("p", "y", **call | by_row).collect()
     found = in_sql(connection, call)
     assert found.columns == expected.columns
     assert_frame_equal(found, expected, rel_tol=1e-7, abs_tol=1e-9)
