@@ -311,7 +311,9 @@ def _way_out(column: str, columns: Sequence[str]) -> str:
     metric = re.sub(r"(_at_prior)?(_ci_(low|high)|_low|_high|_error)?$", "", column)
     is_left_out = metric in METRICS and not any(name == metric or name.startswith(f"{metric}_") for name in columns)
     if is_left_out and {"metric", "value"} <= set(columns):
-        gates = 'use the columns value or difference, such as "difference_ci_low > 0"'
+        gates = 'use the column value, such as "value_ci_low > 0.5"'
+        if "difference" in columns:
+            gates = 'use the columns value or difference, such as "difference_ci_low > 0"'
         return f"each metric has rows of its own here: pass --metrics {metric}, and {gates}"
     if re.match(r"mix(_|$)", column) and "likelihood" in columns and "mix" not in columns:
         return "pass --mix, the column whose mix may change"

@@ -449,7 +449,11 @@ class CompareQuestion(DifferenceQuestion):
 
     @property
     def no_looks(self) -> str | None:
-        if not self.reference or (len(self.reference) == 1 and self.reference[0] in self.scores):
+        # The models of a log by item are values of a column.
+        models = (
+            [text for text in self.reference if "=" not in text and text not in OTHERS] if self.items else self.scores
+        )
+        if not self.reference or (len(self.reference) == 1 and self.reference[0] in models):
             return None
         groups = f"With --reference {' '.join(self.reference)} the differences of groups may share rows"
         return f"{groups}. To compare models, name them with --score"
@@ -541,6 +545,12 @@ class UnlabelledQuestion(Question):
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--label-probability": [] if self.label_probability is None else [self.label_probability]}
+
+    @property
+    def no_looks(self) -> str | None:
+        return (
+            "Estimates of different periods share the rows of the reference. Run polars-ec report when labels have come"
+        )
 
     def from_rows(self, rows: RowInput) -> pl.DataFrame:
         assert rows.period is not None
@@ -739,6 +749,10 @@ class CapacityQuestion(ReportQuestion):
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--period": [] if self.period is None or is_duration(self.period) else [self.period]}
+
+    @property
+    def no_looks(self) -> str | None:
+        return "A capacity has intervals from the differences between periods, not from the rows of each. Leave it out"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         period: pl.Expr | str | None = self.period

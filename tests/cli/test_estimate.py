@@ -108,7 +108,7 @@ def test_a_gate_looks_at_past_estimates(folder):
         ((*READ, *MONTHS, "--prior", "overall"), ["--prior 'overall' is not a number"]),
         ((*READ, *MONTHS, "--reference", "1971-01"), ["--reference", "is not a group of ts"]),
         ((*READ, *MONTHS, "--label-probability", "zz"), ["--label-probability", "zz"]),
-        ((*READ, *MONTHS, "--fail-if", "nec > 1"), ["each metric has rows of its own"]),
+        ((*READ, *MONTHS, "--fail-if", "nec > 1"), ["each metric has rows of its own", "value_ci_low > 0.5"]),
     ],
 )
 def test_misuse_is_told(folder, args, words):
