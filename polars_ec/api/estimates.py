@@ -152,6 +152,7 @@ def estimate(
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
     check_reference(reference)
     _check_scores(log, scores, options)
+    _check_costs(options)
     level = None if interval is None else parse_level(interval)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
     if prior is not None:
@@ -203,6 +204,13 @@ def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: SketchO
             f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
             "calibrate(...).apply(score) for raw scores"
         )
+
+
+def _check_costs(options: SketchOptions) -> None:
+    for name in ("cost_fn", "cost_fp"):
+        if isinstance(cost := options.get(name), str | pl.Expr):
+            shown = repr(cost) if isinstance(cost, str) else str(cost)
+            raise ValueError(f"{name}={shown} is a column, but estimates have one cost for all rows: pass a number")
 
 
 def _labels(log: pl.LazyFrame, label: IntoExpr, options: SketchOptions) -> pl.Expr:
