@@ -261,6 +261,7 @@ def test_a_report_of_another_library_is_named():
         (BY_DAY.with_columns(day=pl.lit(None, pl.Date)), {}, "have no period"),
         (BY_DAY.rename({"day": "since"}), {"period": "since"}, "a column 'since', which alarms"),
         (BY_DAY.with_columns(difference_low=0.0), {}, "sketch the log with this threshold"),
+        (BY_DAY.with_columns(difference=pl.concat_arr("difference")), {}, "difference has several values per row"),
     ],
 )
 def test_reports_that_say_nothing_of_periods_are_refused(report, arguments, words):

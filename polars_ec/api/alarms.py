@@ -140,6 +140,10 @@ def alarms(
         name = metric.removesuffix("_ci_low").removesuffix("_ci_high")
         raise ValueError(f"metric={metric!r} is a bound of an interval: pass {name!r}, whose interval is used")
     _check_columns(report, [*keys, period, metric])
+    if report.schema[metric].is_nested():
+        raise ValueError(
+            f"{metric} has several values per row: pass a metric with one, such as f1 of report(..., per_class=True) for each class"
+        )
     groups = report.select(keys).unique() if keys else pl.DataFrame({_GROUP: [0]})
     groups = groups.with_columns(pl.int_range(pl.len()).alias(_GROUP))
     numbered = join_groups(report, groups, keys) if keys else report.with_columns(pl.lit(0).alias(_GROUP))

@@ -258,7 +258,9 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
 def _budget(text: str, log: LogOptions, question: questions.Question, folder: Path | None) -> AlarmBudget:
     """The budget of false alarms; UsageError for a question whose periods are no independent looks, and for weights."""
     if question.no_looks is not None:
-        raise UsageError(f"--false-alarms {text} needs periods with different rows. {question.no_looks}")
+        raise UsageError(
+            f"--false-alarms {text} is for reports and comparisons of periods with different rows. {question.no_looks}"
+        )
     rows = {"--cluster": log.cluster, "--weight": log.weight}
     made_with = rows if folder is None else SketchFolder(folder).manifest().options
     if made_with["--weight"] is not None:

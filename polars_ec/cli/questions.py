@@ -449,7 +449,11 @@ class CompareQuestion(DifferenceQuestion):
 
     @property
     def no_looks(self) -> str | None:
-        if not self.reference or (len(self.reference) == 1 and self.reference[0] in self.scores):
+        # The models of a log by item are values of a column.
+        models = (
+            [text for text in self.reference if "=" not in text and text not in OTHERS] if self.items else self.scores
+        )
+        if not self.reference or (len(self.reference) == 1 and self.reference[0] in models):
             return None
         groups = f"With --reference {' '.join(self.reference)} the differences of groups may share rows"
         return f"{groups}. To compare models, name them with --score"

@@ -12,6 +12,8 @@ NONE = "–"
 MIDNIGHT = " 00:00:00"
 """What ends the text of a time that begins a day."""
 _LEAST = 0.0005
+# From here on a float has not all digits.
+_WIDE = 1e15
 
 
 def count(number: int, one: str, many: str | None = None) -> str:
@@ -20,13 +22,15 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def number_in_table(value: float | None) -> str:
-    """Three decimals, or three digits where these say too little: 0.573, 0.0123, 12.3, 12,345."""
+    """Three decimals, or three digits where these say too little: 0.573, 0.0123, 12.3, 12,345, 1.23e+15."""
     if value is None or math.isnan(value):
         return NONE
     if math.isinf(value):
         return "∞" if value > 0 else "−∞"
     size = abs(value)
-    if size >= 1000:
+    if size >= _WIDE:
+        shown = f"{value:.2e}"
+    elif size >= 1000:
         shown = f"{value:,.0f}"
     elif size >= 10:
         shown = f"{value:.1f}"

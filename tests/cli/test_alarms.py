@@ -185,6 +185,14 @@ def test_models_are_compared_over_the_periods(folder):
     assert invoke("compare", folder / "log.parquet", *models, *gate, "--reference", "q").exit_code == 0
 
 
+def test_models_of_a_log_by_item_are_named_by_their_values(folder, tmp_path):
+    of_models = [LOG.with_row_index("id").with_columns(model=pl.lit(x), p=x) for x in ("p", "q")]
+    pl.concat(of_models).write_parquet(tmp_path / "items.parquet")
+    items = (*READ, *TIME, "--metrics", "nec", "--model", "model", "--item", "id", "--reference", "p")
+    gate = ("--fail-if", "difference_ci_low > 0", *YEAR)
+    assert invoke("compare", tmp_path / "items.parquet", *items, *gate).exit_code == 3
+
+
 def test_the_table_is_as_it_is_without_the_budget(folder):
     args = ("report", *door(folder, "sketches"), "--by", "s", *LEVEL, "--format", "csv")
     gate = ("--fail-if", "recall_ci_high < 0.8", *YEAR)
@@ -233,6 +241,8 @@ def test_gates_that_a_budget_cannot_judge_are_told_before_the_log_is_looked_for(
         (("drift", *TIME), ["Run polars-ec report instead"]),
         (("estimate", *TIME), ["share the labels of their reference"]),
         (("capacity", *TIME, "--k", "2", "--period", "1d"), ["compete for its places. Leave it out"]),
+        (("capacity", "--time", "ts", "--k", "5", "--period", "1d"), ["compete for its places"]),
+        (("compare", *TIME, "--model", "s", "--item", "user", "--reference", "rest"), ["With --reference rest"]),
     ],
 )
 def test_what_a_budget_cannot_carry_is_told_before_the_log_is_looked_for(args, words):
