@@ -2151,6 +2151,12 @@ CREATE OR REPLACE MACRO ec._reduced_rows(log, score, label, classes, reduction, 
 CREATE OR REPLACE MACRO ec._costs_of_classes(costs, classes) AS
     CASE WHEN ec._costs_ok(costs, 1, 1) AND (ec._unset(costs) OR len(ec._given_costs(costs)) = ec._number_of_classes(classes)) THEN ec._given_costs(costs)
          ELSE error(format('ec: costs has {} rows, but classes := {}', len(ec._given_costs(costs)), classes)) END;
+-- A table does not say what each row costs: decisions of several costs would be taken for those of one.
+CREATE OR REPLACE MACRO ec._one_cost(log, costs) AS TABLE
+    SELECT CASE WHEN min("ec: costs") IS DISTINCT FROM max("ec: costs")
+                THEN error('ec: costs differ between rows, but a sketch in SQL has one cost for all: pass constants, or use polars-ec sketch --cost-fn')
+                ELSE true END
+    FROM (SELECT CAST(costs AS DOUBLE[][]) AS "ec: costs" FROM query_table(log));
 CREATE OR REPLACE MACRO ec._decided_rows(log, score, classes, costs, score_type, weight) AS TABLE
     SELECT *, CASE WHEN "ec: checked" >= 0 THEN CAST("ec: label" AS INTEGER) ELSE CAST("ec: checked" AS INTEGER) END AS "ec: class",
            CASE WHEN "ec: checked" >= 0
@@ -2213,7 +2219,8 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
           UNION ALL BY NAME
           SELECT * RENAME ("ec: decision" AS decision)
           FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', groups, weight)))
-    WHERE coalesce((FROM ec._columns_ok(log, groups, ec._of_reduction(reduction))), true)),
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ec._of_reduction(reduction))), true)
+          AND (reduction <> 'decisions' OR (FROM ec._one_cost(log, costs)))),
 (log, score, label, classes, reduction VARCHAR, cluster, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [],
     weight := NULL, buckets := 100, costs := NULL) AS TABLE (
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
@@ -2236,7 +2243,8 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
                                   UNION ALL BY NAME
                                   SELECT 'coarse' AS "ec: table", *
                                   FROM ec._decision_cells('ec: used', list_concat(CAST(groups AS VARCHAR[]), ['ec: bucket']), weight))))))
-    WHERE coalesce((FROM ec._columns_ok(log, groups, list_concat(['table', 'bucket', 'hash'], ec._of_reduction(reduction)))), true));
+    WHERE coalesce((FROM ec._columns_ok(log, groups, list_concat(['table', 'bucket', 'hash'], ec._of_reduction(reduction)))), true)
+          AND (reduction <> 'decisions' OR (FROM ec._one_cost(log, costs))));
 COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket. Lists of posteriors take classes := 3, reduction := one_vs_rest, top_label or decisions (counts and sums per group, class and Bayes decision, at costs := a K x M list).';
 -- polars_ec for DuckDB, file 7 of 12: metrics of the order of the scores. Load after sketch.
 -- Under its own name each is exact: the rows of a group are sorted in memory. For groups that do not fit there: approx_..., from
@@ -4257,7 +4265,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '219fb1adedd31ce1f5e56f7426e00c42901add41537be5a6a2c628a1f6576b04', count(*),
+    SELECT concat_ws('-', '075cac16db705c50dd103b581017e286f4a8b641e1b0640630702d0d478543f7', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

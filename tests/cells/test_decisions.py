@@ -449,6 +449,8 @@ def test_the_cells_of_duckdb(connection: Any, cluster: str | None, weight: str |
     [
         ("costs := [[0, 1], [1, 0]]", "costs has 2 rows, but classes := 3"),
         ("costs := [[0, 1], [1, 0], [1, 'nan'::DOUBLE]]", "costs must be finite numbers"),
+        ("costs := [[0, 1, 1], [coalesce(w, 7), 0, 1], [1, 1, 0]]", "costs differ between rows"),
+        ("costs := [[0, 1, 1], [coalesce(w, 7), 0, 1], [1, 1, 0]], cluster := user", "costs differ between rows"),
         ("groups := ['decision']", "name a column that is also a column of the result"),
     ],
 )
