@@ -87,8 +87,8 @@ def alarms(
     TypeError
         The report is no DataFrame of Polars.
     ValueError
-        Neither or both of `above` and `below`; columns that are not in the report; two rows of one group and period; a null period; `looks`
-        of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
+        Neither or both of `above` and `below`; columns that are not in the report; a metric with a value per class; two rows of
+        one group and period; a null period; `looks` of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
 
     Notes
     -----

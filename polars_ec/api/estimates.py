@@ -101,8 +101,8 @@ def estimate(
     One row per group, period, model and metric, sorted in this order, also for a LazyFrame. The columns:
 
     - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator) and `metric`.
-    - `value`: the estimate. It is null if there is no labelled period before, the fit has no solution, or the unit has invalid rows, of
-      which a warning tells.
+    - `value`: the estimate. It is null if a calibrator has no labelled period before, the fit has no solution, or the unit has invalid rows,
+      of which a warning tells.
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.
@@ -121,7 +121,7 @@ def estimate(
     Raises
     ------
     ValueError
-        Scores of K classes, LLRs or raw scores; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
+        Scores of K classes, LLRs or raw scores; costs by row; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
         `shift_prior` out of range; reserved column names.
 
     Notes
