@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import CLASS_AREAS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import Variance, VarianceComponents
-from polars_ec.inference.estimator import Against, Differences, with_group, with_others
+from polars_ec.inference.estimator import Against, Differences, with_groups
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
@@ -86,17 +86,9 @@ class AreaEstimator:
 
     def difference(self, against: Against, level: float) -> Differences:
         """Differences between the groups and what they are compared with."""
-        values = self.areas.value
-        if not isinstance(against, str) or against not in ("rest", "total"):
-            return with_group(
-                (values, values), _components(self.areas), against, lower_is_better(self.of.metric), level
-            )
-        compare = self._with_rest if against == "rest" else self._with_total
-        reference, variance = compare()
-        one = np.ones_like(values)
-        with np.errstate(all="ignore"):
-            variances = variance(one, one), variance(values, reference)
-        return with_others((values, values), reference, variances, level)
+        others = {"rest": self._with_rest, "total": self._with_total}
+        components = partial(_components, self.areas)
+        return with_groups(self.areas.value, components, others, against, lower_is_better(self.of.metric), level)
 
     def _with_rest(self) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
         """Values of all other groups, and from x and y the variance of value / x - rest / y."""
@@ -139,8 +131,7 @@ def _components(areas: ClassAreas) -> VarianceComponents:
 
 
 def _more_with_few(areas: ClassAreas, components: VarianceComponents) -> Floats:
-    more = more_with_few(areas.value, components.variance, areas.rows_of_area(components))
-    return np.where(np.isfinite(areas.value) & ~np.isnan(components.df), more, np.nan)
+    return more_with_few(areas.value, components, areas.rows_of_area(components))
 
 
 def area_differences(
