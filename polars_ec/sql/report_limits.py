@@ -141,14 +141,14 @@ class ReportQuery:
         return ClusterSums(tuple(families), _DECISIONS, self.writer, self.least, self.most)
 
     @property
-    def _columns_of_rows(self) -> dict[str, dict[str, str]]:
+    def _columns_of_rows(self) -> Mapping[str, Mapping[str, str]]:
         """The columns that the levels of rows have beside score, label and weight."""
-        levels = {name: dict(columns) for name, columns in self.row_costs.items()}
-        if self.clusters is not None and self.cluster is not None:
-            for name in ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values"):
-                sql = self.cluster if name == "ec_rows" else "ec_cluster"
-                levels[name] = {**levels.get(name, {}), "ec_cluster": sql}
-        return levels
+        if self.clusters is None or self.cluster is None:
+            return self.row_costs
+        clusters = {"ec_rows": self.cluster} | dict.fromkeys(
+            ("ec_classes", "ec_usable", "ec_logs", "ec_values"), "ec_cluster"
+        )
+        return {name: {**self.row_costs.get(name, {}), "ec_cluster": sql} for name, sql in clusters.items()}
 
     @property
     def _slots(self) -> tuple[str, ...]:
@@ -454,45 +454,50 @@ class ReportQuery:
     def moments_of(self, family: str) -> dict[str, dict[str, str]]:
         """The level with the sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
         moments = dict.fromkeys((*self._sums_of_features, *self._squares), self.writer.number(0.0))
-        for i, cells in enumerate(_DECISIONS):
-            # Half a row may be infinite, of which 0 times is no number.
-            half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
-            # Without clusters the value has no variance.
-            half_of_squares = f"ec_half_{i}" if self.clusters is None else half
-            if family == "decisions":
-                for j, cell in enumerate(cells):
-                    value = self._of("_and_half", x=self._fewer(f"ec_{cell}"), w=half)
-                    moments[f"ec_x{i}{j}"] = self._decided(value)
-                    square = self._fewer(f"ec_sq_{cell}", of_class=i)
-                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=square, w=half_of_squares)
-                continue
-            moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
-            if family == "costs":
-                # A row more of the mean cost, which is half an error.
-                mean, whole = f"ec_mean_cost_{i}", f"{half_of_squares} * {half_of_squares}"
-                moments[f"ec_x{i}0"] = self._decided(f"{self._fewer(f'ec_n{i}')} + {half}")
-                moments[f"ec_x{i}1"] = f"{self._fewer(f'ec_sum_cost_{i}')} + {mean} * {half}"
-                moments[f"ec_x{i}2"] = f"{self._fewer(f'ec_sum_error_{i}')} + {mean} * {half} / 2"
-                more = {"a": whole, "b": f"{mean} * {whole}", "c": f"{mean} * {mean} * {whole}"}
-                more |= {"d": f"{mean} * {whole} / 2", "e": f"{mean} * {mean} * {whole} / 2"}
-                squares = ("squares", "sum_cost1", "sum_cost2", "sum_error1", "sum_error2")
-                for (letter, of_row), square in zip(more.items(), squares, strict=True):
-                    moments[f"ec_{letter}{i}"] = f"{self._fewer(f'ec_{square}_{i}', of_class=i)} + {of_row}"
-            elif family == "constant" and self.row_costs:
-                moments[f"ec_x{i}1"] = f"ec_sum_cost_{i}"
-                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_cost1_{i}", f"ec_sum_cost2_{i}"
-            elif family != "constant":
-                moments[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
-                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
-            if family == "log_loss":
-                infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
-                moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
+        for i in (0, 1):
+            moments |= self._moments_of_class(family, i)
         if self.clusters is not None:
             features = FEATURES.get("costs" if family == "constant" and self.row_costs else family, ())
             moments |= self._products_of(dict(zip(SLOTS, features, strict=False)))
         raw = {_raw(name): sql for name, sql in moments.items()} if self.least is not None else moments
         known = "ec_some" if family in ("decisions", "costs", "constant") else f"ec_{family}_known"
         return {"ec_moments": {**raw, "ec_known": known}}
+
+    def _moments_of_class(self, family: str, i: int) -> dict[str, str]:
+        """The sums of w x of a class, and from ec_a on of w^2 and its products with x and x^2."""
+        # Half a row may be infinite, of which 0 times is no number.
+        half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
+        # Without clusters the value has no variance.
+        half_of_squares = f"ec_half_{i}" if self.clusters is None else half
+        if family == "decisions":
+            moments = {}
+            for j, cell in enumerate(_DECISIONS[i]):
+                square = self._fewer(f"ec_sq_{cell}", of_class=i)
+                moments[f"ec_x{i}{j}"] = self._decided(self._of("_and_half", x=self._fewer(f"ec_{cell}"), w=half))
+                moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=square, w=half_of_squares)
+            return moments
+        if family == "costs":
+            # A row more of the mean cost, which is half an error.
+            mean, whole = f"ec_mean_cost_{i}", f"{half_of_squares} * {half_of_squares}"
+            squares = ("squares", "sum_cost1", "sum_cost2", "sum_error1", "sum_error2")
+            added = [whole, f"{mean} * {whole}", f"{mean} * {mean} * {whole}"]
+            added += [f"{of_cost} / 2" for of_cost in added[1:]]
+            return {
+                f"ec_x{i}0": self._decided(f"{self._fewer(f'ec_n{i}')} + {half}"),
+                f"ec_x{i}1": f"{self._fewer(f'ec_sum_cost_{i}')} + {mean} * {half}",
+                f"ec_x{i}2": f"{self._fewer(f'ec_sum_error_{i}')} + {mean} * {half} / 2",
+            } | {
+                f"ec_{letter}{i}": f"{self._fewer(f'ec_{square}_{i}', of_class=i)} + {of_row}"
+                for letter, square, of_row in zip("abcde", squares, added, strict=True)
+            }
+        sizes = {f"ec_x{i}0": f"ec_n{i}", f"ec_a{i}": f"ec_squares_{i}"}
+        if family == "constant" and not self.row_costs:
+            return sizes
+        value = "cost" if family == "constant" else family
+        total = f"ec_sum_{value}_{i}"
+        if family == "log_loss":
+            total = f"CASE WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity} ELSE {total} END"
+        return {**sizes, f"ec_x{i}1": total, f"ec_b{i}": f"ec_sum_{value}1_{i}", f"ec_c{i}": f"ec_sum_{value}2_{i}"}
 
     def _products_of(self, features: Mapping[str, str]) -> dict[str, str]:
         """The sums of products over clusters of features, by the names that they have in any family."""
