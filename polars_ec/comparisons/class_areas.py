@@ -54,7 +54,7 @@ class AreaEstimator:
 
     rows: pl.DataFrame
     n_groups: int
-    of: AreaInput
+    input: AreaInput
     prior: tuple[float, ...] | Numbers | None
 
     @cached_property
@@ -66,7 +66,7 @@ class AreaEstimator:
         """Groups of these numbers, whose rows may be others; the prior goes with the number."""
         number = pl.DataFrame({GROUP: pl.Series(groups, dtype=rows.schema[GROUP])})
         lists = number.join(rows.group_by(GROUP).agg(_CELLS), on=GROUP, how="left", maintain_order="left")[_CELLS]
-        return ClassAreas(lists, self.of, self._prior(groups))
+        return ClassAreas(lists, self.input, self._prior(groups))
 
     def _prior(self, groups: Integers) -> tuple[float, ...] | Numbers | None:
         return self.prior if self.prior is None or isinstance(self.prior, tuple) else self.prior[groups]
@@ -88,7 +88,7 @@ class AreaEstimator:
         """Differences between the groups and what they are compared with."""
         others = {"rest": self._with_rest, "total": self._with_total}
         components = partial(_components, self.areas)
-        return with_groups(self.areas.value, components, others, against, lower_is_better(self.of.metric), level)
+        return with_groups(self.areas.value, components, others, against, lower_is_better(self.input.metric), level)
 
     def _with_rest(self) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
         """Values of all other groups, and from x and y the variance of value / x - rest / y."""
@@ -112,7 +112,7 @@ class AreaEstimator:
     def _rest(self) -> tuple[Floats, VarianceComponents]:
         """Values of all other groups together, for each group, and their components; some groups at a time, each with all rows of the others."""
         at_once = max(_BLOCK // max(self.rows.height, 1), 1)
-        ranks = self.areas.ranks_by(self.of.scores, together=True)
+        ranks = self.areas.ranks_by(self.input.scores, together=True)
         values, components = [], []
         for start in range(0, self.n_groups, at_once):
             groups = np.arange(start, min(start + at_once, self.n_groups))
@@ -167,12 +167,12 @@ def _estimator(
     rows: pl.DataFrame, groups: pl.DataFrame, model: Model, metric: str, comparison: Comparison, *, at_prior: bool
 ) -> AreaEstimator:
     n_classes = model.rows.costs.n_classes
-    of = AreaInput(metric, n_classes, order_of(model.rows), comparison.buckets)
-    prior = of.prior(stated_vector(model, comparison.layout.options) if at_prior else None)
+    area_input = AreaInput(metric, n_classes, order_of(model.rows), comparison.buckets)
+    prior = area_input.prior(stated_vector(model, comparison.layout.options) if at_prior else None)
     known: tuple[float, ...] | Numbers | None = prior if not isinstance(prior, GroupPrior) else None
     if isinstance(prior, GroupPrior):
         packed = groups.select(packed_groups(pl.lit(None, dtype=pl.Null), prior).alias("packed")).to_series()
         known = unpacked_groups(packed, n_classes)[1]
     cells = model.column(area_cells(metric, model.rows)[0])
     cells = cells if comparison.buckets is None else cells.struct.with_fields(pl.col(BUCKET))
-    return AreaEstimator(rows.select(GROUP, cells.alias(_CELLS)), groups.height, of, known)
+    return AreaEstimator(rows.select(GROUP, cells.alias(_CELLS)), groups.height, area_input, known)

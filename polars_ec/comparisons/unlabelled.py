@@ -24,7 +24,7 @@ from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import highest, interval_scale
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import SCORE, Cells
@@ -92,13 +92,13 @@ class CellRows:
     """Rows by plane (negative, positive, unlabelled) and cell.
 
     `single` has the weights of independent rows, `squares` of their squares, `clusters` those of each cluster, (clusters, planes, cells), and
-    `number` the effective sample size of each plane.
+    `sizes` the effective sample size of each plane.
     """
 
     single: Floats
     squares: Floats
     clusters: Floats
-    number: Floats
+    sizes: Floats
 
     @cached_property
     def weight(self) -> Floats:
@@ -111,7 +111,7 @@ class CellRows:
         return np.asarray(self.weight.sum(axis=1), dtype=np.float64)
 
     @cached_property
-    def numbers(self) -> Floats:
+    def cell_sizes(self) -> Floats:
         """Effective sample sizes of independent rows; rounded, because sums of weights differ in the last bits from run to run."""
         with np.errstate(all="ignore"):
             rows = np.where(self.single > 0, self.single**2 / self.squares, 0.0)
@@ -130,14 +130,14 @@ class CellRows:
             total[..., _UNLABELLED, :] = planes.sum(axis=-2)
             return total
 
-        number = np.array([0.0, 0.0, self.number.sum()])
-        return CellRows(moved(self.single), moved(self.squares), moved(self.clusters), number)
+        sizes = np.array([0.0, 0.0, self.sizes.sum()])
+        return CellRows(moved(self.single), moved(self.squares), moved(self.clusters), sizes)
 
     def resampled(self, replicates: int, generator: np.random.Generator) -> Floats:
         """Weights of about as many rows, or as many clusters, drawn at random, (replicates, planes, cells)."""
-        times = generator.poisson(self.numbers, (replicates, *self.numbers.shape))
+        times = generator.poisson(self.cell_sizes, (replicates, *self.cell_sizes.shape))
         with np.errstate(all="ignore"):
-            sums = np.where(self.numbers > 0, times * (self.single / self.numbers), 0.0)
+            sums = np.where(self.cell_sizes > 0, times * (self.single / self.cell_sizes), 0.0)
         n_clusters = len(self.clusters)
         if n_clusters:
             draws = generator.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=replicates)
@@ -201,13 +201,11 @@ class UnitCells:
             return np.bincount(at, of, math.prod(shape)).astype(np.float64).reshape(shape)
 
         total, total2 = (summed(of, self.plane[at], [3]) for of in (weight, weight2))
-        with np.errstate(all="ignore"):
-            effective = np.where(total > 0, total**2 / total2, 0.0)
         return CellRows(
             summed(weight[alone], place[alone], shape),
             summed(weight2[alone], place[alone], shape),
             summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
-            effective,
+            effective_rows(total, total2),
         )
 
     @cached_property
@@ -329,7 +327,7 @@ def _posteriors(
 def _p_value_of_shift(reference: CellRows, unit: CellRows) -> float:
     """The p-value of the chi-squared test over bins, at the prior that fits best; NaN if there are too few rows."""
     classes = reference.weight[:_UNLABELLED]
-    total, numbers = classes.sum(), (*reference.number[:_UNLABELLED], unit.number.sum())
+    total, numbers = classes.sum(), (*reference.sizes[:_UNLABELLED], unit.sizes.sum())
     if not min(numbers) > 0:
         return math.nan
     # Bins of about equal numbers of rows of the reference.
@@ -484,7 +482,7 @@ class LabelEstimator:
             of_all = () if pool is None else tuple(self.pools[pool])
             if of_group is not None:
                 fit = fit_to((of_group,), "group")
-                enough = (fit.rows.number[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
+                enough = (fit.rows.sizes[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
                 if fit.is_known and (enough or len(of_all) == 1):
                     of_units.append(fit)
                     continue
@@ -549,7 +547,7 @@ class LabelEstimator:
     @quiet
     def _drawn_positives(self, rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
         """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters."""
-        numbers = np.ceil(rows.numbers[_UNLABELLED]).astype(np.int64)
+        numbers = np.ceil(rows.cell_sizes[_UNLABELLED]).astype(np.int64)
         drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
         clusters = rows.clusters[:, _UNLABELLED]
         clusters = clusters[clusters.any(axis=1)]
@@ -574,7 +572,7 @@ class LabelEstimator:
         rows = (self.coarse if coarse else self.fine).rows([unit])
         if self.units[_IS_HELD_OUT][unit]:
             return rows.without_labels(), None
-        enough = (rows.number[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.number[_UNLABELLED] > 0
+        enough = (rows.sizes[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.sizes[_UNLABELLED] > 0
         return rows, self.corrections[coarse].rows([unit]) if enough else None
 
 

@@ -260,11 +260,7 @@ class DecisionGrid(Grid):
 
     values: tuple[str, ...] = ()
     n_decisions: int = 2
-    costs_in_words: tuple[str, str] | None = None
-
-    @property
-    def row_costs(self) -> tuple[str, str] | None:
-        return self.costs_in_words
+    row_costs: tuple[str, str] | None = None
 
     @property
     def scale(self) -> ScoreScale:
