@@ -491,15 +491,9 @@ class PeriodQuestion(DifferenceQuestion):
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
-        arguments: dict[str, Any] = {
-            "by": rows.by,
-            "mix": self.mix,
-            "cluster": rows.cluster,
-            "reference": self._reference(column, dtype),
-        }
-        return drift(
-            rows.frame, rows.scores, rows.label, period=rows.period, **arguments, **self.layout, **rows.options
-        )
+        columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "mix": self.mix, "cluster": rows.cluster}
+        columns["reference"] = self._reference(column, dtype)
+        return drift(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
         sketch, period = sketched.sketch, sketched.period

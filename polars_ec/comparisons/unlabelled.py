@@ -117,11 +117,6 @@ class CellRows:
             rows = np.where(self.single > 0, self.single**2 / self.squares, 0.0)
         return np.asarray(np.round(rows, 6), dtype=np.float64)
 
-    @property
-    def is_measurable(self) -> bool:
-        """Whether there are enough clusters for a variance, or none."""
-        return len(self.clusters) == 0 or len(self.clusters) >= FEWEST_CLUSTERS
-
     def without_labels(self) -> CellRows:
         """The rows as if none had a label."""
 
@@ -207,6 +202,11 @@ class UnitCells:
             summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
             effective_rows(total, total2),
         )
+
+    def n_clusters(self, unit: int) -> int:
+        """The number of clusters that rows of a unit are in."""
+        bucket = self.bucket[self.starts[unit] : self.starts[unit + 1]]
+        return len(np.unique(bucket[bucket >= 0]))
 
     @cached_property
     def log_odds(self) -> Floats:
@@ -563,9 +563,9 @@ class LabelEstimator:
         return np.where(np.isnan(q1), np.nan, drawn)
 
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
-        """Whether there are enough clusters in the unit and in its reference."""
-        rows = self.coarse.rows([unit])
-        return rows.is_measurable and (len(rows.clusters) == 0 or len(fit.residuals) >= FEWEST_CLUSTERS)
+        """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
+        n_clusters = self.coarse.n_clusters(unit)
+        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
