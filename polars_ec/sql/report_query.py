@@ -16,7 +16,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import MOST_WEIGHT
 from polars_ec.output.dialects import WarehouseDialect, Writer
 from polars_ec.reports.models import CONFUSION, METRICS, check_decided_by, named_metrics
-from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
+from polars_ec.sql.log_rows import Levels, LogRows, class_of_label, exceeds, parse_keys
 from polars_ec.sql.score_kinds import Kind, kind_of, log_odds_kind
 from polars_ec.typing import ScoreType
 
@@ -282,7 +282,7 @@ def row_costs(
     shares: tuple[float, float] | None,
     *,
     bounded: bool,
-) -> dict[str, dict[str, str]]:
+) -> Levels:
     """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
     (_, constant_fp), (constant_fn, _) = options.costs(2).values
     least, most = (
