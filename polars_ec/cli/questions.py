@@ -316,9 +316,9 @@ class Question(ABC):
     def notes(self, table: pl.DataFrame) -> list[str]:
         """What is to be said about an answer."""
 
-    @abstractmethod
     def chart(self, table: pl.DataFrame) -> Any:
-        """The chart of the first metric of an answer."""
+        """The chart of the first metric of an answer, if the command has `--plot`."""
+        raise NotImplementedError
 
     @abstractmethod
     def names(self, table: pl.DataFrame) -> Names:
@@ -564,9 +564,6 @@ class UnlabelledQuestion(Question):
         return [
             "no period has an estimate: no earlier period has enough labels. Pass --reference, --labelled or --calibrator none"
         ]
-
-    def chart(self, table: pl.DataFrame) -> Any:  # noqa: ARG002
-        raise UsageError("--plot: there is no chart of estimates. Leave it out")
 
     def names(self, table: pl.DataFrame) -> Names:
         return Names(table.columns[: table.columns.index("value")], ("model", "metric"), beside=("reference",))

@@ -342,13 +342,8 @@ def _p_value_of_shift(reference: CellRows, unit: CellRows) -> float:
     prior = float(np.clip((of_unit - of_0) @ (of_1 - of_0) / ((of_1 - of_0) @ (of_1 - of_0)), 0, 1))
     mixed = prior * of_1 + (1 - prior) * of_0
     sizes = [(1 - prior) ** 2 / numbers[0], prior**2 / numbers[1], 1 / numbers[2]]
-    variance = sum(
-        (
-            size * (np.diag(share) - np.outer(share, share))
-            for size, share in zip(sizes, (of_0, of_1, mixed), strict=True)
-        ),
-        np.zeros((len(mixed), len(mixed))),
-    )
+    shares = zip(sizes, (of_0, of_1, mixed), strict=True)
+    variance = np.sum([size * (np.diag(share) - np.outer(share, share)) for size, share in shares], axis=0)
     # The last share is one minus the others.
     gap, slope = (of_unit - of_0)[:-1], (of_1 - of_0)[:-1]
     try:
@@ -505,15 +500,8 @@ class LabelEstimator:
         clusters = clusters[clusters.any(axis=(1, 2))]
         of_0, of_1 = _shares(log_odds[0])
         residuals = clusters[:, _POSITIVE] * of_0 - clusters[:, _NEGATIVE] * of_1
-        return ReferenceFit(
-            fine,
-            log_odds,
-            (prior, priors),
-            residuals,
-            self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1),
-            rows,
-            on,
-        )
+        size = self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1)
+        return ReferenceFit(fine, log_odds, (prior, priors), residuals, size, rows, on)
 
     def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
         """The weights of the cells by expected class."""
@@ -693,20 +681,15 @@ def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
     seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
     is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
     observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
-    test = [
-        _p_value(estimator, unit, fit) if known else math.nan
-        for unit, (fit, known) in enumerate(zip(fits, is_known, strict=True))
-    ]
+    known_fits = enumerate(zip(fits, is_known, strict=True))
+    p_values = [_p_value(estimator, unit, fit) if known else math.nan for unit, (fit, known) in known_fits]
+    calibrated_on = [fit.on if fit.is_known and question.calibrator else None for fit in fits]
     shared = units.with_columns(
         *([] if SCORE in question.by else [pl.lit(model).alias(SCORE)]),
-        shown(units[_REFERENCE])
-        .alias("reference")
-        .zip_with(units[_REFERENCE].is_not_null(), pl.Series([None], dtype=pl.String)),
+        reference=pl.when(pl.col(_REFERENCE).is_not_null()).then(shown(units[_REFERENCE])),
         class_prior=pl.Series(np.where(is_known, floats(tables["class_prior"]), np.nan), nan_to_null=True),
-        calibrated_on=pl.Series(
-            [fit.on if fit.is_known and question.calibrator else None for fit in fits], dtype=pl.String
-        ),
-        shift_p_value=pl.Series(np.array(test), nan_to_null=True),
+        calibrated_on=pl.Series(calibrated_on, dtype=pl.String),
+        shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
     ).rename({SCORE: "model"})
     of_metrics = []
     for m, name in enumerate(names):

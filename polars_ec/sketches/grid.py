@@ -101,9 +101,6 @@ class Grid:
         near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]
         return min(near, key=lambda t: abs(t - computed), default=computed)
 
-    def check_scores(self) -> None:
-        """SketchError if the cells are not those of scores."""
-
     def check_posteriors(self, name: str) -> None:
         """SketchError if the scores are no posteriors, nor log-odds."""
         if self.scale.has_posteriors:
@@ -267,9 +264,6 @@ class DecisionGrid(Grid):
         raise SketchError(
             "the sketch has the decisions of the rows, not their scores: sketch the log without reduction='decisions' too"
         )
-
-    def check_scores(self) -> None:
-        _ = self.scale
 
     @property
     def cell_columns(self) -> list[str]:
