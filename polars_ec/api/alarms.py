@@ -9,10 +9,11 @@ import polars as pl
 
 from polars_ec.arguments.keywords import did_you_mean, parse_level
 from polars_ec.arguments.signatures import checked_keywords
+from polars_ec.comparisons.result import with_numbers
 from polars_ec.formulas.decisions import AT_PRIOR, Scale, interval_scale
+from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.sequential import detect, log_evidence_of_counts, log_evidence_of_scores, standard_scores
 from polars_ec.numerics import Floats, floats, np
-from polars_ec.scores.read import join_groups
 from polars_ec.typing import AlarmTest
 
 COUNTED = {
@@ -23,7 +24,7 @@ COUNTED = {
 }
 """Rates of rows, by what they are a share of."""
 
-_GROUP, _PERIOD, _ADDED = "__ec_group", "__ec_period", ("evidence", "alarm_at", "alarm", "since", "judged")
+_PERIOD, _ADDED = "__ec_period", ("evidence", "alarm_at", "alarm", "since", "judged")
 _WHOLE = 1e-6
 
 
@@ -144,12 +145,9 @@ def alarms(
         raise ValueError(
             f"{metric} has several values per row: pass a metric with one, such as f1 of report(..., per_class=True) for each class"
         )
-    groups = report.select(keys).unique() if keys else pl.DataFrame({_GROUP: [0]})
-    groups = groups.with_columns(pl.int_range(pl.len()).alias(_GROUP))
-    numbered = join_groups(report, groups, keys) if keys else report.with_columns(pl.lit(0).alias(_GROUP))
-    numbered = numbered.with_columns((pl.col(period).rank("dense").cast(pl.Int64) - 1).alias(_PERIOD)).sort(
-        *keys, period
-    )
+    groups, numbered = with_numbers(report, keys)
+    place = pl.col(period).rank("dense").cast(pl.Int64) - 1
+    numbered = numbered.with_columns(place.alias(_PERIOD)).sort(*keys, period)
     _check_periods(numbered, period)
     if test == "counts":
         added = _evidence_of_counts(numbered, metric, bound, sign)
@@ -159,7 +157,7 @@ def alarms(
         raise ValueError(f"test={test!r} is neither 'interval' nor 'counts'")
 
     starts = numbered[period].unique().sort()
-    at = numbered[_PERIOD].to_numpy(), numbered[_GROUP].to_numpy()
+    at = numbered[_PERIOD].to_numpy(), numbered[GROUP].to_numpy()
     by_period = np.full((len(starts), groups.height, added.shape[-1]), np.nan)
     by_period[at] = added
     evidence, since = (values[at] for values in detect(by_period))
@@ -188,7 +186,7 @@ def _check_columns(report: pl.DataFrame, names: Sequence[str]) -> None:
 def _check_periods(numbered: pl.DataFrame, period: str) -> None:
     if numbered[period].null_count():
         raise ValueError(f"period={period!r}: some rows of the report have no period: filter them out")
-    twice = numbered.filter(pl.struct(_GROUP, _PERIOD).is_duplicated())
+    twice = numbered.filter(pl.struct(GROUP, _PERIOD).is_duplicated())
     if twice.height:
         raise ValueError(
             f"period={period!r}: the report has several rows for {twice[period][0]} and one group: name all group "

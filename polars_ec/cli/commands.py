@@ -527,7 +527,7 @@ def capacity(
 
 
 @terminal.one_line_errors
-@options.taking(LogOptions, OutputOptions)
+@options.taking(LogOptions, OutputOptions, without=("min_rows", "plot"))
 def estimate(
     log: LogOptions,
     output: OutputOptions,
@@ -566,10 +566,6 @@ def estimate(
     """
     if log.every is None:
         raise UsageError("an estimate is of periods: pass --every, such as --every 1mo, and --time")
-    if output.plot is not None:
-        raise UsageError("--plot: there is no chart of estimates. Leave it out")
-    if log.min_rows is not None:
-        raise UsageError("--min-rows: estimates have no column small. Leave it out")
     layout = log.layout | _stated(
         {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
     )

@@ -316,9 +316,9 @@ class Question(ABC):
     def notes(self, table: pl.DataFrame) -> list[str]:
         """What is to be said about an answer."""
 
-    @abstractmethod
     def chart(self, table: pl.DataFrame) -> Any:
-        """The chart of the first metric of an answer."""
+        """The chart of the first metric of an answer, if the command has `--plot`."""
+        raise NotImplementedError
 
     @abstractmethod
     def names(self, table: pl.DataFrame) -> Names:
@@ -495,15 +495,9 @@ class PeriodQuestion(DifferenceQuestion):
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
-        arguments: dict[str, Any] = {
-            "by": rows.by,
-            "mix": self.mix,
-            "cluster": rows.cluster,
-            "reference": self._reference(column, dtype),
-        }
-        return drift(
-            rows.frame, rows.scores, rows.label, period=rows.period, **arguments, **self.layout, **rows.options
-        )
+        columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "mix": self.mix, "cluster": rows.cluster}
+        columns["reference"] = self._reference(column, dtype)
+        return drift(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
         sketch, period = sketched.sketch, sketched.period
@@ -579,9 +573,6 @@ class UnlabelledQuestion(Question):
             "no period has an estimate: rows are invalid, or no earlier period has enough labels. For the latter pass "
             "--reference, --labelled or --calibrator none"
         ]
-
-    def chart(self, table: pl.DataFrame) -> Any:  # noqa: ARG002
-        raise UsageError("--plot: there is no chart of estimates. Leave it out")
 
     def names(self, table: pl.DataFrame) -> Names:
         return Names(table.columns[: table.columns.index("value")], ("model", "metric"), beside=("reference",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -14,7 +14,7 @@ from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import CLASS_AREAS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import Variance, VarianceComponents
-from polars_ec.inference.estimator import Against, Differences, with_group, with_others
+from polars_ec.inference.estimator import Against, Differences, with_groups
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
@@ -54,7 +54,7 @@ class AreaEstimator:
 
     rows: pl.DataFrame
     n_groups: int
-    of: AreaInput
+    input: AreaInput
     prior: tuple[float, ...] | Numbers | None
 
     @cached_property
@@ -66,7 +66,7 @@ class AreaEstimator:
         """Groups of these numbers, whose rows may be others; the prior goes with the number."""
         number = pl.DataFrame({GROUP: pl.Series(groups, dtype=rows.schema[GROUP])})
         lists = number.join(rows.group_by(GROUP).agg(_CELLS), on=GROUP, how="left", maintain_order="left")[_CELLS]
-        return ClassAreas(lists, self.of, self._prior(groups))
+        return ClassAreas(lists, self.input, self._prior(groups))
 
     def _prior(self, groups: Integers) -> tuple[float, ...] | Numbers | None:
         return self.prior if self.prior is None or isinstance(self.prior, tuple) else self.prior[groups]
@@ -86,17 +86,9 @@ class AreaEstimator:
 
     def difference(self, against: Against, level: float) -> Differences:
         """Differences between the groups and what they are compared with."""
-        values = self.areas.value
-        if not isinstance(against, str) or against not in ("rest", "total"):
-            return with_group(
-                (values, values), _components(self.areas), against, lower_is_better(self.of.metric), level
-            )
-        compare = self._with_rest if against == "rest" else self._with_total
-        reference, variance = compare()
-        one = np.ones_like(values)
-        with np.errstate(all="ignore"):
-            variances = variance(one, one), variance(values, reference)
-        return with_others((values, values), reference, variances, level)
+        others = {"rest": self._with_rest, "total": self._with_total}
+        components = partial(_components, self.areas)
+        return with_groups(self.areas.value, components, others, against, lower_is_better(self.input.metric), level)
 
     def _with_rest(self) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
         """Values of all other groups, and from x and y the variance of value / x - rest / y."""
@@ -120,7 +112,7 @@ class AreaEstimator:
     def _rest(self) -> tuple[Floats, VarianceComponents]:
         """Values of all other groups together, for each group, and their components; some groups at a time, each with all rows of the others."""
         at_once = max(_BLOCK // max(self.rows.height, 1), 1)
-        ranks = self.areas.ranks_by(self.of.scores, together=True)
+        ranks = self.areas.ranks_by(self.input.scores, together=True)
         values, components = [], []
         for start in range(0, self.n_groups, at_once):
             groups = np.arange(start, min(start + at_once, self.n_groups))
@@ -139,8 +131,7 @@ def _components(areas: ClassAreas) -> VarianceComponents:
 
 
 def _more_with_few(areas: ClassAreas, components: VarianceComponents) -> Floats:
-    more = more_with_few(areas.value, components.variance, areas.rows_of_area(components))
-    return np.where(np.isfinite(areas.value) & ~np.isnan(components.df), more, np.nan)
+    return more_with_few(areas.value, components, areas.rows_of_area(components))
 
 
 def area_differences(
@@ -176,12 +167,12 @@ def _estimator(
     rows: pl.DataFrame, groups: pl.DataFrame, model: Model, metric: str, comparison: Comparison, *, at_prior: bool
 ) -> AreaEstimator:
     n_classes = model.rows.costs.n_classes
-    of = AreaInput(metric, n_classes, order_of(model.rows), comparison.buckets)
-    prior = of.prior(stated_vector(model, comparison.layout.options) if at_prior else None)
+    area_input = AreaInput(metric, n_classes, order_of(model.rows), comparison.buckets)
+    prior = area_input.prior(stated_vector(model, comparison.layout.options) if at_prior else None)
     known: tuple[float, ...] | Numbers | None = prior if not isinstance(prior, GroupPrior) else None
     if isinstance(prior, GroupPrior):
         packed = groups.select(packed_groups(pl.lit(None, dtype=pl.Null), prior).alias("packed")).to_series()
         known = unpacked_groups(packed, n_classes)[1]
     cells = model.column(area_cells(metric, model.rows)[0])
     cells = cells if comparison.buckets is None else cells.struct.with_fields(pl.col(BUCKET))
-    return AreaEstimator(rows.select(GROUP, cells.alias(_CELLS)), groups.height, of, known)
+    return AreaEstimator(rows.select(GROUP, cells.alias(_CELLS)), groups.height, area_input, known)

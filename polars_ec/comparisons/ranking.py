@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 
 import polars as pl
 
@@ -25,7 +25,7 @@ from polars_ec.inference.confidence import (
     limits,
     t_quantile,
 )
-from polars_ec.inference.estimator import Against, Differences, with_group, with_others
+from polars_ec.inference.estimator import Against, Differences, with_groups
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.models import Model, stated_prior
@@ -250,8 +250,7 @@ class RankingEstimator:
         of, influence, other = self.singletons, self.influence(metric), reference.influence(metric)
         psi = influence[of.group, of.code] - other[of.group, reference.singletons.code]
         place, w, w2 = (of.group, self.coarse.label[of.code]), of.weight, of.weight2
-        sums = (w, w2, w * psi, w2 * psi**2, w2 * psi)
-        singletons = Singletons(*(summed(x, place, (self.n_groups, 2)) for x in sums))
+        singletons = Singletons.of(lambda x: summed(x, place, (self.n_groups, 2)), w, w2, psi)
         if self.n_buckets is None:
             variance = singletons.variance
         else:
@@ -265,13 +264,9 @@ class RankingEstimator:
     def difference(self, metric: str, against: Against, level: float) -> Differences:
         """Differences between the groups and what they are compared with."""
         values = self.values(metric)
-        if not isinstance(against, str) or against not in ("rest", "total"):
-            components = self._components(metric, values)
-            return with_group((values, values), components, against, lower_is_better(metric), level)
-        compare = self._with_rest if against == "rest" else self._with_total
-        reference, variance = compare(metric, values)
-        one = np.ones_like(values)
-        return with_others((values, values), reference, (variance(one, one), variance(values, reference)), level)
+        components = partial(self._components, metric, values)
+        others = {"rest": partial(self._with_rest, metric, values), "total": partial(self._with_total, metric, values)}
+        return with_groups(values, components, others, against, lower_is_better(metric), level)
 
     def _with_rest(self, metric: str, values: Floats) -> tuple[Floats, Callable[[Floats, Floats], Variance]]:
         """Value of all other groups, and from x and y the variance of value / x - rest / y."""
@@ -332,9 +327,7 @@ class RankingEstimator:
     def _singletons(self, weights: tuple[Floats, Floats], influence: Floats, *, others: bool) -> Singletons:
         """Sums of rows with these weights and squares of them, (groups, coarse cells)."""
         weight, weight2 = self._weights_of(weights, others=others)
-        psi = np.where(weight > 0, influence, 0.0)
-        sums = (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)
-        return Singletons(*(self._per_class(of) for of in sums))
+        return Singletons.of(self._per_class, weight, weight2, np.where(weight > 0, influence, 0.0))
 
     def _more_with_few(
         self, metric: str, values: Floats, influence: Floats, components: VarianceComponents, *, others: bool = False
@@ -354,8 +347,7 @@ class RankingEstimator:
             larger = variance / self._variance_of_rows(influence, others=others).variance
             clusters = np.fmin(rows, np.fmax(components.df + 1, 1)[:, None])
             rows = np.where((larger > 0)[:, None], np.fmax(rows / np.fmax(larger, 1)[:, None], 1), clusters)
-        more = more_with_few(values, variance, rows)
-        return np.where(np.isfinite(values) & ~np.isnan(components.df), more, np.nan)
+        return more_with_few(values, components, rows)
 
 
 def _is_known(influence: Floats) -> Bools:

@@ -11,7 +11,7 @@ from polars import selectors as cs
 
 from polars_ec.comparisons.joint_pass import sum_of_groups
 from polars_ec.comparisons.validation import RATIO, Reference, reference_groups
-from polars_ec.formulas.decisions import AT_PRIOR, direction
+from polars_ec.formulas.decisions import AT_PRIOR, directions
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, exclusive
 from polars_ec.inference.estimator import Against, Differences, adjusted
@@ -190,7 +190,7 @@ def with_verdicts(table: FrameT, margin: float | None) -> FrameT:
         return table
     names = table.collect_schema().names()
     check_names(map(pl.col, names), (_NOT_WORSE, _EQUIVALENT), "the comparison")
-    better = pl.col("metric").map_elements(direction, return_dtype=pl.String)
+    better = directions(pl.col("metric"))
     is_below, is_above = pl.col("difference_ci_high") < margin, pl.col("difference_ci_low") > -margin
     verdicts = {
         _NOT_WORSE: pl.when(better == "lower").then(is_below).when(better == "higher").then(is_above),

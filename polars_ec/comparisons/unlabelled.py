@@ -24,7 +24,7 @@ from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import highest, interval_scale
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import SCORE, Cells
@@ -92,13 +92,13 @@ class CellRows:
     """Rows by plane (negative, positive, unlabelled) and cell.
 
     `single` has the weights of independent rows, `squares` of their squares, `clusters` those of each cluster, (clusters, planes, cells), and
-    `number` the effective sample size of each plane.
+    `sizes` the effective sample size of each plane.
     """
 
     single: Floats
     squares: Floats
     clusters: Floats
-    number: Floats
+    sizes: Floats
 
     @cached_property
     def weight(self) -> Floats:
@@ -111,16 +111,11 @@ class CellRows:
         return np.asarray(self.weight.sum(axis=1), dtype=np.float64)
 
     @cached_property
-    def numbers(self) -> Floats:
+    def cell_sizes(self) -> Floats:
         """Effective sample sizes of independent rows; rounded, because sums of weights differ in the last bits from run to run."""
         with np.errstate(all="ignore"):
             rows = np.where(self.single > 0, self.single**2 / self.squares, 0.0)
         return np.asarray(np.round(rows, 6), dtype=np.float64)
-
-    @property
-    def is_measurable(self) -> bool:
-        """Whether there are enough clusters for a variance, or none."""
-        return len(self.clusters) == 0 or len(self.clusters) >= FEWEST_CLUSTERS
 
     def without_labels(self) -> CellRows:
         """The rows as if none had a label."""
@@ -130,14 +125,14 @@ class CellRows:
             total[..., _UNLABELLED, :] = planes.sum(axis=-2)
             return total
 
-        number = np.array([0.0, 0.0, self.number.sum()])
-        return CellRows(moved(self.single), moved(self.squares), moved(self.clusters), number)
+        sizes = np.array([0.0, 0.0, self.sizes.sum()])
+        return CellRows(moved(self.single), moved(self.squares), moved(self.clusters), sizes)
 
     def resampled(self, replicates: int, generator: np.random.Generator) -> Floats:
         """Weights of about as many rows, or as many clusters, drawn at random, (replicates, planes, cells)."""
-        times = generator.poisson(self.numbers, (replicates, *self.numbers.shape))
+        times = generator.poisson(self.cell_sizes, (replicates, *self.cell_sizes.shape))
         with np.errstate(all="ignore"):
-            sums = np.where(self.numbers > 0, times * (self.single / self.numbers), 0.0)
+            sums = np.where(self.cell_sizes > 0, times * (self.single / self.cell_sizes), 0.0)
         n_clusters = len(self.clusters)
         if n_clusters:
             draws = generator.multinomial(n_clusters, np.full(n_clusters, 1 / n_clusters), size=replicates)
@@ -201,14 +196,17 @@ class UnitCells:
             return np.bincount(at, of, math.prod(shape)).astype(np.float64).reshape(shape)
 
         total, total2 = (summed(of, self.plane[at], [3]) for of in (weight, weight2))
-        with np.errstate(all="ignore"):
-            effective = np.where(total > 0, total**2 / total2, 0.0)
         return CellRows(
             summed(weight[alone], place[alone], shape),
             summed(weight2[alone], place[alone], shape),
             summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
-            effective,
+            effective_rows(total, total2),
         )
+
+    def n_clusters(self, unit: int) -> int:
+        """The number of clusters that rows of a unit are in."""
+        bucket = self.bucket[self.starts[unit] : self.starts[unit + 1]]
+        return len(np.unique(bucket[bucket >= 0]))
 
     @cached_property
     def log_odds(self) -> Floats:
@@ -329,7 +327,7 @@ def _posteriors(
 def _p_value_of_shift(reference: CellRows, unit: CellRows) -> float:
     """The p-value of the chi-squared test over bins, at the prior that fits best; NaN if there are too few rows."""
     classes = reference.weight[:_UNLABELLED]
-    total, numbers = classes.sum(), (*reference.number[:_UNLABELLED], unit.number.sum())
+    total, numbers = classes.sum(), (*reference.sizes[:_UNLABELLED], unit.sizes.sum())
     if not min(numbers) > 0:
         return math.nan
     # Bins of about equal numbers of rows of the reference.
@@ -344,13 +342,8 @@ def _p_value_of_shift(reference: CellRows, unit: CellRows) -> float:
     prior = float(np.clip((of_unit - of_0) @ (of_1 - of_0) / ((of_1 - of_0) @ (of_1 - of_0)), 0, 1))
     mixed = prior * of_1 + (1 - prior) * of_0
     sizes = [(1 - prior) ** 2 / numbers[0], prior**2 / numbers[1], 1 / numbers[2]]
-    variance = sum(
-        (
-            size * (np.diag(share) - np.outer(share, share))
-            for size, share in zip(sizes, (of_0, of_1, mixed), strict=True)
-        ),
-        np.zeros((len(mixed), len(mixed))),
-    )
+    shares = zip(sizes, (of_0, of_1, mixed), strict=True)
+    variance = np.sum([size * (np.diag(share) - np.outer(share, share)) for size, share in shares], axis=0)
     # The last share is one minus the others.
     gap, slope = (of_unit - of_0)[:-1], (of_1 - of_0)[:-1]
     try:
@@ -484,7 +477,7 @@ class LabelEstimator:
             of_all = () if pool is None else tuple(self.pools[pool])
             if of_group is not None:
                 fit = fit_to((of_group,), "group")
-                enough = (fit.rows.number[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
+                enough = (fit.rows.sizes[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
                 if fit.is_known and (enough or len(of_all) == 1):
                     of_units.append(fit)
                     continue
@@ -507,15 +500,8 @@ class LabelEstimator:
         clusters = clusters[clusters.any(axis=(1, 2))]
         of_0, of_1 = _shares(log_odds[0])
         residuals = clusters[:, _POSITIVE] * of_0 - clusters[:, _NEGATIVE] * of_1
-        return ReferenceFit(
-            fine,
-            log_odds,
-            (prior, priors),
-            residuals,
-            self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1),
-            rows,
-            on,
-        )
+        size = self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1)
+        return ReferenceFit(fine, log_odds, (prior, priors), residuals, size, rows, on)
 
     def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
         """The weights of the cells by expected class."""
@@ -549,7 +535,7 @@ class LabelEstimator:
     @quiet
     def _drawn_positives(self, rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
         """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters."""
-        numbers = np.ceil(rows.numbers[_UNLABELLED]).astype(np.int64)
+        numbers = np.ceil(rows.cell_sizes[_UNLABELLED]).astype(np.int64)
         drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
         clusters = rows.clusters[:, _UNLABELLED]
         clusters = clusters[clusters.any(axis=1)]
@@ -565,16 +551,16 @@ class LabelEstimator:
         return np.where(np.isnan(q1), np.nan, drawn)
 
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
-        """Whether there are enough clusters in the unit and in its reference."""
-        rows = self.coarse.rows([unit])
-        return rows.is_measurable and (len(rows.clusters) == 0 or len(fit.residuals) >= FEWEST_CLUSTERS)
+        """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
+        n_clusters = self.coarse.n_clusters(unit)
+        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
         rows = (self.coarse if coarse else self.fine).rows([unit])
         if self.units[_IS_HELD_OUT][unit]:
             return rows.without_labels(), None
-        enough = (rows.number[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.number[_UNLABELLED] > 0
+        enough = (rows.sizes[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.sizes[_UNLABELLED] > 0
         return rows, self.corrections[coarse].rows([unit]) if enough else None
 
 
@@ -700,20 +686,15 @@ def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
     seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
     is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
     observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
-    test = [
-        _p_value(estimator, unit, fit) if known else math.nan
-        for unit, (fit, known) in enumerate(zip(fits, is_known, strict=True))
-    ]
+    known_fits = enumerate(zip(fits, is_known, strict=True))
+    p_values = [_p_value(estimator, unit, fit) if known else math.nan for unit, (fit, known) in known_fits]
+    calibrated_on = [fit.on if fit.is_known and question.calibrator else None for fit in fits]
     shared = units.with_columns(
         *([] if SCORE in question.by else [pl.lit(model).alias(SCORE)]),
-        shown(units[_REFERENCE])
-        .alias("reference")
-        .zip_with(units[_REFERENCE].is_not_null(), pl.Series([None], dtype=pl.String)),
+        reference=pl.when(pl.col(_REFERENCE).is_not_null()).then(shown(units[_REFERENCE])),
         class_prior=pl.Series(np.where(is_known, floats(tables["class_prior"]), np.nan), nan_to_null=True),
-        calibrated_on=pl.Series(
-            [fit.on if fit.is_known and question.calibrator else None for fit in fits], dtype=pl.String
-        ),
-        shift_p_value=pl.Series(np.array(test), nan_to_null=True),
+        calibrated_on=pl.Series(calibrated_on, dtype=pl.String),
+        shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
     ).rename({SCORE: "model"})
     of_metrics = []
     for m, name in enumerate(names):

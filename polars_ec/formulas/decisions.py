@@ -265,15 +265,22 @@ OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 _OTHER_LOSSES = (
     *("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss", "elementary_score"),
 )
+_DIRECTIONS: Mapping[str, Direction] = MappingProxyType(
+    {
+        **dict.fromkeys((*SCORING_RULES, *_OTHER_LOSSES), "lower"),
+        **{name: formula.better for name, formula in (*OF_CLASSES.items(), *DECISIONS.items())},
+    }
+)
 
 
 def direction(name: str) -> Direction:
     """Which values of the metric of this name are better, also at a stated prior."""
-    metric = name.removesuffix(AT_PRIOR)
-    formula = DECISIONS.get(metric) or OF_CLASSES.get(metric)
-    if formula is not None:
-        return formula.better
-    return "lower" if metric in SCORING_RULES or metric in _OTHER_LOSSES else "higher"
+    return _DIRECTIONS.get(name.removesuffix(AT_PRIOR), "higher")
+
+
+def directions(names: pl.Expr) -> pl.Expr:
+    """The directions of a column of names; null where neither is better."""
+    return names.str.strip_suffix(AT_PRIOR).replace_strict(_DIRECTIONS, default="higher", return_dtype=pl.String)
 
 
 def lower_is_better(name: str) -> bool:

@@ -154,6 +154,11 @@ class Singletons:
     squared: Floats
     mixed: Floats
 
+    @classmethod
+    def of(cls, total: Callable[[Floats], Floats], weight: Floats, weight2: Floats, psi: Floats) -> Singletons:
+        """Sum up the rows, or the cells that have such sums, with `total`."""
+        return cls(*map(total, (weight, weight2, weight * psi, weight2 * psi**2, weight2 * psi)))
+
     @property
     def over_strata(self) -> Singletons:
         """Summed over the second axis."""

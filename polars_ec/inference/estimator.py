@@ -431,6 +431,23 @@ def with_group(
         return compared(values[0], components).with_ratio(compared(np.log(values[1]), components.over(values[1])))
 
 
+def with_groups(
+    values: Floats,
+    components: Callable[[], VarianceComponents],
+    others: Mapping[str, Callable[[], tuple[Floats, Callable[[Floats, Floats], Variance]]]],
+    against: Against,
+    lower_is_better: bool,
+    level: float,
+) -> Differences:
+    """Compare the groups with another one, or with what is no group: `others` are its values and, from x and y, the variance of value / x - other / y."""
+    if not isinstance(against, str) or against not in others:
+        return with_group((values, values), components(), against, lower_is_better, level)
+    reference, variance = others[against]()
+    one = np.ones_like(values)
+    with np.errstate(all="ignore"):
+        return with_others((values, values), reference, (variance(one, one), variance(values, reference)), level)
+
+
 def with_one(values: Floats, components: VarianceComponents, against: Integers, level: float) -> Differences:
     """Compare each group with the group of this number."""
     exists = against >= 0

@@ -34,12 +34,13 @@ def auc_limits(auc: Floats, variance: confidence.Variance, rows: Floats, level: 
     return confidence.extended(np.where(known, low, np.nan), np.where(known, high, np.nan), auc)
 
 
-def more_with_few(auc: Floats, variance: Floats, rows: Floats) -> Floats:
+def more_with_few(auc: Floats, components: confidence.VarianceComponents, rows: Floats) -> Floats:
     """Additional variance of an AUC from few rows, or near 0 or 1, so that an interval is as wide as Newcombe's; `rows` as for `auc_limits`."""
     few = are_few(rows.min(axis=-1), np.minimum(auc, 1 - auc))
     low, high = newcombe(auc, rows, _LEVEL)
     at_least = (np.fmax(high - auc, auc - low) / confidence.normal_quantile(0.5 + _LEVEL / 2)) ** 2
-    return np.where(few, np.fmax(at_least - np.nan_to_num(variance), 0), 0.0)
+    more = np.where(few, np.fmax(at_least - np.nan_to_num(components.variance), 0), 0.0)
+    return np.where(np.isfinite(auc) & ~np.isnan(components.df), more, np.nan)
 
 
 def are_few(rows: Floats, least: Floats) -> Bools:

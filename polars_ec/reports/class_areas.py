@@ -159,8 +159,7 @@ class ClassAreas(ClassCounts):
         def taken(sums: Floats) -> Floats:
             return exclusive(sums) if others else sums
 
-        sums = (w, w**2, w * psi, w**2 * psi**2, w**2 * psi)
-        singletons = Singletons(*(taken(self.per_class(of, alone)) for of in sums))
+        singletons = Singletons.of(lambda sums: taken(self.per_class(sums, alone)), w, w**2, psi)
         if self.input.n_buckets is None:
             return VarianceComponents.of_variance(singletons.variance)
         buckets, by_bucket = (taken(self._per_bucket(of)) for of in (w, w * psi))
@@ -181,7 +180,7 @@ class ClassAreas(ClassCounts):
             singletons = self.per_class(w, alone), self.per_class(w**2, alone)
             clusters = self._mean_rows(effective_clusters(np.moveaxis(self._per_bucket(w), 1, 2), *singletons))
             psi = np.where(w > 0, self.influence, 0.0)
-            independent = Singletons(*(self.per_class(of) for of in (w, w**2, w * psi, w**2 * psi**2, w**2 * psi)))
+            independent = Singletons.of(self.per_class, w, w**2, psi)
             larger = components.variance / independent.variance.variance
             fewer = np.fmax(rows / np.fmax(larger, 1), 1)
             rows = np.where((larger > 0) & np.isfinite(larger), fewer, np.fmin(rows, clusters))

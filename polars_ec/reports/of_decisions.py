@@ -37,14 +37,14 @@ from polars_ec.reports.models import (
 from polars_ec.reports.result import ReportLayout, families_of, group_columns
 from polars_ec.scores.read import Labels, Rows
 from polars_ec.scores.scores import CLASS, DECISION, WEIGHT, BinaryScores, DecidedScores, ManyScores, RowCosts
-from polars_ec.sketches import grid as names
 from polars_ec.sketches.cells import check_keys, of_each_model
-from polars_ec.sketches.decision_pass import costs_in_words
-from polars_ec.sketches.grid import DecisionGrid
+from polars_ec.sketches.decision_pass import row_costs_in_words
+from polars_ec.sketches.grid import BUCKET as CELL_BUCKET
+from polars_ec.sketches.grid import ERROR_COST, SQUARE, TIMES_WEIGHT, UNDECIDED, WEIGHTS, DecisionGrid
 from polars_ec.sketches.operating_points import DecidingCells
 
 _PREFIX, _PRIOR = "__ec_0_", "__ec_prior"
-_ENDS = {"": "", names.SQUARE: TWICE, names.TIMES_WEIGHT: ONCE}
+_ENDS = {"": "", SQUARE: TWICE, TIMES_WEIGHT: ONCE}
 _COSTS = ("costs", "cost_fn", "cost_fp")
 CLASS_COST = "class_cost"
 _OF_METRIC = ("", "_ci_low", "_ci_high", "_kinked")
@@ -83,7 +83,7 @@ class DecisionTables:
             is_decided = point.threshold is not None or self.grid.score_type == OF_DECISIONS.name
             shape = (costs.n_classes, costs.n_decisions) == (point.costs.n_classes, point.costs.n_decisions)
             same = shape and (is_decided or costs.values == point.costs.values)
-            if costs_in_words(options) != self.grid.row_costs or not same:
+            if row_costs_in_words(options) != self.grid.row_costs or not same:
                 words = ", ".join(f"{name}={value!s}" for name, value in stated.items())
                 raise SketchError(
                     f"{words} makes other decisions than {those}: leave it out, or sketch the log again with it"
@@ -124,14 +124,14 @@ class DecisionTables:
         frame, coarse = self.cells.frame, self.cells.coarse
         if clustered and coarse is not None:
             unusable = frame.filter((pl.col(CLASS) >= 0).fill_null(value=False).not_())
-            frame = pl.concat([coarse, unusable], how="diagonal").select(coarse.columns).rename({names.BUCKET: BUCKET})
+            frame = pl.concat([coarse, unusable], how="diagonal").select(coarse.columns).rename({CELL_BUCKET: BUCKET})
         if self.grid.row_costs is None:
             return frame
         wrong = pl.when(pl.col(DECISION) != pl.col(CLASS))
-        ends = [end for end in _ENDS if f"{names.ERROR_COST}{end}" in frame.columns]
+        ends = [end for end in _ENDS if f"{ERROR_COST}{end}" in frame.columns]
         return frame.with_columns(
-            **{f"{CLASS_COST}{end}": pl.col(f"{names.ERROR_COST}{end}") for end in ends},
-            **{f"{names.ERROR_COST}{end}": wrong.then(f"{names.ERROR_COST}{end}").otherwise(0.0) for end in ends},
+            **{f"{CLASS_COST}{end}": pl.col(f"{ERROR_COST}{end}") for end in ends},
+            **{f"{ERROR_COST}{end}": wrong.then(f"{ERROR_COST}{end}").otherwise(0.0) for end in ends},
         )
 
     @property
@@ -144,12 +144,12 @@ class DecisionTables:
         table, model = self.table(clustered=request is not None).lazy(), self.model
         renamed = {f"{x}{end}": f"{x}{of}" for x in self.values for end, of in _ENDS.items()}
         if is_multiclass(model):
-            renamed |= {CLASS: CLASS, DECISION: DECISION, WEIGHT: AMOUNT, names.WEIGHTS[1]: f"{WEIGHT}{TWICE}"}
+            renamed |= {CLASS: CLASS, DECISION: DECISION, WEIGHT: AMOUNT, WEIGHTS[1]: f"{WEIGHT}{TWICE}"}
             prefixed = {name: f"{_PREFIX}{to}" for name, to in renamed.items()}
             return table.rename({**prefixed, "n": N}, strict=False)
         label, decision, n = pl.col(CLASS), pl.col(DECISION), pl.col("n")
         amounts = {"": pl.col(WEIGHT) if model.rows.weight is not None else n}
-        amounts |= {} if model.rows.weight is None else {TWICE: pl.col(names.WEIGHTS[1])}
+        amounts |= {} if model.rows.weight is None else {TWICE: pl.col(WEIGHTS[1])}
 
         def total(mask: pl.Expr, value: pl.Expr = n) -> pl.Expr:
             return pl.when(mask).then(value).otherwise(0).sum()
@@ -158,7 +158,7 @@ class DecisionTables:
             "rows": n.sum(),
             "invalid": total(label == -1),
             "present": total(label.is_not_null()),
-            "undecided": total(decision == names.UNDECIDED),
+            "undecided": total(decision == UNDECIDED),
         }
         for end, amount in amounts.items():
             sums[f"count{end}"] = total(label >= 0, amount)

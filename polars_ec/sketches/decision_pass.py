@@ -51,14 +51,14 @@ def decision_cells(
 
 def _grid(rows: Rows) -> DecisionGrid:
     options, values = rows.options, () if isinstance(rows.scores, DecidedScores) else (LOG_LOSS, BRIER)
-    costs = costs_in_words(options)
+    costs = row_costs_in_words(options)
     values = values if costs is None else (*values, ERROR_COST)
     # Vectors are posteriors where nothing else is stated.
     scale = getattr(rows.scores, "scale", options.scale)
     return DecisionGrid(scale.name, None, (), rows.class_names, values, rows.costs.n_decisions, costs)
 
 
-def costs_in_words(options: Options) -> tuple[str, str] | None:
+def row_costs_in_words(options: Options) -> tuple[str, str] | None:
     """What `cost_fn` and `cost_fp` are where one of them is a column: its name or expression, or a number."""
 
     def in_words(cost: float | pl.Expr) -> str:

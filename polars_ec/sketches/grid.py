@@ -101,9 +101,6 @@ class Grid:
         near = [t for t in self.thresholds if self.scale.is_same_threshold(t, computed)]
         return min(near, key=lambda t: abs(t - computed), default=computed)
 
-    def check_scores(self) -> None:
-        """SketchError if the cells are not those of scores."""
-
     def check_posteriors(self, name: str) -> None:
         """SketchError if the scores are no posteriors, nor log-odds."""
         if self.scale.has_posteriors:
@@ -260,20 +257,13 @@ class DecisionGrid(Grid):
 
     values: tuple[str, ...] = ()
     n_decisions: int = 2
-    costs_in_words: tuple[str, str] | None = None
-
-    @property
-    def row_costs(self) -> tuple[str, str] | None:
-        return self.costs_in_words
+    row_costs: tuple[str, str] | None = None
 
     @property
     def scale(self) -> ScoreScale:
         raise SketchError(
             "the sketch has the decisions of the rows, not their scores: sketch the log without reduction='decisions' too"
         )
-
-    def check_scores(self) -> None:
-        _ = self.scale
 
     @property
     def cell_columns(self) -> list[str]:

@@ -327,9 +327,9 @@ def _of_influence(ranked: RankedCells, influence: Floats) -> confidence.Variance
 
 def _variance_of_rows(ranked: RankedCells, influence: Floats) -> confidence.Variance:
     weight, weight2 = ranked.weights
-    amounts = weight, weight2, weight * influence, weight2 * influence**2, weight2 * influence
     # A class that has no rows in a cell has no influence there either.
-    return confidence.Singletons(*(ranked.total(np.where(weight > 0, amount, 0.0)) for amount in amounts)).variance
+    psi = np.where(weight > 0, influence, 0.0)
+    return confidence.Singletons.of(ranked.total, weight, weight2, psi).variance
 
 
 def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> confidence.Variance:

@@ -108,7 +108,8 @@ class GroupSums(Sums):
 
 def number_groups(cells: Cells, keys: list[str]) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The cells with the number of their group; and the keys of each group with its number."""
-    cells.grid.check_scores()
+    # An error if the cells are those of decisions, which have no scores.
+    _ = cells.grid.scale
     weighed = cells.weighed()
     if not keys:
         zero = pl.lit(0, dtype=pl.get_index_type()).alias(GROUP)

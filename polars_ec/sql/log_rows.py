@@ -15,6 +15,9 @@ from dataclasses import dataclass
 from polars_ec.output.dialects import Writer, is_number
 from polars_ec.sql.score_kinds import Kind
 
+Levels = dict[str, dict[str, str]]
+"""The columns that each SELECT of a query makes or adds, by its name."""
+
 
 def parse_keys(
     by: str | Sequence[str] | Mapping[str, str], reserved: Sequence[str], what: str, writer: Writer

@@ -14,8 +14,8 @@ from itertools import combinations_with_replacement, product
 
 from polars_ec.inference.confidence import FEWEST_CLUSTERS
 from polars_ec.output.dialects import Writer
+from polars_ec.sql.log_rows import Levels, select
 from polars_ec.sql.log_rows import product as bounded_product
-from polars_ec.sql.log_rows import select
 from polars_ec.sql.macro_formulas import MacroFormulas, portable
 
 WEIGHT = "weight"
@@ -28,31 +28,32 @@ _ZERO, _CANCELLED = 1e-7, 1e-12
 
 Element = tuple[str, int]
 """A feature of a class."""
+Pair = tuple[Element, Element]
 
 
-def pairs(features: Iterable[str]) -> list[tuple[Element, Element]]:
+def pairs(features: Iterable[str]) -> list[Pair]:
     """The features of both classes, and their weights, each with itself and with those after it."""
     return list(combinations_with_replacement(product((*features, WEIGHT), (0, 1)), 2))
 
 
-def name_of(pair: tuple[Element, Element], kind: str = "p") -> str:
+def sum_name(pair: Pair, kind: str = "p") -> str:
     """The sum of a pair over clusters, each with what its features count without it; of the kind "q" as they are."""
     return f"ec_{kind}_{'_'.join(f'{feature}_{i}' for feature, i in pair)}"
 
 
-def is_within(pair: tuple[Element, Element]) -> bool:
+def is_within(pair: Pair) -> bool:
     """Whether the pair has a sum of the kind "q": features of one class, or weights."""
     (first, i), (second, j) = pair
     return (i == j and second != WEIGHT) or first == WEIGHT
 
 
-def sums_of(features: Iterable[str]) -> dict[str, tuple[Element, Element]]:
+def pair_sums(features: Iterable[str]) -> dict[str, Pair]:
     """The pairs by the names of their sums."""
     found = pairs(features)
-    return {name_of(pair): pair for pair in found} | {name_of(pair, "q"): pair for pair in found if is_within(pair)}
+    return {sum_name(pair): pair for pair in found} | {sum_name(pair, "q"): pair for pair in found if is_within(pair)}
 
 
-def _unit(name: str) -> str:
+def _of_unit(name: str) -> str:
     """A sum of a cluster by the name of that of its group."""
     return name.replace("ec_", "ec_unit_", 1)
 
@@ -88,11 +89,11 @@ class ClusterSums:
             "ec_without": self._without(),
         }
         source, levels = "ec_units", {}
-        units = {**keys, "ec_cluster": "ec_cluster", **{_unit(name): sql for name, sql in sums.items()}}
+        units = {**keys, "ec_cluster": "ec_cluster", **{_of_unit(name): sql for name, sql in sums.items()}}
         levels[source] = f"{select(units, 'ec_values')} GROUP BY {', '.join((*keys, 'ec_cluster'))}"
         for name, added in columns.items():
             levels[name], source = select({"*": "*", **added}, source), name
-        totals = {name: f"COALESCE(SUM({_unit(name)}), 0)" for name in sums}
+        totals = {name: f"COALESCE(SUM({_of_unit(name)}), 0)" for name in sums}
         totals |= {name: f"COALESCE(SUM({self._product(name, pair)}), 0)" for name, pair in self._sums.items()}
         totals["ec_clusters"] = "COALESCE(SUM(ec_members), 0)"
         levels["ec_sums"] = select({**keys, **totals}, source) + (f" GROUP BY {groups}" if keys else "")
@@ -103,8 +104,8 @@ class ClusterSums:
         return (feature for family in self.families for feature in FEATURES[family])
 
     @property
-    def _sums(self) -> dict[str, tuple[Element, Element]]:
-        return {name: pair for family in self.families for name, pair in sums_of(FEATURES[family]).items()}
+    def _sums(self) -> dict[str, Pair]:
+        return {name: pair for family in self.families for name, pair in pair_sums(FEATURES[family]).items()}
 
     def _linear(self, feature: str, i: int) -> str:
         """The sum of w x of a unit."""
@@ -165,7 +166,7 @@ class ClusterSums:
         whole = rows[-1][2]
         return {**factors, "ec_members": f"CASE WHEN {square} > 0 THEN {whole} * {whole} / {square} ELSE 0 END"}
 
-    def _product(self, name: str, pair: tuple[Element, Element]) -> str:
+    def _product(self, name: str, pair: Pair) -> str:
         """What a unit adds to the sum of a pair."""
         (first, i), (second, j) = pair
         value = f"ec_square_{first}_{second}_{i}" if i == j else self._times(*pair)
@@ -196,12 +197,12 @@ class ClusterSums:
             for end, (weight, square) in sums.items()
         }
 
-    def fewer(self) -> str:
+    def rescaling(self) -> str:
         """What makes of the sums of a group those of as many rows of weight 1 as there are clusters, or rows where these are fewer."""
         whole = "(ec_all_0 + ec_all_1)"
         return f"CASE WHEN {whole} > 0 THEN LEAST(ec_others + 1, ec_rows_0 + ec_rows_1) / {whole} END"
 
-    def spread(self, slots: Sequence[str]) -> dict[str, dict[str, str]]:
+    def spread(self, slots: Sequence[str]) -> Levels:
         """Levels from slopes to the variance and its degrees of freedom, `ec_variance_of_clusters` and `ec_df_of_clusters`."""
         zero, one_cluster = self.writer.number(_ZERO), [f"ec_others_{i} < {self.writer.number(_ZERO)}" for i in (0, 1)]
         # A row with one decision does not have the other. Of costs the slopes are of all of them, and of those of errors.
@@ -213,9 +214,9 @@ class ClusterSums:
         }
         factors |= {(WEIGHT, i): f"ec_mean_{i}" for i in (0, 1)}
 
-        def sum_of(kind: str, of: Iterable[tuple[Element, Element]]) -> str:
+        def sum_of(kind: str, of: Iterable[Pair]) -> str:
             return " + ".join(
-                f"{'' if first == second else '2 * '}{factors[first]} * {factors[second]} * {name_of((first, second), kind)}"
+                f"{'' if first == second else '2 * '}{factors[first]} * {factors[second]} * {sum_name((first, second), kind)}"
                 for first, second in of
             )
 

@@ -22,9 +22,9 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile, t_quantile
 from polars_ec.numerics import np
 from polars_ec.output.dialects import Writer, quoted
-from polars_ec.sql.log_rows import LogRows, product, select, with_levels
+from polars_ec.sql.log_rows import Levels, LogRows, product, select, with_levels
 from polars_ec.sql.macro_formulas import MacroFormulas, numbers_of, portable
-from polars_ec.sql.report_clusters import FEATURES, SLOTS, WEIGHT, ClusterSums, name_of, sums_of
+from polars_ec.sql.report_clusters import FEATURES, SLOTS, WEIGHT, ClusterSums, pair_sums, sum_name
 
 KINK = "ec: kink"
 """The difference of the two constant decisions' costs, which is 0 where NEC has its kink."""
@@ -46,7 +46,7 @@ _VALUE, _CENTRE = -1, 0
 
 
 @dataclass(frozen=True)
-class Limited:
+class LimitedMetric:
     """A metric of the report, or the kink of NEC."""
 
     name: str
@@ -116,7 +116,7 @@ class ReportQuery:
         named = {quoted(name): source for name, source in zip(self.rows.keys, keys, strict=True)}
         if self.level is None:
             levels["ec_means"] = _adding(self._means, "ec_sizes")
-            result = {quoted(name): self._plain.get(name) or self._metric(name) for name in self.columns}
+            result = {quoted(name): self._other_columns.get(name) or self._metric(name) for name in self.columns}
             return with_levels(levels, select(named | result, "ec_means"))
         limits = dict(self._levels_of_limits("ec_sizes"))
         groups = f" GROUP BY {', '.join(self._kept)}" if self.metrics else ""
@@ -125,12 +125,12 @@ class ReportQuery:
         return with_levels(levels | limits, last, limits if self.writer.can_materialize else ())
 
     @cached_property
-    def metrics(self) -> list[Limited]:
+    def metrics(self) -> list[LimitedMetric]:
         """The metrics with intervals, and where NEC has its kink."""
         limited = [name.removesuffix(_LOW) for name in self.columns if name.endswith(_LOW)]
-        kink = [Limited(KINK)] if "nec" in limited else []
+        kink = [LimitedMetric(KINK)] if "nec" in limited else []
         by_row = bool(self.row_costs)
-        return [*(Limited(name.removesuffix(AT_PRIOR), name.endswith(AT_PRIOR), by_row) for name in limited), *kink]
+        return [*(LimitedMetric(x.removesuffix(AT_PRIOR), x.endswith(AT_PRIOR), by_row) for x in limited), *kink]
 
     @cached_property
     def clusters(self) -> ClusterSums | None:
@@ -141,14 +141,14 @@ class ReportQuery:
         return ClusterSums(tuple(families), _DECISIONS, self.writer, self.least, self.most)
 
     @property
-    def _columns_of_rows(self) -> dict[str, dict[str, str]]:
+    def _columns_of_rows(self) -> Mapping[str, Mapping[str, str]]:
         """The columns that the levels of rows have beside score, label and weight."""
-        levels = {name: dict(columns) for name, columns in self.row_costs.items()}
-        if self.clusters is not None and self.cluster is not None:
-            for name in ("ec_rows", "ec_classes", "ec_usable", "ec_logs", "ec_values"):
-                sql = self.cluster if name == "ec_rows" else "ec_cluster"
-                levels[name] = {**levels.get(name, {}), "ec_cluster": sql}
-        return levels
+        if self.clusters is None or self.cluster is None:
+            return self.row_costs
+        clusters = {"ec_rows": self.cluster} | dict.fromkeys(
+            ("ec_classes", "ec_usable", "ec_logs", "ec_values"), "ec_cluster"
+        )
+        return {name: {**self.row_costs.get(name, {}), "ec_cluster": sql} for name, sql in clusters.items()}
 
     @property
     def _slots(self) -> tuple[str, ...]:
@@ -163,7 +163,7 @@ class ReportQuery:
     def _squares(self) -> tuple[str, ...]:
         squares = [f"ec_{name}{i}" for i in (0, 1) for name in ("abcde" if self.row_costs else "abc")]
         if self.clusters is not None:
-            squares += [name for name, pair in sums_of(self._slots).items() if pair[0][0] != WEIGHT]
+            squares += [name for name, pair in pair_sums(self._slots).items() if pair[0][0] != WEIGHT]
         return tuple(squares)
 
     @property
@@ -249,7 +249,7 @@ class ReportQuery:
         return means
 
     @property
-    def _plain(self) -> dict[str, str]:
+    def _other_columns(self) -> dict[str, str]:
         """The columns that are no metrics."""
         cell_type = "BIGINT" if self.rows.weight is None else "DOUBLE"
         return {
@@ -276,7 +276,7 @@ class ReportQuery:
 
     @property
     def _limited(self) -> dict[str, str]:
-        columns = self._plain | {"class_prior": "ec_prior", "small": "ec_small = 1"}
+        columns = self._other_columns | {"class_prior": "ec_prior", "small": "ec_small = 1"}
         for i, metric in enumerate(self.metrics):
             only = f"CASE WHEN ec_metric = {i}"
             if metric.name == KINK:
@@ -316,7 +316,7 @@ class ReportQuery:
                 # Where rows are too few, or losses all alike, there is the value alone.
                 source += f" WHERE ec_step = {_VALUE} OR ec_known = 1"
 
-    def _columns_of_limits(self) -> dict[str, dict[str, str]]:
+    def _columns_of_limits(self) -> Levels:
         """The columns that each level adds to the one before."""
         families = {metric.family for metric in self.metrics}
         if not families:
@@ -325,20 +325,20 @@ class ReportQuery:
         values = {metric.name: self.value(metric.name) for metric in self.metrics}
         return {
             **self.of_groups,
-            **_together("family", [name for name in FAMILIES if name in families], self.moments_of),
+            **_levels_by("family", [name for name in FAMILIES if name in families], self.moments_of),
             **self.changed,
-            "ec_values_of_metrics": {"ec_at_step": by("name", values)},
+            "ec_values_of_metrics": {"ec_at_step": case_of("name", values)},
             **self.slopes,
             **self.spread,
             **t_levels(self.level, self.writer),
-            **_together("scale", dict.fromkeys(metric.scale for metric in self.metrics), self.ends_of),
+            **_levels_by("scale", dict.fromkeys(metric.scale for metric in self.metrics), self.ends_of),
         }
 
     def _of(self, name: str, *, guarded: bool = False, **arguments: str | Mapping[str, str]) -> str:
         return portable(MacroFormulas({}).of(name, arguments), self.writer, guarded=guarded)
 
     @property
-    def of_groups(self) -> dict[str, dict[str, str]]:
+    def of_groups(self) -> Levels:
         """Levels of groups: effective sizes; half a row more of each decision; whether classes have rows, and losses that differ."""
         rows = {f"ec_rows_{i}": self._of("_equal_rows", w=f"ec_all_{i}", w2=f"ec_squares_{i}") for i in (0, 1)}
         means = {
@@ -356,7 +356,7 @@ class ReportQuery:
             one, zero = self.writer.number(1.0), self.writer.number(0.0)
             # A row of weight 1, of as many as there are clusters.
             halves = {f"ec_half_{i}": f"CASE WHEN ec_n{i} > 0 THEN {one} ELSE {zero} END" for i in (0, 1)}
-            halves["ec_fewer"] = self.clusters.fewer()
+            halves["ec_fewer"] = self.clusters.rescaling()
         enough, several = (
             " AND ".join(of)
             for of in zip(*((f"{x} >= {FEW_OF_A_CLASS}", self._of("_several", rows_=x)) for x in rows), strict=True)
@@ -398,7 +398,7 @@ class ReportQuery:
         return _table(["ec_step", "ec_change", "ec_share", "ec_pseudo"], rows)
 
     @property
-    def changed(self) -> dict[str, dict[str, str]]:
+    def changed(self) -> Levels:
         """Levels from the sums of a metric to rates and priors in each step."""
         levels = {}
         if self.least is not None:
@@ -425,7 +425,7 @@ class ReportQuery:
         return {**levels, "ec_rates": rates}
 
     @property
-    def slopes(self) -> dict[str, dict[str, str]]:
+    def slopes(self) -> Levels:
         """Levels from the values of all steps to slopes; a value that is no number in some step has none."""
         least, most = (
             self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST))
@@ -451,42 +451,11 @@ class ReportQuery:
             "ec_gradients": gradients,
         }
 
-    def moments_of(self, family: str) -> dict[str, dict[str, str]]:
+    def moments_of(self, family: str) -> Levels:
         """The level with the sums of the metrics of a family, of decisions with half a row more of each but for the value of the report."""
         moments = dict.fromkeys((*self._sums_of_features, *self._squares), self.writer.number(0.0))
-        for i, cells in enumerate(_DECISIONS):
-            # Half a row may be infinite, of which 0 times is no number.
-            half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
-            # Without clusters the value has no variance.
-            half_of_squares = f"ec_half_{i}" if self.clusters is None else half
-            if family == "decisions":
-                for j, cell in enumerate(cells):
-                    value = self._of("_and_half", x=self._fewer(f"ec_{cell}"), w=half)
-                    moments[f"ec_x{i}{j}"] = self._decided(value)
-                    square = self._fewer(f"ec_sq_{cell}", of_class=i)
-                    moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=square, w=half_of_squares)
-                continue
-            moments[f"ec_x{i}0"], moments[f"ec_a{i}"] = f"ec_n{i}", f"ec_squares_{i}"
-            if family == "costs":
-                # A row more of the mean cost, which is half an error.
-                mean, whole = f"ec_mean_cost_{i}", f"{half_of_squares} * {half_of_squares}"
-                moments[f"ec_x{i}0"] = self._decided(f"{self._fewer(f'ec_n{i}')} + {half}")
-                moments[f"ec_x{i}1"] = f"{self._fewer(f'ec_sum_cost_{i}')} + {mean} * {half}"
-                moments[f"ec_x{i}2"] = f"{self._fewer(f'ec_sum_error_{i}')} + {mean} * {half} / 2"
-                more = {"a": whole, "b": f"{mean} * {whole}", "c": f"{mean} * {mean} * {whole}"}
-                more |= {"d": f"{mean} * {whole} / 2", "e": f"{mean} * {mean} * {whole} / 2"}
-                squares = ("squares", "sum_cost1", "sum_cost2", "sum_error1", "sum_error2")
-                for (letter, of_row), square in zip(more.items(), squares, strict=True):
-                    moments[f"ec_{letter}{i}"] = f"{self._fewer(f'ec_{square}_{i}', of_class=i)} + {of_row}"
-            elif family == "constant" and self.row_costs:
-                moments[f"ec_x{i}1"] = f"ec_sum_cost_{i}"
-                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_cost1_{i}", f"ec_sum_cost2_{i}"
-            elif family != "constant":
-                moments[f"ec_x{i}1"] = f"ec_sum_{family}_{i}"
-                moments[f"ec_b{i}"], moments[f"ec_c{i}"] = f"ec_sum_{family}1_{i}", f"ec_sum_{family}2_{i}"
-            if family == "log_loss":
-                infinite = f"WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity}"
-                moments[f"ec_x{i}1"] = f"CASE {infinite} ELSE ec_sum_log_loss_{i} END"
+        for i in (0, 1):
+            moments |= self._moments_of_class(family, i)
         if self.clusters is not None:
             features = FEATURES.get("costs" if family == "constant" and self.row_costs else family, ())
             moments |= self._products_of(dict(zip(SLOTS, features, strict=False)))
@@ -494,16 +463,52 @@ class ReportQuery:
         known = "ec_some" if family in ("decisions", "costs", "constant") else f"ec_{family}_known"
         return {"ec_moments": {**raw, "ec_known": known}}
 
+    def _moments_of_class(self, family: str, i: int) -> dict[str, str]:
+        """The sums of w x of a class, and from ec_a on of w^2 and its products with x and x^2."""
+        # Half a row may be infinite, of which 0 times is no number.
+        half = f"(CASE WHEN ec_pseudo = 1 THEN ec_half_{i} ELSE 0 END)"
+        # Without clusters the value has no variance.
+        half_of_squares = f"ec_half_{i}" if self.clusters is None else half
+        if family == "decisions":
+            moments = {}
+            for j, cell in enumerate(_DECISIONS[i]):
+                square = self._rescaled(f"ec_sq_{cell}", of_class=i)
+                moments[f"ec_x{i}{j}"] = self._decided(self._of("_and_half", x=self._rescaled(f"ec_{cell}"), w=half))
+                moments[f"ec_{'ac'[j]}{i}"] = self._of("_and_half_square", a=square, w=half_of_squares)
+            return moments
+        if family == "costs":
+            # A row more of the mean cost, which is half an error.
+            mean, whole = f"ec_mean_cost_{i}", f"{half_of_squares} * {half_of_squares}"
+            squares = ("squares", "sum_cost1", "sum_cost2", "sum_error1", "sum_error2")
+            added = [whole, f"{mean} * {whole}", f"{mean} * {mean} * {whole}"]
+            added += [f"{of_cost} / 2" for of_cost in added[1:]]
+            return {
+                f"ec_x{i}0": self._decided(f"{self._rescaled(f'ec_n{i}')} + {half}"),
+                f"ec_x{i}1": f"{self._rescaled(f'ec_sum_cost_{i}')} + {mean} * {half}",
+                f"ec_x{i}2": f"{self._rescaled(f'ec_sum_error_{i}')} + {mean} * {half} / 2",
+            } | {
+                f"ec_{letter}{i}": f"{self._rescaled(f'ec_{square}_{i}', of_class=i)} + {of_row}"
+                for letter, square, of_row in zip("abcde", squares, added, strict=True)
+            }
+        sizes = {f"ec_x{i}0": f"ec_n{i}", f"ec_a{i}": f"ec_squares_{i}"}
+        if family == "constant" and not self.row_costs:
+            return sizes
+        value = "cost" if family == "constant" else family
+        total = f"ec_sum_{value}_{i}"
+        if family == "log_loss":
+            total = f"CASE WHEN ec_infinite_{i} > 0 THEN {self.writer.infinity} ELSE {total} END"
+        return {**sizes, f"ec_x{i}1": total, f"ec_b{i}": f"ec_sum_{value}1_{i}", f"ec_c{i}": f"ec_sum_{value}2_{i}"}
+
     def _products_of(self, features: Mapping[str, str]) -> dict[str, str]:
         """The sums of products over clusters of features, by the names that they have in any family."""
         sums = {}
-        for name, pair in sums_of(features).items():
+        for name, pair in pair_sums(features).items():
             if pair[0][0] != WEIGHT:
                 first, second = ((features.get(slot, slot), i) for slot, i in pair)
-                sums[name] = name_of((first, second), name.removeprefix("ec_")[0])
+                sums[name] = sum_name((first, second), name.removeprefix("ec_")[0])
         return sums
 
-    def _fewer(self, x: str, of_class: int | None = None) -> str:
+    def _rescaled(self, x: str, of_class: int | None = None) -> str:
         """A sum of a group, of clusters with half a row more that of as many rows as there are clusters; of a class if it is of squares."""
         if self.clusters is None:
             return x
@@ -533,7 +538,7 @@ class ReportQuery:
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs or errors, self.writer)
 
     @property
-    def spread(self) -> dict[str, dict[str, str]]:
+    def spread(self) -> Levels:
         """Levels from slopes to the variance and its degrees of freedom."""
         influences, rows, variances = (dict[str, str]() for _ in range(3))
         lost: list[dict[str, str]] = []
@@ -575,11 +580,11 @@ class ReportQuery:
         """What the variance of clusters is of beside squares."""
         if self.clusters is None:
             return []
-        of_weights = [name for name, pair in sums_of(()).items() if pair[0][0] == WEIGHT]
+        of_weights = [name for name, pair in pair_sums(()).items() if pair[0][0] == WEIGHT]
         return ["ec_pseudo", "ec_clusters", "ec_others", "ec_others_0", "ec_others_1", *of_weights]
 
     @property
-    def _chosen_spread(self) -> dict[str, dict[str, str]]:
+    def _chosen_spread(self) -> Levels:
         """Levels from the spread of rows to that of clusters, and where all clusters are alike, a rate of 0 or 1, of as many rows."""
         if self.clusters is None:
             return {}
@@ -591,7 +596,7 @@ class ReportQuery:
         least = f"{self.writer.number(1e-9)} * ec_value_0"
         alike = f"ec_variance_of_clusters_0 <= {least} * {least}"
         scales = dict.fromkeys(metric.scale for metric in self.metrics)
-        at_end = by("scale", {scale: self._of("_is_at_end", scale=f"'{scale}'", x="ec_value_0") for scale in scales})
+        at_end = case_of("scale", {of: self._of("_is_at_end", scale=f"'{of}'", x="ec_value_0") for of in scales})
         extreme = f"{self._is_of_decisions} AND ec_df_of_clusters_0 IS NOT NULL AND (ec_alike = 1 OR {at_end})"
         return {
             **self.clusters.spread(self._slots),
@@ -617,7 +622,7 @@ class ReportQuery:
         of_costs = [str(i) for i, metric in enumerate(self.metrics) if metric.family == "costs"]
         return f"(ec_u = 1 OR ec_metric IN ({', '.join(of_costs)}))" if of_costs else "ec_u = 1"
 
-    def ends_of(self, scale: str) -> dict[str, dict[str, str]]:
+    def ends_of(self, scale: str) -> Levels:
         """Levels to the bounds on a scale, which are around the middle and extended to contain the value; null if either is."""
 
         def of(name: str, *, guarded: bool = False, **arguments: str) -> str:
@@ -657,18 +662,16 @@ def _raw(name: str) -> str:
     return name.replace("ec_", "ec_raw_")
 
 
-def _together(
-    what: str, names: Iterable[str], levels_of: Callable[[str], dict[str, dict[str, str]]]
-) -> dict[str, dict[str, str]]:
+def _levels_by(what: str, names: Iterable[str], levels_of: Callable[[str], Levels]) -> Levels:
     """The levels of the rows of all families, or scales."""
     of_each = {name: levels_of(name) for name in names}
     return {
-        level: {column: by(what, {name: of[level][column] for name, of in of_each.items()}) for column in columns}
+        level: {column: case_of(what, {name: of[level][column] for name, of in of_each.items()}) for column in columns}
         for level, columns in next(iter(of_each.values())).items()
     }
 
 
-def by(what: str, texts: Mapping[str, str]) -> str:
+def case_of(what: str, texts: Mapping[str, str]) -> str:
     """The text of the row's family, scale or name; those that are equal to the last one are its ELSE."""
     last = list(texts.values())[-1]
     cases = " ".join(f"WHEN ec_{what} = '{name}' THEN {sql}" for name, sql in texts.items() if sql != last)
@@ -737,7 +740,7 @@ def t_powers(level: float) -> tuple[float, list[float]]:
     return shift, [round(float(x), 15) for x in np.polynomial.chebyshev.cheb2poly(chebyshev)[::-1]]
 
 
-def t_levels(level: float, writer: Writer) -> dict[str, dict[str, str]]:
+def t_levels(level: float, writer: Writer) -> Levels:
     """The columns that each level adds, of which the last one is `ec_t`: the quantile at 0.5 + level / 2, with `ec_nu` degrees of freedom."""
     normal = float(normal_quantile(0.5 + level / 2))
     if normal == 0 or math.isinf(normal):
@@ -746,7 +749,7 @@ def t_levels(level: float, writer: Writer) -> dict[str, dict[str, str]]:
     return t_levels_of(normal, *t_powers(level), writer)
 
 
-def t_levels_of(normal: float, shift: float, powers: Sequence[float], writer: Writer) -> dict[str, dict[str, str]]:
+def t_levels_of(normal: float, shift: float, powers: Sequence[float], writer: Writer) -> Levels:
     """The levels of `t_levels`, from the normal quantile and what `t_powers` returns."""
     of_degrees = f"{writer.number(2 + 2 * shift)} / (ec_nu + {writer.number(shift)}) - 1"
     levels, text = {"ec_t_start": {"ec_w": of_degrees}}, writer.number(powers[0])

@@ -16,7 +16,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import MOST_WEIGHT
 from polars_ec.output.dialects import WarehouseDialect, Writer
 from polars_ec.reports.models import CONFUSION, METRICS, check_decided_by, named_metrics
-from polars_ec.sql.log_rows import LogRows, class_of_label, exceeds, parse_keys
+from polars_ec.sql.log_rows import Levels, LogRows, class_of_label, exceeds, parse_keys
 from polars_ec.sql.score_kinds import Kind, kind_of, log_odds_kind
 from polars_ec.typing import ScoreType
 
@@ -160,13 +160,13 @@ def report_query(
     names = _checked_metrics(metrics, options)
     of_label = class_of_label(writer, options.pos_label, options.classes)
     shares = _stated_prior(options)
-    costs = options.costs(2)
-    if dialect == "postgres":
-        _check_range({"cost_fn": costs.values[1][0], "cost_fp": costs.values[0][1]}, shares)
+    is_bounded = dialect == "postgres"
+    if is_bounded:
+        (_, fp), (fn, _) = options.costs(2).values
+        _check_range({"cost_fn": fn, "cost_fp": fp}, shares)
     level, least_rows = None if interval is None else parse_level(interval), parse_min_rows(min_rows)
-    costs_by_level = (
-        row_costs(writer, options, cost_columns, shares, bounded=dialect == "postgres") if cost_columns else {}
-    )
+    costs = None if cost_columns else options.costs(2)
+    costs_by_level = row_costs(writer, options, cost_columns, shares, bounded=is_bounded) if cost_columns else {}
     if cluster is not None and level is None:
         raise ValueError(f"cluster={cluster!r} is an option of intervals: pass interval=0.95 too, or leave it out")
     columns = _columns(names, shares, usual=metrics is None, limited=level is not None, small=least_rows is not None)
@@ -180,12 +180,12 @@ def report_query(
         ),
         columns=columns,
         losses=tuple(dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES)),
-        positive=_positive(writer, options, None if cost_columns else costs, shares),
-        costs=None if cost_columns else costs,
+        positive=_positive(writer, options, costs, shares),
+        costs=costs,
         shares=shares,
         writer=writer,
-        least=writer.number(_LEAST_OF_POSTGRES) if dialect == "postgres" else None,
-        most=writer.number(_MOST_OF_POSTGRES if dialect == "postgres" else MOST_WEIGHT),
+        least=writer.number(_LEAST_OF_POSTGRES) if is_bounded else None,
+        most=writer.number(_MOST_OF_POSTGRES if is_bounded else MOST_WEIGHT),
         level=level,
         min_rows=least_rows,
         row_costs=costs_by_level,
@@ -258,6 +258,12 @@ def _prior_log_odds(shares: tuple[float, float]) -> float:
     return positive - negative
 
 
+def _finite_or_not(writer: Writer, number: float) -> str:
+    if math.isinf(number):
+        return f"{'-' if number < 0 else ''}{writer.infinity}"
+    return writer.number(number)
+
+
 def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[float, float] | None) -> Kind:
     largest = writer.number(sys.float_info.max)
     if not options.scale.needs_prior:
@@ -266,9 +272,7 @@ def _kind(writer: Writer, options: Options, names: Sequence[str], shares: tuple[
         if set(names) & set(SCORING_RULES):
             raise _needs_prior(options)
         return log_odds_kind(1, largest)
-    shift = _prior_log_odds(shares)
-    infinite = writer.infinity if shift > 0 else f"-{writer.infinity}"
-    return log_odds_kind(1, largest, f"(ec_score + {infinite if math.isinf(shift) else writer.number(shift)})")
+    return log_odds_kind(1, largest, f"(ec_score + {_finite_or_not(writer, _prior_log_odds(shares))})")
 
 
 def row_costs(
@@ -278,42 +282,54 @@ def row_costs(
     shares: tuple[float, float] | None,
     *,
     bounded: bool,
-) -> dict[str, dict[str, str]]:
+) -> Levels:
     """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
-    stated, most = options.costs(2), writer.number(_MOST_OF_POSTGRES if bounded else sys.float_info.max)
+    (_, constant_fp), (constant_fn, _) = options.costs(2).values
+    least, most = (
+        writer.number(of) for of in (_LEAST_OF_POSTGRES, _MOST_OF_POSTGRES if bounded else sys.float_info.max)
+    )
     costs, checked = dict[str, str](), dict[str, str]()
-    for name, constant in (("cost_fn", stated.values[1][0]), ("cost_fp", stated.values[0][1])):
-        of = f"ec_{name}"
-        column = cost_columns.get(name)
-        costs[of] = f"CAST({writer.number(constant) if column is None else writer.expression(name, column)} AS DOUBLE)"
-        value = f"CASE WHEN {of} < {writer.number(_LEAST_OF_POSTGRES)} THEN 0 ELSE {of} END" if bounded else of
-        checked[f"{of}_right"] = f"CASE WHEN {of} >= 0 AND {of} <= {most}{writer.and_not_nan(of)} THEN {value} END"
-    fn, fp = checked
-    kept = {fn: fn, fp: fp}
-    usable = dict(kept)
-    # No sum and no quotient overflows, which is an error in some engines.
-    least, most = (writer.number(of) for of in (1e-150, 1e150))
-    small = f"{fn} <= {most} AND {fp} <= {most}"
-    bar = f"CASE WHEN {fn} > 0 OR {fp} > 0 THEN CASE WHEN {small} THEN {fp} / ({fp} + {fn}) ELSE {fp} / 2 / ({fp} / 2 + {fn} / 2) END ELSE 1 END"
-    if not options.scale.is_share:
-        usable["ec_ratio"] = f"CASE WHEN {small} AND {fn} >= {least} AND {fp} >= {least} THEN {fp} / {fn} END"
-        log_ratio, log_fp, log_fn = (f"LN(CASE WHEN {x} > 0 THEN {x} END)" for x in ("ec_ratio", fp, fn))
-        bar = (
-            f"CASE WHEN ec_ratio > 0 THEN {log_ratio} WHEN {fn} > 0 AND {fp} > 0 THEN {log_fp} - {log_fn} "
-            f"WHEN {fn} > 0 THEN -{writer.infinity} ELSE {writer.infinity} END"
+    for name, constant in (("cost_fn", constant_fn), ("cost_fp", constant_fp)):
+        cost, column = f"ec_{name}", cost_columns.get(name)
+        value = f"CASE WHEN {cost} < {least} THEN 0 ELSE {cost} END" if bounded else cost
+        number = writer.number(constant) if column is None else writer.expression(name, column)
+        costs[cost] = f"CAST({number} AS DOUBLE)"
+        checked[f"{cost}_right"] = (
+            f"CASE WHEN {cost} >= 0 AND {cost} <= {most}{writer.and_not_nan(cost)} THEN {value} END"
         )
-        if options.scale.needs_prior and shares is not None:
-            shift = -_prior_log_odds(shares)
-            infinite = f"{'-' if shift < 0 else ''}{writer.infinity}"
-            bar = f"({bar}) + {infinite if math.isinf(shift) else writer.number(shift)}"
-    cost = f"CASE WHEN ec_class = 1 THEN {fn} WHEN ec_class = 0 THEN {fp} END"
+    fn, fp = checked
+    kept, (ratio, threshold) = {fn: fn, fp: fp}, _bayes_threshold(writer, options, shares, fn, fp)
     return {
         "ec_rows": costs,
         "ec_classes": checked,
-        "ec_usable": usable,
-        "ec_logs": kept | {"ec_bar": bar},
-        "ec_values": {"ec_cost": cost, "ec_uncosted": f"CASE WHEN {fn} IS NULL OR {fp} IS NULL THEN 1 END"},
+        "ec_usable": kept | ratio,
+        "ec_logs": kept | {"ec_bar": threshold},
+        "ec_values": {
+            "ec_cost": f"CASE WHEN ec_class = 1 THEN {fn} WHEN ec_class = 0 THEN {fp} END",
+            "ec_uncosted": f"CASE WHEN {fn} IS NULL OR {fp} IS NULL THEN 1 END",
+        },
     }
+
+
+def _bayes_threshold(
+    writer: Writer, options: Options, shares: tuple[float, float] | None, fn: str, fp: str
+) -> tuple[dict[str, str], str]:
+    """The Bayes threshold of the costs in two columns, and the column that it is computed from, if there is one."""
+    # No sum and no quotient overflows, which is an error in some engines.
+    least, most = (writer.number(of) for of in (1e-150, 1e150))
+    small = f"{fn} <= {most} AND {fp} <= {most}"
+    if options.scale.is_share:
+        share = f"CASE WHEN {small} THEN {fp} / ({fp} + {fn}) ELSE {fp} / 2 / ({fp} / 2 + {fn} / 2) END"
+        return {}, f"CASE WHEN {fn} > 0 OR {fp} > 0 THEN {share} ELSE 1 END"
+    ratio = f"CASE WHEN {small} AND {fn} >= {least} AND {fp} >= {least} THEN {fp} / {fn} END"
+    log_ratio, log_fp, log_fn = (f"LN(CASE WHEN {x} > 0 THEN {x} END)" for x in ("ec_ratio", fp, fn))
+    log_odds = (
+        f"CASE WHEN ec_ratio > 0 THEN {log_ratio} WHEN {fn} > 0 AND {fp} > 0 THEN {log_fp} - {log_fn} "
+        f"WHEN {fn} > 0 THEN -{writer.infinity} ELSE {writer.infinity} END"
+    )
+    if options.scale.needs_prior and shares is not None:
+        log_odds = f"({log_odds}) + {_finite_or_not(writer, -_prior_log_odds(shares))}"
+    return {"ec_ratio": ratio}, log_odds
 
 
 def _positive(writer: Writer, options: Options, costs: CostMatrix | None, shares: tuple[float, float] | None) -> str:
@@ -321,16 +337,13 @@ def _positive(writer: Writer, options: Options, costs: CostMatrix | None, shares
     if options.scale is DECISION:
         return "ec_used = 1"
     threshold = options.constant_threshold
-    if threshold is None and costs is None:
+    if threshold is None:
         if options.scale.needs_prior and shares is None:
             raise _needs_prior(options)
-        return f"{options.scale.share_sql('ec_used') if options.scale.is_share else 'ec_used'} > ec_bar"
-    if threshold is None:
-        assert costs is not None
+        if costs is None:
+            return f"{options.scale.share_sql('ec_used') if options.scale.is_share else 'ec_used'} > ec_bar"
         threshold = options.scale.bayes_threshold(costs)
-        if options.scale.needs_prior:
-            if shares is None:
-                raise _needs_prior(options)
+        if options.scale.needs_prior and shares is not None:
             threshold -= _prior_log_odds(shares)
     if math.isnan(threshold) or threshold == math.inf:
         return "FALSE"
@@ -347,5 +360,5 @@ def _columns(
         columns += [name, *(f"{name}{end}" for end in ends), *(["nec_kinked"] if limited and name == "nec" else [])]
         if shares is not None and not of_counts and is_moved_by_prior(name):
             columns += [f"{name}{AT_PRIOR}{end}" for end in ("", *ends)]
-    cost_columns = ["small"] if limited or small else []
-    return [*columns, "class_prior", *cost_columns, *(CELLS if usual else ()), "n_missing", "n_invalid"]
+    small_groups = ["small"] if limited or small else []
+    return [*columns, "class_prior", *small_groups, *(CELLS if usual else ()), "n_missing", "n_invalid"]

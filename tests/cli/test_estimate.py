@@ -100,8 +100,6 @@ def test_a_gate_looks_at_past_estimates(folder):
     ("args", "words"),
     [
         (READ, ["an estimate is of periods", "--every 1mo"]),
-        ((*READ, *MONTHS, "--plot", "x.svg"), ["no chart of estimates"]),
-        ((*READ, *MONTHS, "--min-rows", "5"), ["--min-rows"]),
         ((*READ, *MONTHS, "--shift-prior", "x"), ["--shift-prior 'x' is not 'em'"]),
         ((*READ, *MONTHS, "--calibrator", "platt"), ["--calibrator 'platt' is none of affine"]),
         ((*READ, *MONTHS, "--labelled", "90"), ["--labelled 90.0 is not a share"]),
@@ -114,6 +112,13 @@ def test_a_gate_looks_at_past_estimates(folder):
 )
 def test_misuse_is_told(folder, args, words):
     fails(2, "estimate", folder / "log.parquet", *args, words=words)
+
+
+@pytest.mark.parametrize("option", ["--plot", "--min-rows"])
+def test_options_of_tables_with_other_columns_are_not_there(folder, option):
+    result = invoke("estimate", folder / "log.parquet", *READ, *MONTHS, option, "5")
+    assert result.exit_code == 2
+    assert f"No such option: {option}" in result.stderr
 
 
 def test_what_is_not_there_is_told(folder, tmp_path):

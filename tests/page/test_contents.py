@@ -46,8 +46,7 @@ LOG = make_log()
 
 def contents(log=LOG, score="p", label="y", by="segment", period="month", **given) -> Contents:
     options = {name: given.pop(name) for name in [*given] if name in OPTIONS}
-    by = () if by is None else by
-    return contents_of(log, score, label, by=by, period=period, **given, options=options)
+    return contents_of(log, score, label, by=() if by is None else by, period=period, **given, options=options)
 
 
 OPTIONS = ("costs", "cost_fn", "cost_fp", "threshold", "score_type", "weight", "pos_label", "classes")
@@ -55,8 +54,7 @@ OPTIONS = ("costs", "cost_fn", "cost_fp", "threshold", "score_type", "weight", "
 
 def nec(rows: pl.DataFrame, prior: float | None = None) -> float:
     """The cost of Bayes decisions, by rates and shares, over that of the cheaper constant decision."""
-    positive = rows["p"].to_numpy() > 1 / (1 + COST_FN)
-    label = rows["y"].to_numpy()
+    positive, label = rows["p"].to_numpy() > 1 / (1 + COST_FN), rows["y"].to_numpy()
     share = label.mean() if prior is None else prior
     cost = share * COST_FN * (~positive[label]).mean() + (1 - share) * positive[~label].mean()
     return cost / min(share * COST_FN, 1 - share)
