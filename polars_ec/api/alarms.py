@@ -175,7 +175,7 @@ def alarms(
 def _check_columns(report: pl.DataFrame, names: Sequence[str]) -> None:
     lacks = next((name for name in names if name not in report.columns), None)
     if lacks is not None:
-        there = [name for name in report.columns if name not in (_GROUP, _PERIOD)]
+        there = [name for name in report.columns if name not in (GROUP, _PERIOD)]
         hint = "pass interval=0.95 to the report. " if lacks.endswith("_ci_low") else did_you_mean(lacks, there)
         raise ValueError(f"the report has no column {lacks!r}: {hint}It has {', '.join(there)}")
     clash = next((name for name in names if name in _ADDED), None)
