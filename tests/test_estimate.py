@@ -411,7 +411,7 @@ def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"period": ["month", "g"]}, ValueError, "it takes one column"),
         ({"by": "month"}, ValueError, "is also a column in by="),
         ({"by": pl.col("g").alias("value")}, ValueError, "by= has a column 'value', as the result has"),
-        ({"cost_fn": "w"}, ValueError, "cost_fn='w' is a column, but estimates have one cost for all rows"),
+        ({"cost_fn": "w"}, ValueError, "cost_fn='w' is a column, but an estimate has one cost for all rows"),
         ({"costs": [[0, 1, 0.5], [1, 0, 0.5]]}, ValueError, "two decisions"),
         ({"threshhold": 0.5}, TypeError, "threshold"),
     ],
