@@ -83,6 +83,7 @@ def test_limits_of_a_report_are_those_of_rows_drawn_one_by_one(weight, logs):
     assert_near(sketch.evaluate(*METRICS, **BOOTSTRAP, replicates=logs), expected)
 
 
+@pytest.mark.slow
 def test_limits_of_clusters_are_those_of_buckets_drawn_one_by_one():
     """Buckets are drawn; and rows without a cluster, each for itself."""
     frame = log().with_columns(w=pl.lit(1.0), user=pl.when(pl.col("user") >= 15).then("user"))

@@ -152,7 +152,7 @@ def test_other_ranking_metrics_have_the_spread_of_their_differences(cluster: str
 AT_BEST = ["eer", "ks", "min_dcf", "min_cllr", "min_expected_cost", "auprg"]
 
 
-@pytest.mark.quick("None")
+@pytest.mark.slow
 @pytest.mark.parametrize("cluster", [None, "row", "nobody"])
 def test_swapped_models_have_the_mirrored_limits_of_ranking_metrics(cluster: str | None) -> None:
     log = LOG.with_row_index("row").with_columns(nobody=None)
@@ -257,6 +257,7 @@ def test_clusters_that_cross_groups_are_counted_on_both_sides() -> None:
     assert np.mean(ratio) < 0.8
 
 
+@pytest.mark.slow
 def test_the_distance_to_the_best_group_is_inside_for_all_groups_at_once() -> None:
     rng = np.random.default_rng(14)
     for truth in ([0.0] * 6, [0.0, 0.1, 0.1, 0.3, 0.3, 1.0]):

@@ -90,6 +90,7 @@ def test_merged_and_rolled_up_sketches_compare_as_the_whole() -> None:
     )
 
 
+@pytest.mark.slow
 def test_groups_of_each_model_are_compared_among_themselves() -> None:
     both = LOG.ec.sketch(["a", "b"], "y", by="group").compare("nec", reference="rest")
     for model in ("a", "b"):

@@ -163,7 +163,7 @@ def covered(found: pl.DataFrame, factor: str) -> float:
 MOVES = {"prior": {"more": 0.6}, "likelihood": {"worse": 0.4}}
 
 
-@pytest.mark.quick("likelihood-user")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("moves", "cluster"),
     mostly_slow([(m, c) for m in MOVES for c in (None, "user")], [("prior", None), ("likelihood", "user")]),

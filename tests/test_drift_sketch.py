@@ -244,7 +244,7 @@ def window(log: pl.DataFrame, last: date, periods: int) -> pl.DataFrame:
     return log.filter(pl.col("day").is_between(last - timedelta(periods - 1), last)).with_columns(day=pl.lit(last))
 
 
-@pytest.mark.quick("options1-3")
+@pytest.mark.slow
 @pytest.mark.parametrize(("options", "apart"), [({}, 9), ({"cluster": "user"}, 3)])
 def test_windows_drift_as_the_rows_of_their_days(options: dict[str, Any], apart: int) -> None:
     """Two windows are two periods of rows, of which some are in both: clusters then say which."""

@@ -125,6 +125,7 @@ def test_the_tests_are_wrong_as_often_as_they_say():
 READ = ("--score", "a", "--score", "b", "--label", "y", "--metrics", "nec", "--interval", "0.9")
 
 
+@pytest.mark.slow
 def test_a_gate_on_a_verdict(tmp_path):
     LOG.write_parquet(tmp_path / "log.parquet")
     sketch(tmp_path / "log.parquet", out=tmp_path / "sketches", args=(*READ[:6], "--cluster", "id"))

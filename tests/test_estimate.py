@@ -190,6 +190,7 @@ def test_labels_that_have_come_correct_the_estimate() -> None:
     assert found["observed"].null_count() == found.height
 
 
+@pytest.mark.slow
 def test_selected_labels_are_weighted_by_their_probability() -> None:
     probability = pl.when(pl.col("z") > -1).then(0.8).otherwise(0.25)
     some = SOME.with_columns(c=probability)
@@ -402,7 +403,6 @@ def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"labelled": 0}, ValueError, "labelled=0 is not a share"),
         ({"labelled": 90}, ValueError, "labelled=90 is not a share"),
         ({"labelled": "y"}, ValueError, "labelled='y' is not a share .* Rows without a label have null in label="),
-        ({"cost_fn": "w"}, ValueError, "cost_fn='w' is a column, but an estimate has one cost for all rows"),
         ({"cost_fp": pl.col("w")}, ValueError, r'cost_fp=col\("w"\) is a column'),
         ({"interval": 95}, ValueError, r"interval=95 .*pass 0\.95"),
         ({"prior": pl.col("w")}, ValueError, "prior="),

@@ -73,7 +73,7 @@ class Runner:
         return ""
 
 
-@pytest.mark.quick("guides/cho*.md", "guides/com*.md", "guides/med*.md", "guides/sql.md")
+@pytest.mark.quick("guides/choosing-a-prior.md", "guides/com*.md", "guides/med*.md", "guides/sql.md")
 @pytest.mark.parametrize("guide", GUIDES)
 def test_what_is_printed(
     guide: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_of_macros: Path, macros_at_hand: None

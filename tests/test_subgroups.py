@@ -44,6 +44,7 @@ def by_group(log: pl.DataFrame) -> dict[str, np.ndarray]:
 
 
 @pytest.mark.parametrize("door", QUICK_DOORS)
+@pytest.mark.slow
 def test_the_positive_decision_is_the_default(door: str) -> None:
     log = pl.DataFrame({"score": [0.9, 0.4, 0.7, 0.1, 0.2], "label": [1, 1, 0, 0, 0]})
     assert evaluate(door, "decision_share", log) == pytest.approx(0.4)

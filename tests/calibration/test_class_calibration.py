@@ -92,6 +92,7 @@ def simulated(n: int, n_classes: int, seed: int) -> pl.DataFrame:
 
 @settings(PROFILE)
 @given(st.integers(2, 6), st.integers(0, 2**32), st.booleans(), st.booleans())
+@pytest.mark.slow
 def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, with_shift: bool) -> None:
     log = simulated(60 * n_classes, n_classes, seed)
     generator = np.random.default_rng(seed)

@@ -276,6 +276,7 @@ def test_models_are_compared_as_on_rows() -> None:
     assert_frame_equal(found.sort("g", "model", "metric"), wanted.sort("g", "model", "metric"), rel_tol=1e-7)
 
 
+@pytest.mark.slow
 def test_windows_are_sketches_of_their_periods() -> None:
     sketch = SCORED.ec.sketch("q", "y", by=["g", "day"], weight="w", cluster="user", reduction="decisions")
     windows = sketch.rolling("day", periods=2).evaluate("nec", "nbs", prior="overall", interval=0.9)
@@ -298,6 +299,7 @@ def test_resampled_intervals_are_about_those_of_influence() -> None:
         assert resampled.select(width).item() == pytest.approx(influence.select(other).item(), rel=0.2)
 
 
+@pytest.mark.slow
 def test_a_prior_of_each_group() -> None:
     of_days = SCORED.ec.sketch("q", "y", by=["g", "day"], cluster="user", reduction="decisions")
     sketch = of_days.group_by("g")

@@ -215,6 +215,7 @@ def test_strata_of_csv_are_as_they_are_written(tmp_path):
 
 
 @pytest.mark.parametrize("prior", mostly_slow([None, "0.3", "overall"], ["overall"]))
+@pytest.mark.slow
 def test_sketches_have_the_parts_of_the_rows(folder, tmp_path, prior):
     args = ("--by", "wet", "--by", "month", "--mix", "s", "--every", "1mo", "--metrics", "nec,nce,error_rate")
     ours = typed(

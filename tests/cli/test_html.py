@@ -133,7 +133,7 @@ OPTIONS = [
 ]
 
 
-@pytest.mark.quick("args3-*")
+@pytest.mark.slow
 @pytest.mark.parametrize(("args", "asked"), mostly_slow(OPTIONS, OPTIONS[2:4]))
 def test_options_of_a_page(folder, made, tmp_path, args, asked):
     result = invoke("report", folder / "log.parquet", *args.split(), "--html", tmp_path / "page.html")
@@ -202,6 +202,7 @@ def test_months_of_a_time_zone(made, tmp_path):
 
 
 @pytest.mark.parametrize("name", mostly_slow(["log.parquet", "log.csv"], ["log.csv"]))
+@pytest.mark.slow
 def test_an_empty_log_has_a_page(tmp_path, name):
     empty = LOG.clear().drop("v")
     (empty.write_csv if name == "log.csv" else empty.write_parquet)(tmp_path / name)
@@ -229,6 +230,7 @@ def test_a_gate_that_trips_leaves_the_page(folder, tmp_path, without_charts):
     assert (tmp_path / "page.html").exists()
 
 
+@pytest.mark.slow
 def test_a_page_that_fails_leaves_what_was_there(folder, tmp_path, monkeypatch, without_charts):
     page = tmp_path / "page.html"
     page.write_text("before")

@@ -266,6 +266,7 @@ main()
 
 
 @pytest.mark.parametrize("debug", mostly_slow([False, True], [False]))
+@pytest.mark.slow
 def test_a_panic_of_the_reader_is_an_error_like_others(tmp_path, debug):
     for name in ("bad", "good"):
         write(LOG, tmp_path / "logs" / f"{name}.parquet")

@@ -57,6 +57,7 @@ def test_the_report_of_the_folder_is_that_of_the_rows(logs, out, args):
     same(ours.select(theirs.columns), theirs)
 
 
+@pytest.mark.slow
 def test_each_model_is_as_if_it_were_alone(logs, out, tmp_path):
     both = typed_report(out, "--by", "s")
     for model in "pq":

@@ -145,6 +145,7 @@ def test_out_may_be_a_pipe(log, tmp_path, name):
     assert [file.name for file in tmp_path.iterdir() if file.name.startswith(".")] == []
 
 
+@pytest.mark.slow
 def test_out_may_be_a_process(log, tmp_path):
     command = (
         f"{sys.executable} -m polars_ec report {log} --score p --label y --format csv --out >(cat > {tmp_path}/got)"
@@ -207,6 +208,7 @@ def test_a_stdout_that_is_closed(log, tmp_path, args):
         assert len(list((tmp_path / "out").glob("*.sketch.parquet"))) == 1
 
 
+@pytest.mark.slow
 def test_all_streams_closed(log, tmp_path):
     """Nothing that is written then goes into a file that got the number of a stream."""
     done = process(

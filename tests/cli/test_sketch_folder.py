@@ -83,6 +83,7 @@ def test_new_files_are_not_taken_for_renamed_ones(logs, out, tmp_path):
     assert f": 1 sketched, {FILES - 1} unchanged, 1 from other inputs; {LOG.height + rows.height} rows" in result.stdout
 
 
+@pytest.mark.slow
 def test_a_log_that_became_a_link(logs, out, tmp_path):
     """Its files have other full paths then, and the old ones still lead to something."""
     expected = report(out)
@@ -95,6 +96,7 @@ def test_a_log_that_became_a_link(logs, out, tmp_path):
     same(report(out), expected)
 
 
+@pytest.mark.slow
 def test_a_file_that_became_a_folder(logs, out):
     expected = report(out)
     file = logs / "part-00.parquet"

@@ -247,6 +247,7 @@ def test_a_file_that_changes_while_it_is_read(logs, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("named", mostly_slow(["folder", "file"], ["folder"]))
+@pytest.mark.slow
 def test_a_vanished_input_asks(logs, tmp_path, named):
     out, gone = tmp_path / "out", logs / "part-02.parquet"
     sketch(logs, out=out)
@@ -271,6 +272,7 @@ def test_a_vanished_input_asks(logs, tmp_path, named):
     same(loaded(out), rest)
 
 
+@pytest.mark.slow
 def test_a_damaged_sketch_is_made_again(logs, tmp_path):
     out = tmp_path / "out"
     sketch(logs, out=out)

@@ -138,6 +138,7 @@ def test_groups_that_do_not_fit_into_memory_together(sketches, tmp_path, monkeyp
     assert len(seen) > 2
 
 
+@pytest.mark.slow
 def test_clusters_are_added_up_for_intervals_alone(sketches, tmp_path, monkeypatch):
     """Their cells are many: to add them up takes several times the time and the memory of all else."""
     added, table_of = [], windows.Rolling._table

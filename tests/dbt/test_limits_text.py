@@ -52,6 +52,7 @@ def test_texts_of_other_calls(options: dict[str, Any], dialect: str) -> None:
 @pytest.mark.parametrize(
     "case", mostly_slow(CASES, [WITH_LIMITS[6], COSTS_OF_ROWS_WITH_LIMITS[4]]), ids=lambda case: case.name
 )
+@pytest.mark.slow
 def test_plain_sql_in_duckdb(case: ReportCase) -> None:
     log = make_log()
     check(case, log, duckdb.sql(macro_call(case, "duckdb")).pl())

@@ -79,6 +79,7 @@ def check(frame: pl.DataFrame, rows: list[tuple[np.ndarray, np.ndarray, float]],
 
 @settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(st.lists(st.tuples(POSTERIORS, POSTERIORS, st.sampled_from([1.0, 0.0, 2.5])), max_size=10), st.booleans())
+@pytest.mark.slow
 def test_binary(rows, weighted: bool) -> None:
     frame = pl.DataFrame(rows, schema={"q": pl.Float64, "s": pl.Float64, "w": pl.Float64}, orient="row")
     pairs = [(np.array([1 - q, q]), np.array([1 - s, s]), w if weighted else 1.0) for q, s, w in rows]

@@ -25,6 +25,7 @@ def test_series_against_mpmath(b: float) -> None:
         np.testing.assert_allclose(found[str(a)], wanted, rtol=1e-10, atol=1e-10, err_msg=str(a))
 
 
+@pytest.mark.slow
 def test_macro_is_the_expression(connection) -> None:
     parameters = [(0.5, 2.0), (0.3, 0.7), (0.05, 0.05), (1.0, 1.0), (2.0, 2.0), (3.5, 1.2), (20.0, 0.9)]
     calls = ", ".join(f"ec.epsr(p, y, a := {a}, b := {b})" for a, b in parameters)

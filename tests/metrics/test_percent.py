@@ -82,6 +82,7 @@ def test_what_is_no_percent_is_invalid() -> None:
     assert connection.sql(f"SELECT n_missing, n_invalid, recall FROM ({query})").fetchall()[0] == (1, 4, None)
 
 
+@pytest.mark.slow
 def test_queries_take_thresholds_in_percent() -> None:
     connection = duckdb.connect()
     connection.register("log", LOG.to_arrow())

@@ -339,6 +339,7 @@ def test_a_missing_part_of_a_vector(connection, dtype: pl.DataType, score_type: 
 @pytest.mark.parametrize(
     ("prior", "weight"), mostly_slow([(None, None), (0.0, None), (0.0, "w"), (1.0, "w")], [(0.0, "w")])
 )
+@pytest.mark.slow
 def test_a_group_without_rows_has_no_value(connection, prior: float | None, weight: str | None) -> None:
     rows = [*GOOD_ROWS, ("b", None, 1, 1.0), ("b", None, 0, 1.0), ("b", 0.6, None, 1.0)]
     options = {"prior": prior, "score_type": "posterior"} | ({} if weight is None else {"weight": weight})

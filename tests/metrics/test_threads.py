@@ -98,6 +98,7 @@ print(min(share() for _ in range(10)))
 """
 
 
+@pytest.mark.slow
 def test_decisions_take_one_thread_each_for_the_engine_has_its_own() -> None:
     result = python(OF_OTHER_THREADS, env=os.environ | {"OPENBLAS_NUM_THREADS": "4"})
     assert result.returncode == 0, result.stderr

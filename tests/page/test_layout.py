@@ -130,6 +130,7 @@ def test_keys_and_periods_have_any_names() -> None:
     assert one["lead"].startswith("1 row · 1 group by group · 1 period, 20")
 
 
+@pytest.mark.slow
 def test_a_verdict_calls_groups_as_the_table_does() -> None:
     """Names that are alike as far as they are shown, or a group called as one that has no name."""
     groups = ["a" * 70 + "1", "a" * 70 + "2", None, "(missing)"]

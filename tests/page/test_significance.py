@@ -123,6 +123,7 @@ def test_limits_at_another_level_are_wider_than_those_of_the_normal_distribution
     assert lows(0.95)[0] == pytest.approx(5.0 - 2.262157, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_a_sketch_has_the_limits_of_its_cells_at_each_level() -> None:
     """By limits that `evaluate` gives at the level where the last of so many groups is."""
     generator = np.random.default_rng(0)

@@ -54,6 +54,7 @@ def range_of(dtype: str) -> tuple[int, int]:
     return (0, 2**bits - 1) if dtype.startswith("U") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
 
 
+@pytest.mark.slow
 def test_an_integer_has_one_bucket_whatever_its_width(connection) -> None:
     edges, queries = [5, -5, 2**31, 2**63 - 1, 2**63, -(2**63), 2**64 - 1], []
     for key in [*edges, 2**64, -(2**63) - 1, 2**127 - 1, -(2**127), 2**128 - 1]:

@@ -463,6 +463,7 @@ def test_many_register_at_once() -> None:
     assert [nec(cursor) for cursor in cursors] == pytest.approx([VALUE] * 6)
 
 
+@pytest.mark.slow
 def test_another_transaction_is_waited_for() -> None:
     connection, other = duckdb.connect(), None
     other = connection.cursor()

@@ -50,6 +50,7 @@ def test_a_constant_factor_of_the_weights(connection, rows, power) -> None:
     st.lists(st.tuples(ROWS, st.sampled_from([0.5, 0.5, 0.5, None])), min_size=1, max_size=12),
     st.sampled_from(["threshold", "prior"]),
 )
+@pytest.mark.slow
 def test_a_null_in_any_row_of_a_group(connection, rows, argument) -> None:
     use(connection, [row for row, _ in rows], given=[value for _, value in rows])
     names = METRICS[:2] if argument == "threshold" else METRICS

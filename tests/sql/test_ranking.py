@@ -197,7 +197,7 @@ def test_values_of_bins_are_within_their_bounds(connection, score_type: str, res
             assert within(row[name], row[f"{name}_error"], truth[name]), (row["g"], name, row[name], truth[name])
 
 
-@pytest.mark.quick("llr-1")
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("score_type", "prior"),
     mostly_slow(

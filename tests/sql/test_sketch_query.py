@@ -123,6 +123,7 @@ def test_clusters_that_are_none(arguments: dict[str, Any], message: str) -> None
         assert '"bucket"' in sketch_query("log", "p", "y", by=arguments["by"])
 
 
+@pytest.mark.slow
 def test_databricks_reads_what_spark_reads() -> None:
     assert all(case.query("databricks") == case.query("spark") for case in CASES)
 
@@ -179,7 +180,7 @@ def test_labels_of_other_types() -> None:
 OWN_NAMES = ["ec_text_0", "ec_text_1", "ec_key_0", "ec_score", "ec_class", "ec_rows", "EC_TEXT_0", "ec1_text_0"]
 
 
-@pytest.mark.quick("duckdb")
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", mostly_slow(["duckdb", "datafusion", "clickhouse"], ["duckdb", "datafusion"]))
 def test_names_that_the_query_uses_itself(engine: str, tmp_path: Path) -> None:
     """As names of groups and their values, of the log's columns and of the log."""

@@ -45,6 +45,7 @@ def test_names() -> None:
     assert dir(ec.spark) == ["sketch"]
 
 
+@pytest.mark.slow
 def test_spark_is_not_imported() -> None:
     code = "import sys, polars_ec as ec; ec.spark.sketch; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
