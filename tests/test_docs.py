@@ -62,7 +62,7 @@ def run(code: str, names: dict[str, Any]) -> str:
 
 
 def commands_of(page: str) -> list[str]:
-    return [line for block in blocks(page, "sh") for line in block.splitlines()]
+    return [line for block in blocks(page, "sh") for line in block.replace("\\\n", " ").splitlines()]
 
 
 @pytest.fixture(scope="module")
