@@ -103,7 +103,6 @@ def test_posteriors(rows, prior, weighted, resolution) -> None:
 
 @settings(PROFILE)
 @given(rows_of(RAW), st.sampled_from([None, 0.3]), st.booleans(), st.sampled_from([1, 64]))
-@pytest.mark.slow
 def test_raw_scores(rows, prior, weighted, resolution) -> None:
     check_all(rows, prior, weighted, "raw", resolution)
 
