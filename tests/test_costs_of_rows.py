@@ -96,7 +96,7 @@ def of_command(**options: Any) -> pl.DataFrame:
 
 
 def of_sketch(**options: Any) -> pl.DataFrame:
-    """Of two halves of the log by one more column, which are added and rolled up."""
+    """Sketch two halves of the log by one more column, add and roll up."""
     cluster = {name: options.pop(name) for name in ("cluster",) if name in options}
     made = {"by": [*BY, "user"], "cost_fn": "amount", "cost_fp": FP, "weight": "w", "reduction": "decisions", **cluster}
     whole = ec.merge([LOG.gather_every(2, i).ec.sketch("p", "fraud", **made) for i in range(2)])

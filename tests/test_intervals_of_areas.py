@@ -148,7 +148,7 @@ def as_three_classes(log: pl.DataFrame) -> pl.DataFrame:
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("n", mostly_slow([30, 90, 600], [90]))
 def test_two_classes_have_the_interval_of_auc_roc(cluster: str | None, n: int) -> None:
-    """That is of cells, and as wide as Newcombe's in few rows."""
+    """The interval of auc_roc is computed from cells, and is as wide as Newcombe's in few rows."""
     log = as_three_classes(log_of(3, n))
     options = {"interval": 0.95, "cluster": cluster}
     areas = log.ec.report("v", "y", metrics=["weighted_auc_roc"], prior=[0.4, 0.6, 0], **options)
@@ -375,7 +375,7 @@ def test_all_other_groups_are_one_group(name: str, options: dict[str, Any]) -> N
 
 
 def test_groups_and_all_rows() -> None:
-    """Of independent groups variances add up; a group and the total share its rows."""
+    """Variances of independent groups add up; a group and the total share its rows."""
     log, name = log_of(3, 400), "macro_auc_roc"
     of_groups: list[tuple[float, float, float]] = []
     for g in range(3):

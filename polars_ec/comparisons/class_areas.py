@@ -19,7 +19,6 @@ from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
 from polars_ec.reports.models import Model, stated_vector
-from polars_ec.reports.result import is_moved
 from polars_ec.scores.counted import GroupPrior, packed_groups, unpacked_groups
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.scores import CLASS
@@ -145,21 +144,17 @@ def area_differences(
 ) -> dict[str, Differences]:
     """By column; arguments as for `ranking_differences`."""
     differences: dict[str, Differences] = {}
-    names = [name for name in comparison.names if name in CLASS_AREAS]
-    for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
-        for name in names:
-            if suffix and not is_moved(name, pair[0]):
-                continue
-            first, *reference = [
-                _estimator(rows, tables[model.name], model, name, comparison, at_prior=bool(suffix))
-                for model in pair
-                if model is not None
-            ]
-            differences[f"{name}{suffix}"] = (
-                first.difference(against, comparison.level)
-                if against is not None
-                else first.paired_difference(reference[0], comparison.level, same=same)
-            )
+    for column, name, at_prior in comparison.columns(CLASS_AREAS, pair[0]):
+        first, *reference = [
+            _estimator(rows, tables[model.name], model, name, comparison, at_prior=at_prior)
+            for model in pair
+            if model is not None
+        ]
+        differences[column] = (
+            first.difference(against, comparison.level)
+            if against is not None
+            else first.paired_difference(reference[0], comparison.level, same=same)
+        )
     return differences
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import and_, or_
@@ -20,7 +20,7 @@ from polars_ec.inference.estimator import Differences, Estimator, paired_varianc
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.intervals import CostFeatures, DecisionFeatures, Features, ValueFeatures
 from polars_ec.reports.models import Model, Requirements, is_multiclass, with_priors
-from polars_ec.reports.result import BY_COST, ReportLayout, group_columns
+from polars_ec.reports.result import BY_COST, ReportLayout, group_columns, is_moved
 from polars_ec.scores.counted import GroupPrior
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import Rows, count_rows
@@ -73,6 +73,12 @@ class Comparison:
             return [(model, None) for model in self.models]
         other = next(model for model in self.models if model.name == self.reference.model)
         return [(model, other) for model in self.models if model is not other]
+
+    def columns(self, names: Collection[str], model: Model) -> list[tuple[str, str, bool]]:
+        """The columns of those metrics that are compared: each with its metric, and whether it is at the reference prior."""
+        metrics = [name for name in self.names if name in names]
+        moved = [name for name in metrics if is_moved(name, model)] if self.layout.options.prior.stated else []
+        return [(name, name, False) for name in metrics] + [(f"{name}{AT_PRIOR}", name, True) for name in moved]
 
 
 def product(x: str, y: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 
 import polars as pl
 
@@ -29,7 +29,6 @@ from polars_ec.inference.estimator import Against, Differences, with_groups
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.models import Model, stated_prior
-from polars_ec.reports.result import is_moved
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import class_index
 from polars_ec.scores.scores import BinaryScores
@@ -367,18 +366,15 @@ def ranking_differences(
     same: bool,
 ) -> dict[str, Differences]:
     """By column; `tables` are those of the groups, with the stated prior of each; `same`: whether the model is its reference."""
+    estimators = cache(lambda at_prior: _estimators(cells, pair, tables, comparison, at_prior=at_prior))
     differences: dict[str, Differences] = {}
-    level, names = comparison.level, [name for name in comparison.names if name in RANKING_METRICS]
-    for suffix in ("", *(["_at_prior"] if comparison.layout.options.prior.stated else [])):
-        first, *reference = _estimators(cells, pair, tables, comparison, at_prior=bool(suffix))
-        for name in names:
-            if suffix and not is_moved(name, pair[0]):
-                continue
-            differences[f"{name}{suffix}"] = (
-                first.difference(name, against, level)
-                if against is not None
-                else first.paired_difference(reference[0], name, level, same=same)
-            )
+    for column, name, at_prior in comparison.columns(RANKING_METRICS, pair[0]):
+        first, *reference = estimators(at_prior)
+        differences[column] = (
+            first.difference(name, against, comparison.level)
+            if against is not None
+            else first.paired_difference(reference[0], name, comparison.level, same=same)
+        )
     return differences
 
 

@@ -22,7 +22,7 @@ WEIGHT = "weight"
 FEATURES = {"decisions": ("positive",), "costs": ("right", "error"), "log_loss": ("log_loss",), "brier": ("brier",)}
 """What rows have beside their weight, by the kind of sums that a metric is of; costs are those of right decisions, if they were errors, or of errors."""
 SLOTS = ("1", "2")
-"""The same in the rows of a metric, of any kind."""
+"""Names for the features of any kind of sums, in the rows of a metric."""
 # Less is rounding.
 _ZERO, _CANCELLED = 1e-7, 1e-12
 
@@ -64,7 +64,7 @@ class ClusterSums:
 
     families: Sequence[str]
     decisions: Sequence[tuple[str, str]]
-    """Of each class the names of its decisions."""
+    """The names of the decisions of each class."""
     writer: Writer
     least: str | None
     most: str

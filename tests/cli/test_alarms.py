@@ -59,7 +59,7 @@ def door(folder, name):
     return (path, "--every", "1d") if name in ("sketches", "clustered") else (path, *READ, *TIME)
 
 
-def told(code, *args):
+def messages_of(code, *args):
     result = invoke("report", *args, "--format", "csv")
     assert result.exit_code == code, result.stderr
     return [line.removeprefix("polars-ec: ") for line in result.stderr.splitlines()]
@@ -90,7 +90,7 @@ def evidence(metric, looks, *, interval=None, cluster=None, last=None, by="s", t
 @pytest.mark.parametrize("name", DOORS)
 def test_the_evidence_is_that_of_the_function(folder, name, metric, gate, side):
     args = (*door(folder, name), "--by", "s", "--metrics", metric.removesuffix("_at_prior"), "--prior", "0.3", *LEVEL)
-    lines = told(3, *args, "--fail-if", gate, *YEAR)
+    lines = messages_of(3, *args, "--fail-if", gate, *YEAR)
     of = evidence(metric, 365, **side).row(1, named=True)
     direction, bound = next(iter(side.items()))
     shown = f"evidence {of['evidence']:.4g}, alarm at 730 (--fail-if '{gate}', --false-alarms 1/year)"
@@ -99,7 +99,7 @@ def test_the_evidence_is_that_of_the_function(folder, name, metric, gate, side):
         f"s=b, ts=2025-02-09: {metric} is {direction} {bound} since 2025-01-31: {shown}",
         f"--fail-if '{gate}' skipped 1 of 2 values: 1 in small groups (--fail-on-null judges these too)",
     ]
-    unknown = told(3, *args, "--fail-if", gate, *YEAR, "--fail-on-null", "--quiet")[0]
+    unknown = messages_of(3, *args, "--fail-if", gate, *YEAR, "--fail-on-null", "--quiet")[0]
     assert unknown == (
         f"s=a, ts=2025-02-09: {gate.split()[0]} is null or of a small group (--fail-if '{gate}', --false-alarms 1/year, --fail-on-null)"
     )
@@ -113,7 +113,7 @@ def test_clusters_take_the_interval(folder, name):
         sketch(folder / "log.parquet", out=folder / "clustered", args=made_by)
     args = (*door(folder, name), "--by", "s", "--metrics", "recall", "--prior", "0.3", *LEVEL)
     cluster = ("--cluster", "user") if name == "log.parquet" else ()
-    (line, _) = told(3, *args, *cluster, "--fail-if", "recall_ci_high < 0.8", *YEAR)
+    (line, _) = messages_of(3, *args, *cluster, "--fail-if", "recall_ci_high < 0.8", *YEAR)
     of = evidence("recall", 365, cluster="user", below=0.8)["evidence"][1]
     assert f"evidence {of:.4g}, alarm at 730" in line
 
@@ -121,7 +121,7 @@ def test_clusters_take_the_interval(folder, name):
 def test_precision_is_counted_where_the_counts_are_in_the_table(folder):
     args = (*door(folder, "log.parquet"), "--by", "s", *LEVEL, "--fail-if", "precision_ci_high < 0.8", *YEAR)
     for metrics, test in (((), "counts"), (("--metrics", "precision"), "interval")):
-        (line, _) = told(3, *args, *metrics)
+        (line, _) = messages_of(3, *args, *metrics)
         of = evidence("precision", 365, below=0.8, test=test)["evidence"][1]
         assert f"evidence {of:.4g}, alarm at 730" in line
 
@@ -130,10 +130,10 @@ def test_the_gates_and_groups_of_a_command_share_the_budget(folder):
     gates = ("--fail-if", "recall_ci_high < 0.8", "--fail-if", "fpr_ci_low > 0.1")
     args = (*door(folder, "sketches"), "--by", "s", "--metrics", "recall,fpr", *LEVEL, *gates)
     for budget, alarm_at in (("1/year", 1460), ("2/year", 730), ("0.5/year", 2920), ("1/month", 121.7), ("1/week", 28)):
-        lines = told(3, *args, "--false-alarms", budget, "--quiet")
+        lines = messages_of(3, *args, "--false-alarms", budget, "--quiet")
         assert [line.split(" (")[0].split("alarm at ")[1] for line in lines] == [f"{alarm_at:g}"] * 2
     weeks = (folder / "log.parquet", *READ, "--time", "ts", "--every", "1w", "--by", "s", "--metrics", "recall", *LEVEL)
-    (line,) = told(3, *weeks, *gates[:2], *YEAR)
+    (line,) = messages_of(3, *weeks, *gates[:2], *YEAR)
     assert line.startswith("s=b, ts=2025-02-03: recall is below 0.8 since 2025-02-03: ")
     assert "alarm at 104.3 " in line
 
@@ -202,8 +202,8 @@ def test_the_table_is_as_it_is_without_the_budget(folder):
 def test_an_empty_log_is_no_pass(tmp_path):
     LOG.clear().write_parquet(tmp_path / "log.parquet")
     args = (tmp_path / "log.parquet", *READ, *TIME, *LEVEL, "--fail-if", "recall_ci_high < 0.8", *YEAR)
-    assert "the table is empty" in told(0, *args)[0]
-    assert "the table is empty" in told(3, *args, "--fail-on-null")[0]
+    assert "the table is empty" in messages_of(0, *args)[0]
+    assert "the table is empty" in messages_of(3, *args, "--fail-on-null")[0]
 
 
 # Mistakes ---------------------------------------------------------------------------------------------------------------

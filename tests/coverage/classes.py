@@ -88,7 +88,7 @@ def truths_of_classes(system: Classes) -> dict[str, float]:
 
 
 def areas_of_classes(system: Classes, variance: float = 1.0) -> dict[str, float]:
-    """Of points with this variance, by sums over a grid of the plane."""
+    """Compute the areas for points with this variance, by sums over a grid of the plane."""
     across, along = np.meshgrid(np.linspace(-9, 11, 501), np.linspace(-9, 11, 501), indexing="ij")
     q, n = system.posteriors(across, along).reshape(across.size, -1), len(system.priors)
     mass = [np.exp(-((across - x) ** 2 + (along - y) ** 2) / 2 / variance).ravel() for x, y in system.centres]

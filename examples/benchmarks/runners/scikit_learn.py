@@ -31,7 +31,7 @@ def metrics(log: Log) -> Query:
             "brier": sk.brier_score_loss(label, score),
         }
 
-    def many(label: np.ndarray, score: np.ndarray) -> dict[str, float]:
+    def metrics_of_classes(label: np.ndarray, score: np.ndarray) -> dict[str, float]:
         decision = score.argmax(axis=1)
         brier = sk.brier_score_loss(label, score, labels=labels, scale_by_half=False) / log.n_classes
         return {
@@ -41,7 +41,7 @@ def metrics(log: Log) -> Query:
             "brier": brier,
         }
 
-    return lambda: by_group(log, binary if log.n_classes == 2 else many)
+    return lambda: by_group(log, binary if log.n_classes == 2 else metrics_of_classes)
 
 
 def auc(log: Log) -> Query:

@@ -32,7 +32,7 @@ def metrics(log: Log) -> Query:
             "brier": mean_squared_error(score, label.double()).item(),
         }
 
-    def many(label: np.ndarray, score: np.ndarray) -> dict[str, float]:
+    def metrics_of_classes(label: np.ndarray, score: np.ndarray) -> dict[str, float]:
         score, label = torch.from_numpy(score), torch.from_numpy(label).long()
         return {
             "expected_cost": 1 - tm.multiclass_accuracy(score, label, log.n_classes, average="micro").item(),
@@ -41,7 +41,7 @@ def metrics(log: Log) -> Query:
             "brier": mean_squared_error(score.ravel(), one_hot(label, log.n_classes).double().ravel()).item(),
         }
 
-    return lambda: by_group(log, binary if log.n_classes == 2 else many)
+    return lambda: by_group(log, binary if log.n_classes == 2 else metrics_of_classes)
 
 
 def auc(log: Log) -> Query:
