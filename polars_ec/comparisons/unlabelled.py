@@ -189,7 +189,7 @@ class UnitCells:
         alone = bucket < 0
         if apart:
             lengths = [self.starts[unit + 1] - self.starts[unit] for unit in units]
-            bucket = bucket + np.repeat(np.arange(len(units)), lengths) * (self.bucket.max(initial=0) + 1)
+            bucket = bucket + np.repeat(np.arange(len(units)), lengths) * (int(bucket.max(initial=0)) + 1)
         occupied, number = np.unique(bucket[~alone], return_inverse=True)
 
         def summed(of: Floats, at: Integers, shape: Sequence[int]) -> Floats:
