@@ -16,6 +16,7 @@ from scipy import optimize, stats
 import polars_ec as ec
 from polars_ec.comparisons import unlabelled
 from polars_ec.comparisons.unlabelled import _chi_squared_tail
+from tests.support.estimates import by_sketches
 
 RNG = np.random.default_rng(7)
 N = 800
@@ -66,10 +67,13 @@ def metrics_of(
     }
 
 
-def estimate(log: pl.DataFrame, **options: Any) -> pl.DataFrame:
+def estimate(log: pl.DataFrame, by_call: Any = ec.estimate, **options: Any) -> pl.DataFrame:
     """The estimates of month 2, without intervals unless they are asked for."""
     call = {"score": "p", "label": "y", "period": "month", "interval": None, "metrics": METRICS, **options}
-    return ec.estimate(log, **call).filter(pl.col("month") == 2)
+    return by_call(log, **call).filter(pl.col("month") == 2)  # type: ignore[no-any-return]
+
+
+from_rows_and_sketches = pytest.mark.parametrize("by_call", [ec.estimate, by_sketches])
 
 
 def values(table: pl.DataFrame, column: str = "value") -> dict[str, float]:
@@ -95,23 +99,27 @@ def calibrated(weight: str | None = None) -> np.ndarray:
     return 1 / (1 + np.exp(-(alpha * LATER["z"].to_numpy() + beta)))
 
 
+@from_rows_and_sketches
 @pytest.mark.parametrize("weight", [None, "w"])
 @pytest.mark.parametrize(("score", "score_type"), [("p", "posterior"), ("z", "log_odds")])
-def test_a_row_counts_as_both_classes_with_its_posterior(weight: str | None, score: str, score_type: Any) -> None:
+def test_a_row_counts_as_both_classes_with_its_posterior(
+    by_call: Any, weight: str | None, score: str, score_type: Any
+) -> None:
     p = LATER["p"].to_numpy()
     w = np.ones(len(p)) if weight is None else LATER[weight].to_numpy()
     expected = metrics_of(p, w * p, w * (1 - p), 1 / 6, 5, 1)
-    found = estimate(WITHOUT, score=score, score_type=score_type, calibrator=None, cost_fn=5, weight=weight)
+    found = estimate(WITHOUT, by_call, score=score, score_type=score_type, calibrator=None, cost_fn=5, weight=weight)
     assert values(found) == pytest.approx(expected, rel=1e-9)
     assert found["class_prior"].to_list() == pytest.approx([(w * p).sum() / w.sum()] * len(METRICS))
     assert found["calibrated_on"].null_count() == found.height
 
 
+@from_rows_and_sketches
 @pytest.mark.parametrize("weight", [None, "w"])
-def test_posteriors_are_calibrated_on_the_reference(weight: str | None) -> None:
+def test_posteriors_are_calibrated_on_the_reference(by_call: Any, weight: str | None) -> None:
     p, q = LATER["p"].to_numpy(), calibrated(weight)
     w = np.ones(len(p)) if weight is None else LATER[weight].to_numpy()
-    found = estimate(WITHOUT, cost_fn=5, weight=weight)
+    found = estimate(WITHOUT, by_call, cost_fn=5, weight=weight)
     assert values(found) == pytest.approx(metrics_of(p, w * q, w * (1 - q), 1 / 6, 5, 1), rel=1e-5)
     assert found["reference"].unique().to_list() == ["1"]
 
@@ -183,8 +191,9 @@ def corrected(log: pl.DataFrame, odds: np.ndarray | None = None) -> dict[str, fl
     return metrics_of(p, np.where(known, y, q) + difference, np.where(known, 1.0 - y, 1 - q) - difference, 1 / 6, 5, 1)
 
 
-def test_labels_that_have_come_correct_the_estimate() -> None:
-    found = estimate(SOME, cost_fn=5)
+@from_rows_and_sketches
+def test_labels_that_have_come_correct_the_estimate(by_call: Any) -> None:
+    found = estimate(SOME, by_call, cost_fn=5)
     assert values(found) == pytest.approx(corrected(SOME), rel=1e-5)
     assert found["n_labelled"].unique().to_list() == [LATER.height // 3]
     assert found["observed"].null_count() == found.height
@@ -265,10 +274,11 @@ def test_a_small_group_takes_the_calibrator_of_all() -> None:
     assert found.filter(g="b")["value"].to_list() == pytest.approx([expected["nec"], expected["auc_roc"]], rel=1e-6)
 
 
-def test_missing_and_invalid_rows() -> None:
+@from_rows_and_sketches
+def test_missing_and_invalid_rows(by_call: Any) -> None:
     at = pl.int_range(pl.len())
     missing = WITHOUT.with_columns(p=pl.when(at < N - 5).then("p"))
-    found = estimate(missing)
+    found = estimate(missing, by_call)
     assert found.select("n", "n_missing").row(0) == (N // 2 - 5, 5)
     assert values(found) == pytest.approx(values(estimate(WITHOUT.head(N - 5))), rel=1e-12)
     for place, wrong in ((N - 1, math.nan), (N - 1, 1.5), (0, math.nan)):
@@ -276,10 +286,10 @@ def test_missing_and_invalid_rows() -> None:
         with pytest.warns(
             UserWarning, match="^1 rows have an invalid score, label, weight or label probability, so the estimates"
         ):
-            assert estimate(bad, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
+            assert estimate(bad, by_call, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
     one_class = WITHOUT.with_columns(y=pl.when(pl.col("month") < 2).then(pl.lit(value=True)))
-    assert estimate(one_class, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
-    empty = LOG.head(0).ec.estimate("p", "y", period="month", by="g")
+    assert estimate(one_class, by_call, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
+    empty = by_call(LOG.head(0), "p", "y", period="month", by="g")
     assert empty.height == 0
     assert empty.schema == LOG.ec.estimate("p", "y", period="month", by="g", interval=None).schema
 

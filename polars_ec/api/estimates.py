@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
 import polars as pl
 
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_whole
-from polars_ec.arguments.options import EstimateOptions
+from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS, Calibrator
-from polars_ec.comparisons.unlabelled import LABELLED, RESULT, EstimateQuestion, estimated
+from polars_ec.comparisons.sketched import exact_arguments
+from polars_ec.comparisons.unlabelled import RESULT, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
+from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import named_metrics
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import expand
-from polars_ec.sketches.cells import SCORE, Cells
+from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
 
@@ -155,15 +157,11 @@ def estimate(
     of_period = check_period(log, expand(log, period, "period"))
     key_names, period_name = [key.meta.output_name() for key in keys], of_period.meta.output_name()
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
-    check_reference(reference)
-    _check_scores(log, scores, options)
+    column, is_labelled = labels_to_come(log, scores, label, options)
     _check_costs(options)
-    level = None if interval is None else parse_level(interval)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
-    if prior is not None:
-        parse_number(prior, "prior")
-    column, clusters = _labels(log, label, options), ClusterKey(cluster, buckets)
-    is_labelled = as_expr(label, "label").is_not_null().alias(LABELLED)
+    checked = _checked(prior, metrics, calibrator, shift_prior, reference, labelled, interval, replicates, seed)
+    clusters = ClusterKey(cluster, buckets)
     units = [*keys, of_period, is_labelled]
     cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
     corrections: Cells | None = None
@@ -181,21 +179,50 @@ def estimate(
         corrections=corrections,
         by=[name for name in cells.keys if name not in (period_name, LABELLED)],
         period=period_name,
-        metrics=_checked_metrics(metrics),
         keywords=keywords,
         own_threshold=threshold,
-        calibrator=_checked_calibrator(calibrator),
-        shift_prior=_checked_shift(shift_prior),
-        reference=reference,
-        labelled=_checked_share(labelled),
-        level=level,
-        replicates=parse_whole(replicates, "replicates", 2),
-        seed=parse_whole(seed, "seed", 0),
+        **checked,
     )
     return estimated(question, scores[0].meta.output_name())
 
 
-def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions) -> None:
+def estimate_cells(
+    cells: Cells,
+    metrics: Sequence[str],
+    period: str,
+    keywords: Mapping[str, Any],
+    own_threshold: float | None,
+    stated: Sequence[Any],
+) -> pl.DataFrame:
+    """The result of `Sketch.estimate`, at the operating point of the keywords; `stated` are the other ones, in the order of `_checked`."""
+    checked = _checked(keywords.get("prior"), metrics or None, *stated)
+    cells.grid.check_posteriors("estimate")
+    if cells.unlabelled is None:
+        raise SketchError(
+            "the sketch keeps no rows without a label: make it, and each that is merged with it, with unlabelled=True"
+        )
+    whole = cells.group_by(*cells.keys_beside_fold)
+    by = [key for key in whole.keys if key != period]
+    if period not in whole.keys or period == SCORE:
+        raise SketchError(f"period={period!r} is not a group column of the sketch. It has {by}")
+    check_keys([*(key for key in by if key != SCORE), period], RESULT)
+    check_period(whole.frame.lazy(), [pl.col(period)])
+    exact_arguments(checked["metrics"], whole.grid, keywords, own_threshold)
+    assert whole.unlabelled is not None
+    point: dict[str, Any] = {"keywords": keywords, "own_threshold": own_threshold}
+    joined = joined_by_label(whole, whole.unlabelled)
+    return estimated(EstimateQuestion(cells=joined, corrections=None, by=by, period=period, **point, **checked), None)
+
+
+def labels_to_come(
+    log: pl.LazyFrame, scores: Sequence[pl.Expr], label: IntoExpr, options: EstimateOptions | SketchOptions
+) -> tuple[pl.Expr, pl.Expr]:
+    """The labels with the value of some class in place of null, and the column `LABELLED`; ValueError for scores that have no estimates."""
+    _check_scores(log, scores, options)
+    return _labels(log, label, options), as_expr(label, "label").is_not_null().alias(LABELLED)
+
+
+def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions | SketchOptions) -> None:
     """ValueError unless each score is a posterior or log-odds of the positive class."""
     scale = scale_of(options)
     for name, dtype in log.select(scores).collect_schema().items():
@@ -221,7 +248,7 @@ def _check_costs(options: EstimateOptions) -> None:
             )
 
 
-def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions) -> pl.Expr:
+def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | SketchOptions) -> pl.Expr:
     """The labels with the value of some class in place of null, so that cells count rows without labels too."""
     column = as_expr(label, "label")
     dtype = log.select(column).collect_schema().dtypes()[0]
@@ -234,6 +261,33 @@ def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions) -> pl.
         # The pass over the log says what is wrong.
         return column
     return column.fill_null(pl.lit(value))
+
+
+def _checked(
+    prior: Any,
+    metrics: Any,
+    calibrator: Any,
+    shift_prior: Any,
+    reference: Any,
+    labelled: Any,
+    interval: Any,
+    replicates: Any,
+    seed: Any,
+) -> dict[str, Any]:
+    """What an `EstimateQuestion` has beside the cells and the operating point."""
+    check_reference(reference)
+    if prior is not None:
+        parse_number(prior, "prior")
+    return {
+        "metrics": _checked_metrics(metrics),
+        "calibrator": _checked_calibrator(calibrator),
+        "shift_prior": _checked_shift(shift_prior),
+        "reference": reference,
+        "labelled": _checked_share(labelled),
+        "level": None if interval is None else parse_level(interval),
+        "replicates": parse_whole(replicates, "replicates", 2),
+        "seed": parse_whole(seed, "seed", 0),
+    }
 
 
 def _checked_metrics(metrics: Any) -> Sequence[str]:

@@ -10,6 +10,7 @@ from typing import IO, TYPE_CHECKING, Any, Literal, Unpack
 
 import polars as pl
 
+from polars_ec.api.estimates import estimate_cells, labels_to_come
 from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.inputs import as_lazy
@@ -22,9 +23,10 @@ from polars_ec.calibration.reliability import reliability
 from polars_ec.exceptions import SketchError
 from polars_ec.reports.of_decisions import evaluated
 from polars_ec.scores.folds import BUCKETS
+from polars_ec.scores.read import expand
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import Cells, add_cells, check_keys, without_clusters
+from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, without_clusters
 from polars_ec.sketches.files import cells_of_table, grid_of_table, read_cells, write_cells
 from polars_ec.sketches.grid import DecisionGrid, SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -84,6 +86,9 @@ class Sketch(DecidingCells):
         The `resolution` is at most 8, even in an exact sketch. The columns are those of `frame`, with `bin` and `above`.
     buckets, cluster, hash
         The number of buckets, the name of the cluster column, and the hash that assigns clusters to buckets; None without clusters.
+    unlabelled
+        The rows without a label, if `sketch(unlabelled=True)` kept them: a table of cells with the same attributes, in which `class` says
+        nothing. In `frame` they count as rows with missing values. None else.
     costs, threshold
         The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs. Of decisions, the
         K x M costs that they were made with; costs per row are named in `grid.row_costs`.
@@ -281,6 +286,68 @@ class Sketch(DecidingCells):
         limit, fewest = parse_margin(margin), parse_min_rows(min_rows)
         table = compare_cells(self, metrics, keywords, own_threshold, reference, request, fewest)
         return with_verdicts(table, limit)
+
+    @checked_keywords
+    def estimate(
+        self,
+        *metrics: str,
+        period: str,
+        reference: Any = None,
+        labelled: float = 0.9,
+        calibrator: Calibrator | None = "affine",
+        shift_prior: float | Literal["em"] | None = None,
+        interval: float | None = 0.95,
+        replicates: int = 200,
+        seed: int = 0,
+        costs: Costs | None = None,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
+        threshold: float | None = None,
+        prior: float | None = None,
+    ) -> pl.DataFrame:
+        """Estimate metrics before labels come, as `estimate` does for a log: P(class | score) is assumed unchanged.
+
+        Requires a sketch that keeps the rows without a label, `sketch(unlabelled=True)`. When labels come, sketch the period again.
+
+        Parameters
+        ----------
+        *metrics
+            Names, as for `estimate`. Default: the usual ones.
+        period
+            The group column of periods. All other group columns define the groups, except `score` and `fold`.
+        reference, labelled, calibrator, shift_prior, interval, replicates, seed
+            As for `estimate`.
+        costs, cost_fn, cost_fp, threshold, prior
+            As for `evaluate`. `prior` is a number. Decisions use declared thresholds only.
+
+        Returns
+        -------
+        As `estimate`, with its numbers if the resolution is 64. Models are the values of the group column `score`, null without one.
+
+        Raises
+        ------
+        SketchError, ValueError
+            Errors of `estimate`; a sketch without rows without a label, as is the sum of one with them and one without; a `period` that is not a
+            group column; a threshold that is not declared.
+
+        Examples
+        --------
+        >>> import polars as pl, polars_ec as ec
+        >>> log = pl.DataFrame(
+        ...     {
+        ...         "month": [4] * 200 + [5] * 200,
+        ...         "p": [0.8, 0.2, 0.6, 0.1] * 50 + [0.8, 0.2, 0.2, 0.1] * 50,
+        ...         "y": [1, 0, 1, 0, 1, 1, 0, 0] * 25 + [None] * 200,
+        ...     }
+        ... )
+        >>> sketch = log.ec.sketch("p", "y", by="month", unlabelled=True)
+        >>> estimates = sketch.estimate("precision", "recall", period="month")
+        >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
+        [('4', 'precision', 0.89, 0.383), ('4', 'recall', 0.58, 0.383)]
+        """
+        point = self._deciding(_point(costs, cost_fn, cost_fp, threshold, prior, 1.0, None))
+        stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
+        return estimate_cells(self, metrics, period, *point, stated)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with their meaning, a checksum and any further `metadata` in the metadata of the file."""
@@ -617,6 +684,7 @@ def sketch(
     stratified: bool = False,
     cluster: IntoExpr | None = None,
     buckets: int = BUCKETS,
+    unlabelled: bool = False,
     **options: Unpack[SketchOptions],
 ) -> Sketch:
     """Build a sketch of the log, a small table of counts per bin of log-odds, in one streaming pass.
@@ -652,6 +720,9 @@ def sketch(
     cluster, buckets
         The cluster column, which groups correlated rows, such as the user or the day, for intervals. The rows are counted again in coarse
         cells by the `polars_ec.bucket` of the cluster. There are from 5 to 1000 buckets. A row with a null there is its own cluster.
+    unlabelled
+        Keep the rows with a null label too, in cells of their own, for `Sketch.estimate`. All other methods count them as rows with missing values.
+        For one posterior or log-odds per row, in bins.
     prior
         Class priors, only for LLRs (for their decisions) and log-likelihoods. Pass the prior of the positive class, one per class (a sequence
         in class order, or a mapping from class), "uniform", or an expression.
@@ -681,12 +752,18 @@ def sketch(
     >>> decided.evaluate("nec", "class_recall").select("nec", "class_recall").rows()
     [(0.5, [1.0, 0.5, 1.0])]
     """
+    log, column, keys = as_lazy(frame), label, by
+    if unlabelled:
+        if exact or reduction != "one_vs_rest":
+            raise ValueError("unlabelled=True keeps bins of one score per row: leave out exact=True and reduction=")
+        column, is_labelled = labels_to_come(log, expand(log, score, "score"), label, options)
+        keys = [*expand(log, by, "by"), is_labelled]
     cells, point = make_cells(
-        as_lazy(frame),
+        log,
         score,
-        label,
+        column,
         options,
-        by=by,
+        by=keys,
         resolution=resolution,
         thresholds=thresholds,
         exact=exact,
@@ -694,7 +771,7 @@ def sketch(
         folds=FoldKey(folds, fold_by, stratified),
         clusters=ClusterKey(cluster, buckets),
     )
-    return sketch_of(cells, point)
+    return sketch_of(apart_by_label(cells) if unlabelled else cells, point)
 
 
 @checked_keywords

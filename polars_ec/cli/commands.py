@@ -625,6 +625,9 @@ def sketch(
     weight: options.Weight = None,
     cluster: options.Cluster = None,
     buckets: options.Buckets = BUCKETS,
+    unlabelled: Annotated[
+        bool, typer.Option("--unlabelled", help="Keep the scores of rows with an empty label, for polars-ec estimate.")
+    ] = False,
     pos_label: options.PosLabel = None,
     classes: Annotated[str | None, typer.Option(help="Label values in class order: a,b,c or JSON.")] = None,
     time_zone: Annotated[
@@ -675,7 +678,7 @@ def sketch(
         raise UsageError("--prior overall is not known before the whole log is read: pass a number")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
     grid = {"resolution": resolution, "exact": exact, "thresholds": thresholds, "buckets": buckets}
-    grid |= {"reduction": reduction}
+    grid |= {"reduction": reduction, "unlabelled": unlabelled}
     told = partial(terminal.progress, name=lambda task: task.file, label="sketch", done="inputs read")
     track = nullcontext if quiet else told
     outcome = run_job(paths, out, SketchRequest(request, grid), vanished=vanished, track=track)

@@ -25,7 +25,7 @@ from polars_ec.typing import IntervalMethod
 _KEYWORD = re.compile(
     r"\b(score_type|weight|pos_label|classes|prior|threshold|cost_fn|cost_fp|costs|score|label|by|min_rows|resolution|thresholds|"
     r"metrics|missing|reduction|score_prior|interval|cluster|buckets|method|replicates|seed|reference|margin|mix|period|periods|k|share|"
-    r"labelled|calibrator|shift_prior|label_probability)=|\b(total|per_class)=True\b"
+    r"labelled|calibrator|shift_prior|label_probability)=|\b(total|per_class|exact|unlabelled)=True\b"
 )
 
 

@@ -547,18 +547,24 @@ class UnlabelledQuestion(Question):
     def from_rows(self, rows: RowInput) -> pl.DataFrame:
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
-        reference = None if self.reference is None else period_of(self.reference, column, dtype, self.every)
-        columns: dict[str, Any] = {
-            "period": rows.period,
-            "by": rows.by,
-            "cluster": rows.cluster,
-            "reference": reference,
-        }
-        columns["label_probability"] = self.label_probability
+        columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "cluster": rows.cluster}
+        columns |= {"reference": self._reference(column, dtype), "label_probability": self.label_probability}
         return estimate(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 
-    def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:  # noqa: ARG002
-        raise UsageError("an estimate needs rows, because a sketch has no scores of rows without labels: name the log")
+    def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
+        sketch, period = sketched.sketch, sketched.period
+        if self.label_probability is not None:
+            raise UsageError(
+                f"--label-probability {self.label_probability}: sketches do not have it. Estimate from the log"
+            )
+        reference = self._reference(period, sketch.frame.schema[period])
+        layout = {name: value for name, value in self.layout.items() if name not in ("metrics", "buckets")}
+        metrics = self.layout.get("metrics") or ()
+        table = sketch.estimate(*metrics, period=period, reference=reference, **layout, **sketched.options)
+        return table.with_columns(pl.col("model").fill_null(models_of(sketched.made_with)[0]))
+
+    def _reference(self, column: str, dtype: pl.DataType) -> Any:
+        return None if self.reference is None else period_of(self.reference, column, dtype, self.every)
 
     def check_counted(self, table: pl.DataFrame) -> None:
         """An estimate has no values at the shares of the classes in the whole log."""

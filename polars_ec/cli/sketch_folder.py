@@ -26,7 +26,7 @@ from polars_ec.cli.terminal import DataError, UsageError, panics_unseen
 from polars_ec.exceptions import SketchError
 from polars_ec.output.whole_file import TEMPORARY, sync_folder, whole_file
 from polars_ec.output.words import first_line
-from polars_ec.sketches.cells import SCORE, TARGET, add_up, keys_of_models
+from polars_ec.sketches.cells import SCORE, TARGET, Cells, add_cells, add_up, keys_of_models
 from polars_ec.sketches.files import DAMAGE, VERSIONS, described_schema
 from polars_ec.sketches.grid import AMOUNTS, DecisionGrid
 from polars_ec.typing import Reduction
@@ -553,7 +553,7 @@ def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Cal
     """
     empty: Sketch | None = None
     sums: pl.DataFrame | None = None
-    cells, coarse = _HashedCells(), _HashedCells()
+    cells, coarse, unlabelled = _HashedCells(), _HashedCells(), list[Cells]()
     # Files without rows do not say how many classes there are.
     entries = {name: entry for name, entry in manifest.entries.items() if entry.record.rows} or manifest.entries
     for name, entry in entries.items():
@@ -564,12 +564,15 @@ def total(manifest: Manifest, read: Callable[[str, Entry], Sketch], roll_up: Cal
             sums = add_up(rolled_up.sums if sums is None else pl.concat([sums, rolled_up.sums]))
         if rolled_up.coarse is not None:
             coarse.add(rolled_up.coarse)
+        if rolled_up.unlabelled is not None:
+            unlabelled.append(rolled_up.unlabelled)
         tables = [rolled_up.frame]
         del rolled_up
         cells.add(tables.pop())
     assert empty is not None
     coarse_total = None if empty.coarse is None else coarse.total(empty.coarse)
-    return replace(empty, frame=cells.total(empty.frame), sums=sums, coarse=coarse_total)
+    rest = add_cells(unlabelled) if unlabelled else None
+    return replace(empty, frame=cells.total(empty.frame), sums=sums, coarse=coarse_total, unlabelled=rest)
 
 
 def _with_known_types(sketch: Sketch, entry: Entry, manifest: Manifest) -> Sketch:

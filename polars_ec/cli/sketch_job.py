@@ -28,7 +28,7 @@ from polars_ec.sketches.grid import DecisionGrid
 
 @dataclass(frozen=True)
 class SketchRequest:
-    """How every input is sketched. `grid` has resolution, thresholds, exact, buckets and reduction, as `polars_ec.sketch` takes them."""
+    """How every input is sketched. `grid` has resolution, thresholds, exact, buckets, reduction and unlabelled, as `polars_ec.sketch` takes them."""
 
     request: RowRequest
     grid: Mapping[str, Any] = field(default_factory=dict)
@@ -66,6 +66,7 @@ class SketchRequest:
             ],
             "--cluster": sketched.cluster,
             "--buckets": sketched.buckets,
+            "--unlabelled": None if sketched.unlabelled is None else True,
             sketch_folder.COSTS: costs if grid.row_costs is None else [*grid.row_costs],
         }
 

@@ -54,10 +54,10 @@ from polars_ec.reports.of_decisions import DecisionTables
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups
 from polars_ec.scores.scores import CLASS, DECISION
-from polars_ec.sketches.arguments import battery, check_metrics, parse_arguments
+from polars_ec.sketches.arguments import EvaluationArguments, battery, check_metrics, parse_arguments
 from polars_ec.sketches.cells import SCORE, TARGET, check_keys, of_each_model
 from polars_ec.sketches.evaluation import Intervals, other_rows
-from polars_ec.sketches.grid import SQUARE, TIMES_WEIGHT, WEIGHTS, DecisionGrid
+from polars_ec.sketches.grid import SQUARE, TIMES_WEIGHT, WEIGHTS, DecisionGrid, Grid
 from polars_ec.sketches.grid import UNDECIDED as NO_DECISION
 from polars_ec.sketches.operating_points import DecidingCells
 from polars_ec.sketches.sums import (
@@ -148,6 +148,19 @@ def check_difference(cells: DecidingCells, names: Sequence[str], keywords: Mappi
                 )
 
 
+def exact_arguments(
+    names: Sequence[str], grid: Grid, keywords: Mapping[str, Any], own_threshold: float | None
+) -> EvaluationArguments:
+    """Check the keywords of these metrics; SketchError for a threshold that is not declared."""
+    arguments = parse_arguments(names, grid, keywords, own_threshold)
+    for name, threshold in arguments.thresholds.items():
+        if not is_exact(grid, threshold):
+            raise SketchError(
+                f"{name} at threshold {number(threshold)} is not exact in this sketch: declare it with sketch(thresholds=[{number(threshold)}])"
+            )
+    return arguments
+
+
 @dataclass(frozen=True)
 class SketchTables:
     """The cells of a comparison or a drift, with the sums of their groups."""
@@ -164,12 +177,7 @@ class SketchTables:
         cells, keywords = self.cells, dict(self.keywords)
         if cells.grid.scale.needs_prior and is_overall(keywords.get("prior")):
             keywords["prior"] = overall_prior(cells) or "overall"
-        arguments = parse_arguments(self.names, cells.grid, keywords, self.own_threshold)
-        for name, threshold in arguments.thresholds.items():
-            if not is_exact(cells.grid, threshold):
-                raise SketchError(
-                    f"{name} at threshold {number(threshold)} is not exact in this sketch: declare it with sketch(thresholds=[{number(threshold)}])"
-                )
+        arguments = exact_arguments(self.names, cells.grid, keywords, self.own_threshold)
         numbered, table = tabulate(cells, cells.keys, arguments)
         if any(name in LOSS_OF for name in self.names):
             table = join_losses(table, number_sums(cells, numbered, table, cells.keys))

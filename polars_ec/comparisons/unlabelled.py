@@ -27,13 +27,10 @@ from polars_ec.inference.bootstrap import percentile_limits
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
-from polars_ec.sketches.cells import SCORE, Cells
+from polars_ec.sketches.cells import LABELLED, SCORE, Cells
 from polars_ec.sketches.evaluation import evaluate
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid
 from polars_ec.sketches.sums import losses, scores_of_cells
-
-LABELLED = "__is_labelled"
-"""The group column of cells that says whether their rows have labels."""
 
 _ROW, _INVALID = "row", "__invalid"
 # Columns of units: the reference period, the unit of the group there, the number of the units of all groups there, and whether labels are taken
@@ -662,8 +659,8 @@ _RANGES: Mapping[str, tuple[float, float]] = {"logit": (0.0, 1.0), "log": (0.0, 
 
 
 @quiet
-def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
-    """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one."""
+def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
+    """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one and it is known."""
     keys, cells = [name for name in question.by if name != SCORE], question.cells
     schema = {**cells.frame.select(*keys, question.period).schema, **RESULT}
     if not cells.frame.height:
@@ -690,7 +687,7 @@ def estimated(question: EstimateQuestion, model: str) -> pl.DataFrame:
     p_values = [_p_value(estimator, unit, fit) if known else math.nan for unit, (fit, known) in known_fits]
     calibrated_on = [fit.on if fit.is_known and question.calibrator else None for fit in fits]
     shared = units.with_columns(
-        *([] if SCORE in question.by else [pl.lit(model).alias(SCORE)]),
+        *([] if SCORE in question.by else [pl.lit(model, pl.String).alias(SCORE)]),
         reference=pl.when(pl.col(_REFERENCE).is_not_null()).then(shown(units[_REFERENCE])),
         class_prior=pl.Series(np.where(is_known, floats(tables["class_prior"]), np.nan), nan_to_null=True),
         calibrated_on=pl.Series(calibrated_on, dtype=pl.String),

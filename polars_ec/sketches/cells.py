@@ -19,6 +19,9 @@ from polars_ec.typing import IntoExpr
 SCORE, TARGET = "score", "target"
 """Group columns of a sketch of several models, and of a sketch of each class against the rest."""
 
+LABELLED = "__is_labelled"
+"""The group column of cells that says whether their rows have labels."""
+
 OF_CLUSTERS = ("buckets", "cluster", "hash")
 """The attributes of a sketch's coarse cells, if there are any."""
 
@@ -45,10 +48,13 @@ class Cells(Described):
     buckets: int | None = None
     cluster: str | None = None
     hash: str | None = None
+    unlabelled: Cells | None = None
 
     def __post_init__(self) -> None:
         if (self.sums is not None) != self.grid.has_sums:
             raise SketchError("a sketch has sums= if its scores are binned and not raw, and only then")
+        if self.unlabelled is not None and not self.grid.has_sums:
+            raise SketchError("unlabelled= of a sketch is for binned scores that are not raw")
         if len({getattr(self, name) is None for name in ("coarse", *OF_CLUSTERS)}) > 1:
             raise SketchError("coarse=, buckets=, cluster= and hash= of a sketch go together")
         check_rows(self.frame)
@@ -79,6 +85,7 @@ class Cells(Described):
             "rows": rows,
             "groups": groups_by(n_groups, self.keys),
             **dict([scores]),
+            **({} if self.unlabelled is None else {"unlabelled": f"{self.unlabelled.frame['n'].sum():,} rows kept"}),
             **({} if self.cluster is None else {"clusters": f"{self.cluster} in {self.buckets} buckets"}),
             **dict(thresholds),
         }
@@ -101,7 +108,8 @@ class Cells(Described):
     def on_tables(self, change: Callable[[pl.DataFrame], pl.DataFrame]) -> Self:
         """Apply the same change of the group columns to all tables of the sketch."""
         sums, coarse = (None if table is None else change(table) for table in (self.sums, self.coarse))
-        return replace(self, frame=change(self.frame), sums=sums, coarse=coarse)
+        unlabelled = None if self.unlabelled is None else self.unlabelled.on_tables(change)
+        return replace(self, frame=change(self.frame), sums=sums, coarse=coarse, unlabelled=unlabelled)
 
     def filter(self, *predicates: pl.Expr) -> Self:
         """Keep the groups for which all predicates on the group columns hold."""
@@ -138,6 +146,7 @@ def of_each_model(cells: C) -> Iterator[tuple[dict[str, Any], C]]:
 
 def in_blocks(cells: C, within: Sequence[str], times: int = 1, least: int = 0) -> Iterator[C]:
     """The cells of groups with these keys; of each are made so many `times` its cells, and at least `least` numbers."""
+    cells = replace(cells, unlabelled=None)
     tables = [table for table in (cells.frame, cells.sums, cells.coarse) if table is not None]
     groups = cells.frame.select(within).unique(maintain_order=True)
     if not within or groups.height < 2:
@@ -159,6 +168,41 @@ def in_blocks(cells: C, within: Sequence[str], times: int = 1, least: int = 0) -
             return blocks[id(table)].pop((block,), table.clear())
 
         yield cells.on_tables(of_block)
+
+
+# Rows without a label: in the cells of a sketch they are rows with missing values, as for all metrics, and they have cells of their own.
+
+
+def apart_by_label(cells: Cells) -> Cells:
+    """Cells with the group column `LABELLED` as cells without it, of which the rows without a label are `unlabelled`."""
+    labelled, rest = (
+        cells.filter(is_there).on_tables(lambda table: table.drop(LABELLED))
+        for is_there in (pl.col(LABELLED), ~pl.col(LABELLED))
+    )
+    return replace(labelled, frame=_with_missing(labelled, rest, 1), unlabelled=rest)
+
+
+def joined_by_label(cells: Cells, rest: Cells) -> Cells:
+    """The cells of `apart_by_label` as they were before; `rest` are the `unlabelled` ones."""
+    labelled, keys = replace(cells, frame=only_labelled(cells, rest), unlabelled=None), cells.keys
+
+    def marked(part: Cells, mark: pl.Expr) -> Cells:
+        return part.on_tables(lambda table: table.select(*keys, mark.alias(LABELLED), pl.exclude(keys)))
+
+    return add_cells([marked(labelled, pl.lit(value=True)), marked(rest, pl.lit(value=False))])
+
+
+def only_labelled(cells: Cells, rest: Cells) -> pl.DataFrame:
+    """The cells without the rows of `rest`, which are among those with missing values."""
+    return _with_missing(cells, rest, -1).filter(pl.col("n") != 0)
+
+
+def _with_missing(cells: Cells, rest: Cells, sign: int) -> pl.DataFrame:
+    """The cells, and these rows beside those with missing values; without these rows if the sign is -1."""
+    unusable = {name: pl.lit(None, dtype=cells.frame.schema[name]) for name in ("class", *cells.grid.cell_columns)}
+    unusable |= dict.fromkeys(WEIGHTS if cells.weighted else (), pl.lit(0.0))
+    missing = rest.frame.with_columns(pl.col("n") * sign, **unusable)
+    return add_up(pl.concat([cells.frame, missing]))
 
 
 def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
@@ -204,6 +248,7 @@ def add_cells(sketches: Sequence[Cells]) -> Cells:
     weights = (of_weights if squared else ["weight"]) if weighted else []
     sums = [part.sums for part in sketches if part.sums is not None]
     coarse = [part.coarse for part in sketches if part.coarse is not None]
+    unlabelled = [part.unlabelled for part in sketches if part.unlabelled is not None]
     # Class names apply to all sketches.
     named = [part.grid for part in sketches if part.grid.classes.known and part.grid.classes != UNKNOWN]
     grid = (named or [first.grid])[0]
@@ -216,6 +261,8 @@ def add_cells(sketches: Sequence[Cells]) -> Cells:
         first.buckets,
         first.cluster,
         _common_hash(sketches),
+        # A part of the rows without a label would pass for all of them.
+        add_cells(unlabelled) if len(unlabelled) == len(sketches) else None,
     )
 
 

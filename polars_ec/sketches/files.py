@@ -24,7 +24,7 @@ from polars_ec.output.words import first_line
 from polars_ec.scores.folds import BUCKETS, FOLD, HASH_VERSION, MURMUR3, buckets_of_clusters
 from polars_ec.scores.scores import BRIER, LOG_LOSS, BinaryScores, sigmoid
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import OF_CLUSTERS, Cells, add_up
+from polars_ec.sketches.cells import OF_CLUSTERS, Cells, add_up, only_labelled
 from polars_ec.sketches.grid import (
     AMOUNTS,
     BUCKET,
@@ -116,6 +116,8 @@ Tables: TypeAlias = Mapping[str, pl.DataFrame]
 
 TABLE = "table"
 """The column of a file of several tables, or of a warehouse's, that says which of them a row is of."""
+_UNLABELLED = "unlabelled_"
+"""What the names of the tables of rows without a label begin with."""
 HASH = "hash"
 """The column of a warehouse's table with clusters that names the hash of their buckets."""
 
@@ -292,9 +294,13 @@ def write_cells(
     cells: Cells, point: OperatingPoint, path: str | Path | IO[bytes], metadata: Mapping[str, str] | None
 ) -> None:
     """Save the cells and what they mean."""
+    rest = {} if cells.unlabelled is None else _tables(cells.unlabelled, _UNLABELLED)
+    write_tables({**_tables(cells), **rest}, path, "sketch", description(cells, point), metadata)
+
+
+def _tables(cells: Cells, prefix: str = "") -> Tables:
     tables = {"cells": cells.frame, "sums": cells.sums, "coarse": cells.coarse}
-    there = {name: table for name, table in tables.items() if table is not None}
-    write_tables(there, path, "sketch", description(cells, point), metadata)
+    return {f"{prefix}{name}": table for name, table in tables.items() if table is not None}
 
 
 def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
@@ -318,7 +324,8 @@ def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
 
 def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     """Read a file of `write_cells`; SketchError for any other file, and for one that is damaged."""
-    tables, about = read_tables(path, "sketch", ("cells", "sums", "coarse"))
+    known = [f"{prefix}{name}" for prefix in ("", _UNLABELLED) for name in ("cells", "sums", "coarse")]
+    tables, about = read_tables(path, "sketch", known)
     try:
         costs = CostMatrix(about["costs"])
         grid = _grid_of(about, costs)
@@ -348,11 +355,20 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
         expected["sums"] = [*keys, "class", "above", *SUMS]
     if clusters:
         expected["coarse"] = [*keys, BUCKET, "class", *grid.coarse.cell_columns, *amounts]
+    prefixes = ["", *([_UNLABELLED] if f"{_UNLABELLED}cells" in tables else [])]
+    expected = {f"{prefix}{name}": columns for prefix in prefixes for name, columns in expected.items()}
     found = {name: table.columns for name, table in tables.items()}
     if found != expected:
         raise SketchError(f"{path} is a damaged sketch: its columns are {found}, not {expected}")
-    cells = Cells(tables["cells"], grid, weighted, tables.get("sums"), tables.get("coarse"), **clusters)
+    cells, *rest = (
+        Cells(tables[f"{x}cells"], grid, weighted, tables.get(f"{x}sums"), tables.get(f"{x}coarse"), **clusters)
+        for x in prefixes
+    )
     fault = _fault_in_file(cells)
+    for part in rest:
+        cells = replace(cells, unlabelled=part)
+        beyond = {"more rows without a label than rows with missing values": pl.col("n") < 0}
+        fault = fault or _fault_in_file(part) or first_fault(only_labelled(cells, part), beyond)
     if fault is not None:
         raise SketchError(f"{path} is a damaged sketch: it has {fault}")
     return cells, OperatingPoint(costs, threshold)

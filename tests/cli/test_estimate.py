@@ -129,5 +129,57 @@ def test_what_is_not_there_is_told(folder, tmp_path):
     assert "no period has an estimate: rows are invalid, or no earlier period has enough labels" in result.stderr
     LOG.head(0).write_parquet(tmp_path / "empty.parquet")
     assert invoke("estimate", tmp_path / "empty.parquet", *READ, *MONTHS, "--metrics", "nec").exit_code == 0
-    sketch(folder / "log.parquet", out=tmp_path / "sketches", args=(*READ, *MONTHS))
-    fails(2, "estimate", tmp_path / "sketches", "--every", "1mo", words=["an estimate needs rows"])
+
+
+IN_SKETCHES = (*READ, *MONTHS, "--by", "s", "--cost-fn", "5", "--cluster", "u", "--unlabelled")
+
+
+def test_a_folder_of_sketches_has_the_estimates_of_its_files(tmp_path):
+    days, out = tmp_path / "days", tmp_path / "sketches"
+    days.mkdir()
+    for start in range(0, N, 60):
+        LOG[start : start + 60].write_parquet(days / f"{start:03}.parquet")
+    daily = (*READ, "--time", "ts", "--every", "1d", *IN_SKETCHES[8:])
+    sketch(days, out=out, args=daily)
+    args = ("--metrics", "nec,auc_roc", "--replicates", "20", "--seed", "4")
+    ours = typed(tmp_path, "estimate", out, "--every", "1mo", *args)
+    call = {"period": MONTH, "metrics": ["nec", "auc_roc"], "cost_fn": 5, "cluster": "u", "replicates": 20, "seed": 4}
+    expected = LOG.ec.estimate("p", "y", **call)
+    assert expected["value"].count() > 4
+    assert_frame_equal(ours, expected, rel_tol=1e-9)
+    of_groups = typed(tmp_path, "estimate", out, "--every", "1mo", "--by", "s", "--reference", "1970-01", *args)
+    reference = pl.Series(["1970-01-01"]).str.to_datetime().item()
+    assert_frame_equal(of_groups, LOG.ec.estimate("p", "y", by="s", reference=reference, **call), rel_tol=1e-9)
+    # The labels of a file come.
+    late = sorted(days.iterdir())[-1]
+    rows = pl.read_parquet(late).with_columns(y=pl.lit(value=True))
+    rows.write_parquet(late)
+    sketch(days, out=out, args=daily)
+    log = pl.concat([pl.read_parquet(file) for file in sorted(days.iterdir())])
+    ours = typed(tmp_path, "estimate", out, "--every", "1mo", *args)
+    assert_frame_equal(ours, log.ec.estimate("p", "y", **call), rel_tol=1e-9)
+
+
+@pytest.mark.slow
+def test_what_a_folder_of_sketches_does_not_have_is_told(folder, tmp_path):
+    plain, kept = tmp_path / "plain", tmp_path / "kept"
+    sketch(folder / "log.parquet", out=plain, args=(*READ, *MONTHS))
+    fails(2, "estimate", plain, "--every", "1mo", words=["keeps no rows without a label", "with --unlabelled"])
+    words = ["made with other options", "--unlabelled none and true"]
+    fails(2, "sketch", folder / "log.parquet", "--out", plain, *READ, *MONTHS, "--unlabelled", words=words)
+    sketch(folder / "log.parquet", out=kept, args=IN_SKETCHES)
+    estimates = ("estimate", kept, "--every", "1mo")
+    fails(2, *estimates, "--label-probability", "c", words=["--label-probability c: sketches do not have it"])
+    fails(2, *estimates, "--cost-fn", "7", words=["is not exact in this sketch"])
+    fails(2, *estimates, "--by", "zz", words=["has no group column 'zz'"])
+    exact = ("--out", tmp_path / "exact", *READ, "--unlabelled", "--exact")
+    fails(
+        2,
+        "sketch",
+        folder / "log.parquet",
+        *exact,
+        words=["--unlabelled keeps bins", "leave out --exact and --reduction"],
+    )
+    report = invoke("report", kept, "--every", "1mo", "--format", "csv", "--quiet")
+    sketch(folder / "log.parquet", out=tmp_path / "same", args=IN_SKETCHES[:-1])
+    assert report.stdout == invoke("report", tmp_path / "same", "--every", "1mo", "--format", "csv", "--quiet").stdout
