@@ -187,14 +187,10 @@ def estimate(
 
 
 def estimate_cells(
-    cells: Cells,
-    metrics: Sequence[str],
-    period: str,
-    keywords: Mapping[str, Any],
-    own_threshold: float | None,
-    stated: Sequence[Any],
+    cells: Cells, metrics: Sequence[str], period: str, point: tuple[Mapping[str, Any], float | None], *stated: Any
 ) -> pl.DataFrame:
-    """The result of `Sketch.estimate`, at the operating point of the keywords; `stated` are the other ones, in the order of `_checked`."""
+    """The result of `Sketch.estimate`, at the operating point of some keywords; `stated` are the other ones, in the order of `_checked`."""
+    keywords, own_threshold = point
     checked = _checked(keywords.get("prior"), metrics or None, *stated)
     cells.grid.check_posteriors("estimate")
     if cells.unlabelled is None:
@@ -209,9 +205,9 @@ def estimate_cells(
     check_period(whole.frame.lazy(), [pl.col(period)])
     exact_arguments(checked["metrics"], whole.grid, keywords, own_threshold)
     assert whole.unlabelled is not None
-    point: dict[str, Any] = {"keywords": keywords, "own_threshold": own_threshold}
+    checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None}
     joined = joined_by_label(whole, whole.unlabelled)
-    return estimated(EstimateQuestion(cells=joined, corrections=None, by=by, period=period, **point, **checked), None)
+    return estimated(EstimateQuestion(cells=joined, by=by, period=period, **checked), None)
 
 
 def labels_to_come(
@@ -263,18 +259,9 @@ def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | Sketc
     return column.fill_null(pl.lit(value))
 
 
-def _checked(
-    prior: Any,
-    metrics: Any,
-    calibrator: Any,
-    shift_prior: Any,
-    reference: Any,
-    labelled: Any,
-    interval: Any,
-    replicates: Any,
-    seed: Any,
-) -> dict[str, Any]:
+def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
     """What an `EstimateQuestion` has beside the cells and the operating point."""
+    calibrator, shift_prior, reference, labelled, interval, replicates, seed = stated
     check_reference(reference)
     if prior is not None:
         parse_number(prior, "prior")

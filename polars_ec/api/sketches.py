@@ -347,7 +347,7 @@ class Sketch(DecidingCells):
         """
         point = self._deciding(_point(costs, cost_fn, cost_fp, threshold, prior, 1.0, None))
         stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
-        return estimate_cells(self, metrics, period, *point, stated)
+        return estimate_cells(self, metrics, period, point, *stated)
 
     def write_parquet(self, path: str | Path | IO[bytes], *, metadata: Mapping[str, str] | None = None) -> None:
         """Save the cells, with their meaning, a checksum and any further `metadata` in the metadata of the file."""

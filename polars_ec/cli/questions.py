@@ -188,9 +188,9 @@ def _column(text: str, keys: Mapping[str, pl.DataType]) -> str:
     )
 
 
-def period_of(text: str, column: str, dtype: pl.DataType, every: str) -> Any:
+def period_of(text: str | None, column: str, dtype: pl.DataType, every: str) -> Any:
     """As `polars_ec.drift` takes it: a period by its begin, of which years and months may leave out the rest; or the one before each."""
-    if text == PREVIOUS:
+    if text is None or text == PREVIOUS:
         return text
     said, short = f"{_OPTION} {text}", _YEAR_OR_MONTH.fullmatch(text)
     if short is None:
@@ -496,12 +496,12 @@ class PeriodQuestion(DifferenceQuestion):
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
         columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "mix": self.mix, "cluster": rows.cluster}
-        columns["reference"] = self._reference(column, dtype)
+        columns["reference"] = period_of(self.reference, column, dtype, self.every)
         return drift(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
         sketch, period = sketched.sketch, sketched.period
-        reference = self._reference(period, sketch.frame.schema[period])
+        reference = period_of(self.reference, period, sketch.frame.schema[period], self.every)
         arguments = {"reference": reference, "mix": tuple(self.mix)}
         if self.window is None:
             return sketched_differences(sketched, self.layout, partial(sketch.drift, period=period, **arguments))
@@ -524,9 +524,6 @@ class PeriodQuestion(DifferenceQuestion):
         found = drift_sentences(rows, keys, period, rows["metric"][0], self.layout.get("interval", 0.95))
         return [sentence.text for sentence in found]
 
-    def _reference(self, column: str, dtype: pl.DataType) -> Any:
-        return None if self.reference is None else period_of(self.reference, column, dtype, self.every)
-
 
 @dataclass(frozen=True, kw_only=True)
 class UnlabelledQuestion(Question):
@@ -548,7 +545,8 @@ class UnlabelledQuestion(Question):
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
         columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "cluster": rows.cluster}
-        columns |= {"reference": self._reference(column, dtype), "label_probability": self.label_probability}
+        columns["reference"] = period_of(self.reference, column, dtype, self.every)
+        columns["label_probability"] = self.label_probability
         return estimate(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
@@ -557,14 +555,11 @@ class UnlabelledQuestion(Question):
             raise UsageError(
                 f"--label-probability {self.label_probability}: sketches do not have it. Estimate from the log"
             )
-        reference = self._reference(period, sketch.frame.schema[period])
+        reference = period_of(self.reference, period, sketch.frame.schema[period], self.every)
         layout = {name: value for name, value in self.layout.items() if name not in ("metrics", "buckets")}
         metrics = self.layout.get("metrics") or ()
         table = sketch.estimate(*metrics, period=period, reference=reference, **layout, **sketched.options)
         return table.with_columns(pl.col("model").fill_null(models_of(sketched.made_with)[0]))
-
-    def _reference(self, column: str, dtype: pl.DataType) -> Any:
-        return None if self.reference is None else period_of(self.reference, column, dtype, self.every)
 
     def check_counted(self, table: pl.DataFrame) -> None:
         """An estimate has no values at the shares of the classes in the whole log."""

@@ -368,7 +368,8 @@ def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     for part in rest:
         cells = replace(cells, unlabelled=part)
         beyond = {"more rows without a label than rows with missing values": pl.col("n") < 0}
-        fault = fault or _fault_in_file(part) or first_fault(only_labelled(cells, part), beyond)
+        if any(table.height for table in _tables(part).values()):  # most periods have their labels
+            fault = fault or _fault_in_file(part) or first_fault(only_labelled(cells, part), beyond)
     if fault is not None:
         raise SketchError(f"{path} is a damaged sketch: it has {fault}")
     return cells, OperatingPoint(costs, threshold)
