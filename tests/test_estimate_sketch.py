@@ -11,6 +11,7 @@ import pytest
 from polars.testing import assert_frame_equal
 
 import polars_ec as ec
+from polars_ec.sketches import cells
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.files import read_tables
 from tests.support.estimates import by_sketches, through_file
@@ -140,7 +141,9 @@ def test_other_methods_count_them_as_rows_with_missing_values(options: dict[str,
     assert "unlabelled" not in repr(plain)
 
 
-def test_windows_do_without_them() -> None:
+@pytest.mark.parametrize("values", [2**22, 50])
+def test_windows_do_without_them(monkeypatch: pytest.MonkeyPatch, values: int) -> None:
+    monkeypatch.setattr(cells, "MOST_OF_BLOCK", values)
     log = COMING.with_columns(day=pl.date(2025, "month", 1))
     kept, plain = sketch(log, by=["day", "g"]), log.ec.sketch("p", "y", by=["day", "g"])
     for ask in (

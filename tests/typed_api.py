@@ -183,7 +183,7 @@ def frames(lazy: pl.LazyFrame, eager: pl.DataFrame) -> None:
     ec.report(lazy, "p", "y", metric=["nec"])  # type: ignore[call-overload]
     ec.report("log.parquet", "p", "y")  # type: ignore[call-overload]
     ec.sketch("log.parquet", "p", "y")  # type: ignore[arg-type]
-    assert_type(ec.sketch(lazy, ["p", pl.col("q")], "y"), ec.Sketch)
+    assert_type(ec.sketch(lazy, ["p", pl.col("q")], "y", unlabelled=True), ec.Sketch)
     assert_type(ec.sketch(lazy, "margin", "y", score_type="raw", exact=True), ec.Sketch)
     assert_type(ec.sketch(lazy, "p", "y", cost_fn="amount", reduction="decisions"), ec.Sketch)
     ec.sketch(lazy, "p", "y", reduction="pairs")  # type: ignore[arg-type]
@@ -196,6 +196,7 @@ def sketches(sketch: ec.Sketch, others: Sequence[ec.Sketch]) -> None:
     assert_type(sketch.evaluate("nec", prior="overall"), pl.DataFrame)
     assert_type(sketch.compare("nec", "auc_roc", reference="rest", interval=0.9, min_rows=50), pl.DataFrame)
     assert_type(sketch.drift("nec", period="month", reference="previous", mix=["country"], min_rows=9), pl.DataFrame)
+    assert_type(sketch.estimate("nec", period="month", calibrator=None, shift_prior="em", prior=0.2), pl.DataFrame)
     assert_type(sketch.rolling("day", periods=28, every="1d"), ec.Windows)
     assert_type(sketch.rolling("day").evaluate("nec", "auc_roc", interval=0.9, prior="overall"), pl.DataFrame)
     assert_type(sketch.rolling("day").drift("nec", mix="country", cost_fn=5), pl.DataFrame)
