@@ -566,6 +566,8 @@ def estimate(
     """
     if log.every is None:
         raise UsageError("an estimate is of periods: pass --every, such as --every 1mo, and --time")
+    if log.prior == "overall":  # which a folder of sketches would count
+        raise UsageError("--prior 'overall' is not a number, but an estimate takes one")
     layout = log.layout | _stated(
         {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
     )
