@@ -333,17 +333,12 @@ class Sketch(DecidingCells):
         Examples
         --------
         >>> import polars as pl, polars_ec as ec
-        >>> log = pl.DataFrame(
-        ...     {
-        ...         "month": [4] * 200 + [5] * 200,
-        ...         "p": [0.8, 0.2, 0.6, 0.1] * 50 + [0.8, 0.2, 0.2, 0.1] * 50,
-        ...         "y": [1, 0, 1, 0, 1, 1, 0, 0] * 25 + [None] * 200,
-        ...     }
-        ... )
+        >>> labels = [1, 0, 1, 0, 1, 1, 0, 0] * 25 + [None] * 100
+        >>> log = pl.DataFrame({"month": [4] * 200 + [5] * 100, "p": [0.8, 0.2, 0.6, 0.1] * 75, "y": labels})
         >>> sketch = log.ec.sketch("p", "y", by="month", unlabelled=True)
         >>> estimates = sketch.estimate("precision", "recall", period="month")
         >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
-        [('4', 'precision', 0.89, 0.383), ('4', 'recall', 0.58, 0.383)]
+        [('4', 'precision', 0.808, 0.5), ('4', 'recall', 0.808, 0.5)]
         """
         point = self._deciding(_point(costs, cost_fn, cost_fp, threshold, prior, 1.0, None))
         stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
