@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from datetime import date, timedelta
 
 import numpy as np
@@ -14,6 +15,7 @@ import polars_ec as ec
 
 CHANGES = (0.25, 0.5, 1, 2)
 Z95 = 1.959963984540054
+MEAN = ("mean", "mean_ci_low", "mean_ci_high")
 
 
 def sum_of_products(e_values):
@@ -121,7 +123,8 @@ def test_below_is_above_of_the_opposite():
     )
     above = ec.alarms(BY_DAY, "difference", period="day", above=0.05, looks=30)
     below = ec.alarms(turned, "difference", period="day", below=-0.05, looks=30)
-    assert_frame_equal(above.drop("difference"), below.drop("difference"))
+    assert_frame_equal(above.drop("difference", *MEAN), below.drop("difference", *MEAN))
+    assert above["mean_ci_low"].to_list() == (-below["mean_ci_high"]).to_list()
 
 
 @pytest.mark.parametrize(
@@ -172,16 +175,108 @@ def test_periods_that_cannot_be_judged_change_nothing(change):
     with_one = pl.DataFrame([days[0], {**days[0], **change, "t": 0.5}, *days[1:]], strict=False)
     found, without = (ec.alarms(of, "nec", period="t", above=0.7, looks=9) for of in (with_one, report))
     assert not found["judged"][1]
-    assert found["evidence"].gather([0, 2, 3]).to_list() == without["evidence"].to_list()
-    assert found["evidence"][1] == found["evidence"][0]
+    for name in ("evidence", *MEAN):
+        assert found[name][1] == found[name][0]
+        assert found[name].gather([0, 2, 3]).to_list() == without[name].to_list()
 
 
 def test_the_error_of_bins_moves_the_value_towards_the_bound():
     report = BY_DAY.rename({name: name.replace("difference", "auc_roc") for name in BY_DAY.columns}).head(1)
     report = report.with_columns(auc_roc=0.8, auc_roc_ci_low=0.7, auc_roc_ci_high=0.87, auc_roc_error=0.01)
     moved = report.with_columns(auc_roc=pl.col("auc_roc") + 0.01, auc_roc_error=0.0)
-    found = [ec.alarms(of, "auc_roc", period="day", below=0.9, looks=9)["evidence"][0] for of in (report, moved)]
-    assert found[0] == found[1]
+    found = [ec.alarms(of, "auc_roc", period="day", below=0.9, looks=9) for of in (report, moved)]
+    assert found[0]["evidence"][0] == found[1]["evidence"][0]
+    exact = ec.alarms(report.drop("auc_roc_error"), "auc_roc", period="day", below=0.9, looks=9)
+    for name, error in zip(MEAN, (0, -0.01, 0.01), strict=True):
+        assert found[0][name][0] == pytest.approx(min(exact[name][0] + error, 1), rel=1e-12)
+
+
+# Confidence sequences ---------------------------------------------------------------------------------------------------
+
+
+def bounds_of_mean(values, errors, level):
+    """The mean so far and its bounds after each period, by the formula of Waudby-Smith et al. with rho^2 = 0.3 / (the first variance)."""
+    rho2, alpha, sequence = 0.3 / errors[0] ** 2, 1 - level, []
+    for t in range(1, len(values) + 1):
+        mean, variance = sum(values[:t]) / t, sum(error**2 for error in errors[:t])
+        times = variance * rho2 + 1
+        margin = math.sqrt(2 * times / (t**2 * rho2) * math.log(math.sqrt(times) / alpha))
+        sequence.append((mean, mean - margin, mean + margin))
+    return sequence
+
+
+@pytest.mark.parametrize("level", [0.2, 0.95, 0.999])
+def test_the_mean_has_the_bounds_of_a_normal_mixture(level):
+    """With errors of any size, and whatever the bound and the number of looks."""
+    rng = np.random.default_rng(3)
+    values, arms = rng.normal(size=40), rng.uniform(0.1, 3, size=40)
+    columns = {"difference": values, "difference_ci_low": values - arms, "difference_ci_high": values + arms}
+    report = pl.DataFrame({"t": range(40), **columns})
+    expected = bounds_of_mean(values, arms / statistics.NormalDist().inv_cdf(0.5 + level / 2), level)
+    for arguments in ({"above": 0.3, "looks": 30}, {"below": -2, "looks": 999}):
+        found = ec.alarms(
+            report.sample(fraction=1, shuffle=True), "difference", period="t", interval=level, **arguments
+        )
+        np.testing.assert_allclose(found.select(MEAN).to_numpy(), expected, rtol=1e-9)
+
+
+def test_the_error_of_a_mean_is_that_on_the_scale_and_its_bounds_stay_in_the_range():
+    """The standard error of a logit is seen from the value; at the end of the scale there is the longer arm alone."""
+    logit = math.log(0.8 / 0.2)
+    low, high = (1 / (1 + math.exp(-logit - side * 0.5 * Z95)) for side in (-1, 1))
+    report = pl.DataFrame(
+        {"t": [1, 2], "recall": [0.8, 1.0], "recall_ci_low": [low, 0.7], "recall_ci_high": [high, 1.0]}
+    )
+    found = ec.alarms(report, "recall", period="t", looks=10, below=0.5).select(MEAN).rows()
+    expected = bounds_of_mean([0.8, 1.0], [0.5 * 0.8 * 0.2, 0.3 / Z95], 0.95)
+    assert expected[0][2] > 1
+    for of, (mean, lower, upper) in zip(found, expected, strict=True):
+        assert of == pytest.approx((mean, lower, min(upper, 1)), rel=1e-9)
+
+
+@pytest.mark.parametrize("test", ["interval", "counts"])
+def test_before_the_first_period_with_a_value_there_is_no_mean(test):
+    rate = {"n": [0, 5], "error_rate": [None, 0.4], "error_rate_ci_low": [None, 0.1], "error_rate_ci_high": [None, 0.8]}
+    report = pl.DataFrame({"t": [1, 2], **rate})
+    found = ec.alarms(report, "error_rate", period="t", above=0.1, looks=9, test=test).select(MEAN)
+    assert found.row(0) == (None, None, None)
+    mean, low, high = found.row(1)
+    assert (mean, 0 <= low < 0.4 < high <= 1) == (0.4, True)
+
+
+def test_the_rate_of_all_rows_has_the_bounds_at_which_a_bet_has_won_enough():
+    """By bisection, from the capital of each bet."""
+    rows, hits = [7, 0, 250, 40], [2, 0, 31, 3]
+    report = pl.DataFrame(
+        {"t": range(4), "n": rows, "accuracy": [h / n if n else None for h, n in zip(hits, rows, strict=True)]}
+    )
+    found = ec.alarms(report, "accuracy", period="t", above=0.1, looks=9, test="counts").select(MEAN)
+
+    def lower(hits, rows):
+        low, high = 0.0, hits / rows
+        for _ in range(80):
+            rate = (low + high) / 2
+            won = max(bet * hits - rows * math.log1p(rate * math.expm1(bet)) for bet in (4 / 2**k for k in range(16)))
+            low, high = (rate, high) if won > math.log(2 * 16 / 0.05) else (low, rate)
+        return low
+
+    for t, (mean, low, high) in enumerate(found.rows()):
+        n, k = sum(rows[: t + 1]), sum(hits[: t + 1])
+        assert mean == pytest.approx(k / n, rel=1e-12)
+        assert (low, high) == pytest.approx((lower(k, n), 1 - lower(n - k, n)), rel=1e-9, abs=1e-12)
+
+
+def test_bounds_of_rates_that_change_miss_their_mean_as_rarely_as_promised():
+    """Over all 4,096 outcomes of twelve rows, by their probabilities."""
+    rates = np.array([0.02, 0.9, 0.5, 0.99, 0.01, 0.3, 0.95, 0.05, 0.6, 0.97, 0.1, 0.4])
+    outcomes = (np.arange(2**12)[:, None] >> np.arange(12)) & 1
+    report = pl.DataFrame({"s": np.repeat(np.arange(2**12), 12), "t": np.tile(np.arange(12), 2**12)})
+    report = report.with_columns(n=1, accuracy=outcomes.astype(float).ravel())
+    found = ec.alarms(report, "accuracy", period="t", by="s", above=0.1, looks=9, test="counts", interval=0.5)
+    low, high = (found[name].to_numpy().reshape(-1, 12) for name in MEAN[1:])
+    truth = rates.cumsum() / np.arange(1, 13)
+    missed = ((low > truth) | (high < truth)).any(axis=1)
+    assert 0 < np.where(outcomes, rates, 1 - rates).prod(axis=1) @ missed < 0.5
 
 
 # Groups and orders ------------------------------------------------------------------------------------------------------
@@ -199,7 +294,7 @@ def test_the_answer_depends_on_the_periods_and_not_on_the_order_of_rows():
     assert found["s"].to_list()[::6] == [None, 1.0, pytest.approx(math.nan, nan_ok=True)]
     for s, rows in ((1.0, found[6:12]), (None, found[:6])):
         one = ec.alarms(report.filter(pl.col("s").eq_missing(s)), "difference", **arguments)
-        assert rows["evidence"].to_list() == one["evidence"].to_list()
+        assert_frame_equal(rows.select("evidence", *MEAN), one.select("evidence", *MEAN))
     early = ec.alarms(report.filter(pl.col("day") < date(2025, 3, 4)), "difference", by="s", **arguments)
     assert_frame_equal(early, found.filter(pl.col("day") < date(2025, 3, 4)))
 
@@ -213,10 +308,8 @@ def test_a_group_without_a_period_keeps_its_evidence():
 
 def test_a_report_without_rows_has_no_alarms():
     found = ec.alarms(BY_DAY.clear(), "difference", period="day", above=0, looks=30)
-    assert (found.height, found.columns) == (
-        0,
-        ["day", "difference", "evidence", "alarm_at", "alarm", "since", "judged"],
-    )
+    columns = ["day", "difference", "evidence", "alarm_at", "alarm", "since", "judged", *MEAN]
+    assert (found.height, found.columns) == (0, columns)
     assert found.schema["since"] == pl.Date
 
 
@@ -260,6 +353,7 @@ def test_a_report_of_another_library_is_named():
         (pl.concat([BY_DAY, BY_DAY]), {}, "several rows for 2025-03-01"),
         (BY_DAY.with_columns(day=pl.lit(None, pl.Date)), {}, "have no period"),
         (BY_DAY.rename({"day": "since"}), {"period": "since"}, "a column 'since', which alarms"),
+        (BY_DAY.rename({"day": "mean"}), {"period": "mean"}, "a column 'mean', which alarms"),
         (BY_DAY.with_columns(difference_low=0.0), {}, "sketch the log with this threshold"),
         (BY_DAY.with_columns(difference=pl.concat_arr("difference")), {}, "difference has several values per row"),
     ],

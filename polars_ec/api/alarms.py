@@ -1,4 +1,4 @@
-"""Alarms: a sequential test over the periods of a report, with a bound on the number of false alarms."""
+"""Alarms: a sequential test over the periods of a report with few false alarms, and bounds for the mean of all periods so far."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.comparisons.result import with_numbers
 from polars_ec.formulas.decisions import AT_PRIOR, Scale, interval_scale
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.sequential import detect, log_evidence_of_counts, log_evidence_of_scores, standard_scores
+from polars_ec.inference import sequential
 from polars_ec.numerics import Floats, floats, np
 from polars_ec.typing import AlarmTest
 
 COUNTED = {
-    **dict.fromkeys(("error_rate", "accuracy", "decision_share"), "n"),
-    **dict.fromkeys(("recall", "fnr"), "positive"),
-    **dict.fromkeys(("specificity", "fpr"), "negative"),
-    "precision": "decided",
+    **dict.fromkeys(("error_rate", "accuracy", "decision_share"), pl.col("n")),
+    **dict.fromkeys(("recall", "fnr"), pl.col("n") * pl.col("class_prior")),
+    **dict.fromkeys(("specificity", "fpr"), pl.col("n") * (1 - pl.col("class_prior"))),
+    "precision": pl.col("tp") + pl.col("fp"),
 }
-"""Rates of rows, by what they are a share of."""
+"""Rates of rows, by the number of rows that they are a share of."""
 
-_PERIOD, _ADDED = "__ec_period", ("evidence", "alarm_at", "alarm", "since", "judged")
+_PERIOD, _MEAN = "__ec_period", ("mean", "mean_ci_low", "mean_ci_high")
+_ADDED = ("evidence", "alarm_at", "alarm", "since", "judged", *_MEAN)
 _WHOLE = 1e-6
 
 
@@ -47,6 +48,9 @@ def alarms(
     periods instead, so that you can look after each one. They depend on nothing but the report: computed again, or with late labels, they
     are those of the new report.
 
+    Read `alarm` to learn that the metric has crossed the bound, and since when. Read `mean` and its bounds, a confidence sequence, to learn how
+    high the metric has been on average over all periods so far: they hold however often you look.
+
     Parameters
     ----------
     report
@@ -65,7 +69,7 @@ def alarms(
     by
         The other group columns, such as the segment or the model.
     interval
-        The level of the intervals in the report.
+        The level of the intervals in the report, and of the bounds of the mean.
     test
         "interval": from the value and its interval, for every metric with one and for clusters. It is right for enough rows per period; `small`
         periods and those with `nec_kinked` are left out. "counts": exactly, from the numbers of rows, for `error_rate`, `accuracy`,
@@ -81,7 +85,9 @@ def alarms(
       times the number of groups.
     - `alarm`: whether the evidence has reached it. The alarm goes on until later periods outweigh the evidence.
     - `since`: during an alarm, the period since which the change is most likely.
-    - `judged`: whether the period has a value and an interval that can be used. Otherwise the evidence stays as it was.
+    - `judged`: whether the period has a value and an interval that can be used. Otherwise the evidence and the mean stay as they were.
+    - `mean`, `mean_ci_low`, `mean_ci_high`: the mean of the periods judged so far, and its bounds. In 95 % of all logs the true mean is between
+      them after every period, also if the metric changes. With "counts" it is the rate of all rows so far. Each group has bounds of its own.
 
     Raises
     ------
@@ -99,14 +105,18 @@ def alarms(
     standard errors higher. While the metric is on the right side, the mean of e_t is at most 1 whatever came before, so that the
     mean of M_t is at most the number of looks.
 
+    The bounds of the mean of t periods are a normal mixture: mean -+ sqrt((V + v) ln((V / v + 1) / a^2)) / t. V is the sum of the variances so far, v
+    the first one divided by 0.3, and a = 0.05. They are right for many periods. The rate of n rows with h hits is at least
+    (exp((b h - ln(32 / a)) / n) - 1) / (exp(b) - 1), for each bet b = 4, 2, 1, ..., 2^-13. This is exact, also if the rate changes.
+
     The noise of different periods must be independent. Clusters within a period, such as sessions, are right. If the same users return in
-    each period, the alarms are about the metric of these users. Values that are biased in small samples, such as a ratio of few rows, are biased in
-    every period: set the bound a little further away, or take longer periods.
+    each period, the alarms and the mean are about the metric of these users. Values that are biased in small samples, such as a ratio of few rows, are biased in
+    every period: set the bound a little further away, or take longer periods. The mean is then biased as well.
 
     References
     ----------
     Shin, Ramdas and Rinaldo, "E-detectors: a nonparametric framework for sequential change detection", 2023; Shiryaev 1963; Roberts 1966.
-    Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform central limit theory", 2024, for estimates; Waudby-Smith and Ramdas,
+    Waudby-Smith, Arbour, Sinha, Kennedy and Ramdas, "Time-uniform central limit theory", 2024, for estimates and their mean; Waudby-Smith and Ramdas,
     "Estimating means of bounded random variables by betting", 2024, for counts.
 
     Examples
@@ -116,6 +126,8 @@ def alarms(
     >>> alarms = ec.alarms(report, "error_rate", above=0.1, period="day", looks=365, test="counts")
     >>> alarms.select("day", pl.col("evidence").round(1), "alarm_at", "alarm", "since").rows()
     [(1, 0.5, 365.0, False, None), (2, 1.3, 365.0, False, None), (3, 59.5, 365.0, False, None), (4, 11905.1, 365.0, True, 3)]
+    >>> alarms.select("day", pl.col("mean", "mean_ci_low", "mean_ci_high").round(3)).row(3)
+    (4, 0.158, 0.1, 0.23)
     """
     if isinstance(report, pl.LazyFrame):
         raise TypeError("the report is a LazyFrame, and alarms take its periods in order: pass report.collect()")
@@ -149,18 +161,29 @@ def alarms(
     place = pl.col(period).rank("dense").cast(pl.Int64) - 1
     numbered = numbered.with_columns(place.alias(_PERIOD)).sort(*keys, period)
     _check_periods(numbered, period)
+    starts, level = numbered[period].unique().sort(), parse_level(interval)
+    at = numbered[_PERIOD].to_numpy(), numbered[GROUP].to_numpy()
+
+    def by_period(values: Floats) -> Floats:
+        laid_out = np.full((len(starts), groups.height, *values.shape[1:]), np.nan)
+        laid_out[at] = values
+        return laid_out
+
     if test == "counts":
-        added = _evidence_of_counts(numbered, metric, bound, sign)
+        hits, rows = _hits_and_rows(numbered, metric, bound, sign)
+        of_side = (hits, rows, bound) if sign > 0 else (rows - hits, rows, 1 - bound)
+        added = sequential.log_evidence_of_counts(*of_side)
+        sequence = sequential.rate_sequence(by_period(hits), by_period(rows), level)
     elif test == "interval":
-        added = _evidence_of_intervals(numbered, metric, bound, sign, parse_level(interval))
+        scale: Scale = "identity" if metric == "difference" else interval_scale(metric.removesuffix(AT_PRIOR))
+        value, low, high, hidden = _estimates(numbered, metric)
+        error = sequential.standard_errors(value, low, high, scale, level)
+        at_worst = value - sign * hidden
+        added = sequential.log_evidence_of_estimates(at_worst, low, high, bound, sign, scale, level)
+        sequence = sequential.mean_sequence(by_period(value), by_period(error), by_period(hidden), scale, level)
     else:
         raise ValueError(f"test={test!r} is neither 'interval' nor 'counts'")
-
-    starts = numbered[period].unique().sort()
-    at = numbered[_PERIOD].to_numpy(), numbered[GROUP].to_numpy()
-    by_period = np.full((len(starts), groups.height, added.shape[-1]), np.nan)
-    by_period[at] = added
-    evidence, since = (values[at] for values in detect(by_period))
+    evidence, since = (values[at] for values in sequential.detect(by_period(added)))
     alarm_at = float(looks * groups.height)
     alarm = evidence >= alarm_at
     return numbered.select(*keys, period, metric).with_columns(
@@ -169,6 +192,7 @@ def alarms(
         alarm=pl.Series(alarm),
         since=starts.gather(since).zip_with(pl.Series(alarm), pl.Series([None], dtype=starts.dtype)),
         judged=pl.Series(~np.isnan(added[:, 0])),
+        **{name: pl.Series(of[at], nan_to_null=True) for name, of in zip(_MEAN, sequence, strict=True)},
     )
 
 
@@ -194,48 +218,30 @@ def _check_periods(numbered: pl.DataFrame, period: str) -> None:
         )
 
 
-def _evidence_of_intervals(report: pl.DataFrame, metric: str, bound: float, sign: int, level: float) -> Floats:
-    """Logarithms of the e-values of each row, (rows, changes); NaN where the interval cannot be used."""
+def _estimates(report: pl.DataFrame, metric: str) -> tuple[Floats, Floats, Floats, Floats]:
+    """The value of each row, NaN where its interval cannot be used, the bounds and the error of bins."""
     _check_columns(report, [f"{metric}_ci_low", f"{metric}_ci_high"])
     value, low, high = (floats(report[f"{metric}{end}"]) for end in ("", "_ci_low", "_ci_high"))
-    if f"{metric}_error" in report.columns:
-        value = value - sign * floats(report[f"{metric}_error"])
-    excuses = ["small", *(["nec_kinked"] if metric == "nec" else [])]
-    excused = report.select(
-        pl.any_horizontal(pl.lit(value=False), *(name for name in excuses if name in report.columns))
-    )
-    scale: Scale = "identity" if metric == "difference" else interval_scale(metric.removesuffix(AT_PRIOR))
-    scores = standard_scores(value, low, high, bound, sign, scale, level)
-    return log_evidence_of_scores(np.where(excused.to_series().fill_null(value=False), np.nan, scores))
+    hidden = floats(report[f"{metric}_error"]) if f"{metric}_error" in report.columns else np.zeros_like(value)
+    excuses = [name for name in ("small", *(["nec_kinked"] if metric == "nec" else [])) if name in report.columns]
+    excused = report.select(pl.any_horizontal(pl.lit(value=False), *excuses).fill_null(value=False)).to_series()
+    return np.where(excused.to_numpy() | np.isnan(hidden), np.nan, value), low, high, hidden
 
 
-def _evidence_of_counts(report: pl.DataFrame, metric: str, bound: float, sign: int) -> Floats:
-    """Logarithms of the e-values of each row, (rows, changes), from numbers of rows; NaN for none."""
+def _hits_and_rows(report: pl.DataFrame, metric: str, bound: float, sign: int) -> tuple[Floats, Floats]:
+    """The numbers of rows that a rate is the share of, and of which; NaN for none."""
     if metric not in COUNTED:
         raise ValueError(f"{metric} is not a share of rows: pass test='interval'. Counts decide {', '.join(COUNTED)}")
     if not 0 < bound < 1:
         raise ValueError(
             f"{'above' if sign > 0 else 'below'}={bound!r}: {metric} is a share, so pass a bound between 0 and 1"
         )
-    rows, value = _rows_of_share(report, COUNTED[metric]), floats(report[metric])
-    hits = value * rows
+    _check_columns(report, COUNTED[metric].meta.root_names())
+    rows = floats(report.select(COUNTED[metric]).to_series())
+    hits = floats(report[metric]) * rows
     for counts in (rows, hits):
         if (np.abs(counts - np.round(counts)) > _WHOLE * np.fmax(rows, 1)).any():
             raise ValueError(
                 f"test='counts': {metric} is not a share of whole rows, as with weights: pass test='interval'"
             )
-    rows, hits = np.round(rows), np.round(hits)
-    return log_evidence_of_counts(hits if sign > 0 else rows - hits, rows, bound if sign > 0 else 1 - bound)
-
-
-def _rows_of_share(report: pl.DataFrame, of: str) -> Floats:
-    """How many rows there are of which a rate is the share."""
-    if of == "decided":
-        _check_columns(report, ["tp", "fp"])
-        return floats(report["tp"]) + floats(report["fp"])
-    _check_columns(report, ["n"] if of == "n" else ["n", "class_prior"])
-    n = floats(report["n"])
-    if of == "n":
-        return n
-    positive = n * floats(report["class_prior"])
-    return positive if of == "positive" else n - positive
+    return np.round(hits), np.round(rows)

@@ -6,36 +6,46 @@ of the bound. A detector multiplies them over the periods since every possible c
 
 from __future__ import annotations
 
+from functools import reduce
+
 from polars_ec.formulas.decisions import Scale
-from polars_ec.inference.confidence import forward, normal_quantile, slope
+from polars_ec.inference.confidence import forward, inverse, normal_quantile, slope
 from polars_ec.numerics import Floats, Integers, np, quiet
 
 CHANGES = (0.25, 0.5, 1.0, 2.0)
 """Sizes of the change that detectors look for, in standard errors of one period; larger ones are found by the last as well."""
 
+# The mean is narrowest, beside an interval for one look, after some 30 periods like the first.
+_MIXTURE = 0.3
+_BETS = 16
+
 
 @quiet
-def standard_scores(
-    value: Floats, low: Floats, high: Floats, bound: float, sign: int, scale: Scale, level: float
-) -> Floats:
-    """How many standard errors the value is above the bound, or with a `sign` of -1 below it; NaN without an interval, or of width 0.
+def standard_errors(value: Floats, low: Floats, high: Floats, scale: Scale, level: float) -> Floats:
+    """The standard error of an interval on the metric's scale, seen from the value; NaN without an interval, or of width 0.
 
-    The standard error is that of the interval on the metric's scale. Values with a large one are more often far from the truth on one side,
-    so the distance is taken on the scale and on the metric itself, and the smaller one counts. At an end of the scale the standard error is
-    the longer arm of the interval.
+    At an end of the scale it is that of the longer arm of the interval.
     """
     normal = normal_quantile(0.5 + level / 2)
-    error = (forward(scale, high) - forward(scale, low)) / 2 / normal
-    on_scale = (forward(scale, value) - forward(scale, np.full_like(value, bound))) / error
-    on_value = (value - bound) * np.abs(slope(scale, value)) / error
-    scores = np.minimum(sign * on_scale, sign * on_value)
-    arm = np.fmax(value - low, high - value)
-    scores = np.where(np.isfinite(scores), scores, sign * (value - bound) / arm * normal)
-    return np.where((arm > 0) & np.isfinite(low) & np.isfinite(high), scores, np.nan)
+    error = (forward(scale, high) - forward(scale, low)) / 2 / normal / np.abs(slope(scale, value))
+    arm = np.maximum(value - low, high - value)
+    error = np.where((error > 0) & np.isfinite(error + forward(scale, value)), error, arm / normal)
+    return np.where((arm > 0) & np.isfinite(arm), error, np.nan)
 
 
-def log_evidence_of_scores(scores: Floats) -> Floats:
-    """Logarithms of the e-values exp(d z - d^2 / 2) for each size of change, (..., changes), from standard scores."""
+@quiet
+def log_evidence_of_estimates(
+    value: Floats, low: Floats, high: Floats, bound: float, sign: int, scale: Scale, level: float
+) -> Floats:
+    """Logarithms of the e-values exp(d z - d^2 / 2) for each size of change, (..., changes); NaN without an interval, or of width 0.
+
+    z is how many standard errors the value is above the bound, or with a `sign` of -1 below it. Values with a large error are more often far from
+    the truth on one side, so the distance is taken on the scale and on the metric itself, and the smaller one counts.
+    """
+    error = standard_errors(value, low, high, scale, level)
+    distance = (forward(scale, value) - forward(scale, np.full_like(value, bound))) / np.abs(slope(scale, value))
+    on_scale, on_value = sign * distance / error, sign * (value - bound) / error
+    scores = np.where(np.isfinite(on_scale), np.minimum(on_scale, on_value), on_value)
     changes = np.array(CHANGES)
     return np.asarray(scores[..., None] * changes - changes**2 / 2)
 
@@ -78,3 +88,36 @@ def detect(log_evidence: Floats) -> tuple[Floats, Integers]:
             evidence[t] = np.exp(total).mean(axis=-1)
         since[t] = start[groups, best.argmax(axis=-1)]
     return evidence, since
+
+
+@quiet
+def mean_sequence(
+    value: Floats, error: Floats, hidden: Floats, scale: Scale, level: float
+) -> tuple[Floats, Floats, Floats]:
+    """The mean so far of values with these standard errors and errors of bins, (periods, groups), and its bounds; NaN changes nothing.
+
+    They hold for all periods at once. The normal mixture of Robbins, for means and variances that change from period to period, in units of the first error.
+    """
+    known = ~np.isnan(error)
+    n, total, bins = (np.where(known, of, 0.0).cumsum(axis=0) for of in (1.0, value, hidden))
+    first = np.where(known & (n == 1), error, 0.0).sum(axis=0)
+    variance = (np.where(known, error / first, 0.0) ** 2).cumsum(axis=0) + 1 / _MIXTURE
+    half = bins + first * np.sqrt(variance * np.log(_MIXTURE * variance / (1 - level) ** 2))
+    mean, ends = total / n, inverse(scale, np.array([-np.inf, np.inf]))
+    return mean, np.clip(mean - half / n, *ends), np.clip(mean + half / n, *ends)
+
+
+@quiet
+def rate_sequence(hits: Floats, rows: Floats, level: float) -> tuple[Floats, Floats, Floats]:
+    """The rate of all rows so far, from counts of independent rows, and its bounds, as those of the mean; NaN changes nothing.
+
+    For each bet b, exp(b hits) / (1 + m (exp(b) - 1))^rows is at most the capital of a gambler, also if the rate changes and m is its mean.
+    """
+    hits, rows = (np.where(np.isnan(hits), 0.0, of).cumsum(axis=0) for of in (hits, rows))
+    bets, mean = 4.0 / 2 ** np.arange(_BETS), hits / rows
+    loss = np.log(2 * _BETS / (1 - level))
+    low, not_high = (
+        reduce(np.maximum, (np.expm1((bet * of - loss) / rows) / np.expm1(bet) for bet in bets), 0 * mean)
+        for of in (hits, rows - hits)
+    )
+    return mean, low, 1 - not_high
