@@ -12,8 +12,8 @@ from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, par
 from polars_ec.arguments.options import EstimateOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
-from polars_ec.calibration.calibration import CALIBRATORS, Calibrator
-from polars_ec.comparisons.unlabelled import LABELLED, RESULT, EstimateQuestion, estimated
+from polars_ec.calibration.calibration import CALIBRATORS
+from polars_ec.comparisons.unlabelled import LABELLED, RESULT, EstimateCalibrator, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
@@ -41,7 +41,7 @@ def estimate(
     metrics: Sequence[str] | None = None,
     reference: Any = None,
     labelled: float = 0.9,
-    calibrator: Calibrator | None = "affine",
+    calibrator: EstimateCalibrator | None = "spline",
     shift_prior: float | Literal["em"] | None = None,
     label_probability: IntoExpr | None = None,
     interval: float | None = 0.95,
@@ -75,7 +75,8 @@ def estimate(
         The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups. Rows without a label
         are those with null in `label`.
     calibrator
-        The calibrator of the reference period, as for `Sketch.calibrate`. If past intervals miss too often, compare "affine" with "histogram".
+        The calibrator of the reference period. "spline": calibrated log-odds are piecewise linear in the log-odds of the score and never fall.
+        It stays near a line unless labels contradict one. Others are as for `Sketch.calibrate`: compare them if past intervals miss too often.
         None: the posteriors are calibrated, and are used as they are.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
@@ -111,7 +112,7 @@ def estimate(
     - `class_prior`: the estimated base rate. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
       whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
     - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.
-    - `n`, `n_labelled`, `n_missing`: rows used, those with a label, and rows without a score or weight.
+    - `n`, `n_labelled`, `n_missing`, `n_invalid`: rows used, those with a label, rows without a score or weight, and invalid rows.
 
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
@@ -130,11 +131,14 @@ def estimate(
     prior is estimated from resampled scores, and labels are drawn from the posteriors. With clusters, the residuals of clusters of the
     reference are resampled in place of independent labels.
 
+    The spline has knots at the quintiles of the reference. It maximises the log-likelihood, less half the sum of the squared changes of slope for
+    log-odds in standard units: a normal prior with mean 0 and variance 1.
+
     References
     ----------
     Saerens, Latinne and Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities", 2002, for "em"; Angelopoulos et
     al., "Prediction-powered inference", 2023, for the correction by labels; NannyML's confidence-based performance estimation (CBPE);
-    Ferrer, "Analysis and comparison of classification metrics", for the Bayes risk.
+    Lucena, "Spline-based probability calibration", 2018; Ferrer, "Analysis and comparison of classification metrics", for the Bayes risk.
 
     Examples
     --------
@@ -247,9 +251,9 @@ def _checked_metrics(metrics: Any) -> Sequence[str]:
     return names
 
 
-def _checked_calibrator(calibrator: Any) -> Calibrator | None:
-    if calibrator is not None and calibrator not in CALIBRATORS:
-        raise ValueError(f"calibrator={calibrator!r} is none of {', '.join(CALIBRATORS)}, None")
+def _checked_calibrator(calibrator: Any) -> EstimateCalibrator | None:
+    if calibrator is not None and calibrator not in ("spline", *CALIBRATORS):
+        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
     return calibrator  # type: ignore[no-any-return]
 
 

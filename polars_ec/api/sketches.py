@@ -514,7 +514,7 @@ class Windows:
         sketch = self.sketch if clustered else without_clusters(self.sketch)
         for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
             tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
-        return pl.concat(tables).sort(self.sketch.keys, nulls_last=True, maintain_order=True)
+        return pl.concat(tables).sort(self.sketch.keys)
 
     @checked_keywords
     def drift(
