@@ -125,7 +125,9 @@ def alarms(
             f"the report is a {library}.{type(report).__name__}, not a data frame of Polars: pass the result of report()"
         )
     if {"observed", "covered"} <= {*report.columns}:
-        raise ValueError("estimates of several periods share the labels of their reference: pass the result of report()")
+        raise ValueError(
+            "estimates of several periods share the labels of their reference: pass the result of report()"
+        )
     keys = [by] if isinstance(by, str) else [*by]
     bound, sign = (above, 1) if above is not None else (below, -1)
     if bound is None or (above is not None and below is not None):

@@ -152,7 +152,7 @@ def estimate(
     ... )
     >>> estimates = log.ec.estimate("p", "y", period="month", metrics=["precision", "recall"])
     >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
-    [('4', 'precision', 0.89, 0.383), ('4', 'recall', 0.58, 0.383)]
+    [('4', 'precision', 0.937, 0.429), ('4', 'recall', 0.546, 0.429)]
     """
     log = as_lazy(frame)
     scores, keys = expand(log, score, "score"), expand(log, by, "by")

@@ -213,14 +213,14 @@ def fit_splines(x: Floats, weight: Floats, unit: float, alpha: Floats, beta: Flo
     share = weight[0].sum(axis=0) / weight[0].sum()
     # A share of 0.2 is one, however it is rounded.
     knots, scale = x[np.searchsorted(np.cumsum(share) + 1e-9, _KNOTS)], np.sqrt(share @ (x - share @ x) ** 2)
-    parts = np.clip(x[:, None], [-np.inf, *knots], [*knots, np.inf]) - [knots[0], *knots]
-    basis = np.column_stack([np.ones(len(x)), parts / scale])
+    segments = np.clip(x[:, None], [-np.inf, *knots], [*knots, np.inf]) - [knots[0], *knots]
+    basis = np.column_stack([np.ones(len(x)), segments / scale])
     products = (basis[:, :, None] * basis[:, None]).reshape(len(x), -1)
     changes = np.diff(np.eye(basis.shape[1]), axis=0)[1:]
     penalty = unit * changes.T @ changes
     known = np.isfinite(alpha)
     negative, positive = weight[known].swapaxes(0, 1)
-    place = np.column_stack([beta + alpha * knots[0], *[alpha * scale] * parts.shape[1]])[known]
+    place = np.column_stack([beta + alpha * knots[0], *[alpha * scale] * segments.shape[1]])[known]
 
     def loss_at(place: Floats) -> Floats:
         z = place @ basis.T
