@@ -160,6 +160,8 @@ def estimate(
     key_names, period_name = [key.meta.output_name() for key in keys], of_period.meta.output_name()
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
     check_reference(reference)
+    if calibrator not in (None, "spline", *CALIBRATORS):
+        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
     _check_scores(log, scores, options)
     _check_costs(options)
     level = None if interval is None else parse_level(interval)
@@ -188,7 +190,7 @@ def estimate(
         metrics=_checked_metrics(metrics),
         keywords=keywords,
         own_threshold=threshold,
-        calibrator=_checked_calibrator(calibrator),
+        calibrator=calibrator,
         shift_prior=_checked_shift(shift_prior),
         reference=reference,
         labelled=_checked_share(labelled),
@@ -249,12 +251,6 @@ def _checked_metrics(metrics: Any) -> Sequence[str]:
                 f"metrics= holds {name!r}, which cannot be estimated: {hint}The metrics are {', '.join(_METRICS)}"
             )
     return names
-
-
-def _checked_calibrator(calibrator: Any) -> EstimateCalibrator | None:
-    if calibrator is not None and calibrator not in ("spline", *CALIBRATORS):
-        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
-    return calibrator  # type: ignore[no-any-return]
 
 
 def _checked_shift(shift_prior: Any) -> float | Literal["em"] | None:
