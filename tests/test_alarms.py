@@ -356,6 +356,7 @@ def test_a_report_of_another_library_is_named():
         (BY_DAY.rename({"day": "mean"}), {"period": "mean"}, "a column 'mean', which alarms"),
         (BY_DAY.with_columns(difference_low=0.0), {}, "sketch the log with this threshold"),
         (BY_DAY.with_columns(difference=pl.concat_arr("difference")), {}, "difference has several values per row"),
+        (BY_DAY.with_columns(observed=0.1, covered=None), {}, "estimates of several periods share the labels"),
     ],
 )
 def test_reports_that_say_nothing_of_periods_are_refused(report, arguments, words):

@@ -68,9 +68,9 @@ def metrics_of(
 
 
 def estimate(log: pl.DataFrame, by_call: Any = ec.estimate, **options: Any) -> pl.DataFrame:
-    """The estimates of month 2, without intervals unless they are asked for."""
-    call = {"score": "p", "label": "y", "period": "month", "interval": None, "metrics": METRICS, **options}
-    return by_call(log, **call).filter(pl.col("month") == 2)  # type: ignore[no-any-return]
+    """The estimates of month 2, by an affine calibrator and without intervals unless others are asked for."""
+    call = {"score": "p", "label": "y", "period": "month", "interval": None, "metrics": METRICS, "calibrator": "affine"}
+    return by_call(log, **call | options).filter(pl.col("month") == 2)  # type: ignore[no-any-return]
 
 
 from_rows_and_sketches = pytest.mark.parametrize("by_call", [ec.estimate, by_sketches])
@@ -124,6 +124,30 @@ def test_posteriors_are_calibrated_on_the_reference(by_call: Any, weight: str | 
     assert found["reference"].unique().to_list() == ["1"]
 
 
+def spline(x: np.ndarray, y: np.ndarray, w: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Log-odds by the piecewise linear logistic regression that is documented, by another optimiser."""
+    order, mean = np.argsort(x), np.average(x, weights=w)
+    below = np.cumsum(w[order]) / w.sum()
+    knots = [x[order][np.flatnonzero(below >= share - 1e-9)[0]] for share in (0.2, 0.4, 0.6, 0.8)]
+    scale = math.sqrt(np.average((x - mean) ** 2, weights=w))
+    rows = sum(w[y == label].sum() ** 2 / (w[y == label] ** 2).sum() for label in (False, True))
+
+    def line(at: np.ndarray, parameters: np.ndarray) -> np.ndarray:
+        intercept, *slopes = parameters
+        value = intercept + slopes[0] * np.minimum(at - knots[0], 0) / scale
+        for slope, low, high in zip(slopes[1:], knots, [*knots[1:], math.inf], strict=True):
+            value = value + slope * (np.clip(at, low, high) - low) / scale
+        return np.asarray(value)
+
+    def loss(parameters: np.ndarray) -> float:
+        losses = (w * np.logaddexp(0, np.where(y, -1, 1) * line(x, parameters))).sum()
+        return float(losses * rows / w.sum() + (np.diff(parameters[1:]) ** 2).sum() / 2)
+
+    bounds = [(None, None), *[(0, None)] * 5]
+    options = {"ftol": 1e-15, "gtol": 1e-9, "maxiter": 10_000, "maxfun": 100_000}
+    return line(at, optimize.minimize(loss, [0.0, *[1.0] * 5], bounds=bounds, options=options).x)
+
+
 @pytest.mark.parametrize("calibrator", ["temperature", "gaussian", "pav", "histogram"])
 def test_other_calibrators_are_those_of_sketches(calibrator: Any) -> None:
     calibration = LOG.filter(month=1).ec.sketch("p", "y").calibrate(calibrator)
@@ -132,6 +156,33 @@ def test_other_calibrators_are_those_of_sketches(calibrator: Any) -> None:
     # An edge of the histogram lies within a cell, whose rows are all below it.
     off = 0.02 if calibrator == "histogram" else 1e-6
     assert values(estimate(WITHOUT, calibrator=calibrator)) == pytest.approx(expected, rel=off)
+
+
+@pytest.mark.parametrize("bent", [0.0, 0.25, -0.25])
+def test_the_spline_is_a_penalised_regression_that_never_falls(bent: float) -> None:
+    rng, x = np.random.default_rng(3), LOG["z"].to_numpy()
+    y = rng.random(N) < 1 / (1 + np.exp(-(0.5 * x - bent * (x + 1) ** 2)))
+    log = LOG.with_columns(y=pl.Series(y), w=pl.Series(rng.choice([0.5, 1.0], N)))
+    first, later = log.filter(month=1), log.filter(month=2)
+    log = log.with_columns(y=pl.when(pl.col("month") < 2).then("y"))
+    for weight, size in (("w", 1.0), ("w", 4.0), (None, 1.0)):
+        w = np.ones(N // 2) if weight is None else first["w"].to_numpy()
+        z = spline(first["z"].to_numpy(), first["y"].to_numpy(), w, later["z"].to_numpy())
+        q, w = 1 / (1 + np.exp(-z)), np.ones(N // 2) if weight is None else later["w"].to_numpy()
+        expected = metrics_of(later["p"].to_numpy(), w * q, w * (1 - q), 1 / 6, 5, 1)
+        options = {"cost_fn": 5, "weight": None if weight is None else pl.col(weight) * size}
+        assert values(estimate(log, calibrator="spline", **options)) == pytest.approx(expected, rel=1e-5), size
+        if bent:
+            order = later["z"].arg_sort()
+            assert (np.diff(z[order]) >= 0).all()
+
+
+def test_a_spline_of_scores_whose_order_says_nothing_is_the_base_rate() -> None:
+    falling = LOG.with_columns(y=pl.when(pl.col("month") < 2).then(pl.col("z") < -1))
+    found = estimate(falling, calibrator="spline", metrics=["precision", "recall"])
+    base = falling.filter(month=1)["y"].mean()
+    decided = (LATER["p"] > 0.5).mean()
+    assert found["value"].to_list() == pytest.approx([base, decided], rel=1e-6)
 
 
 def em(q: np.ndarray, prior: float, w: np.ndarray) -> float:
@@ -261,7 +312,16 @@ def test_the_reference_is_the_last_labelled_period_before() -> None:
     with pytest.raises(ValueError, match="reference=9 is not a group of month"):
         months.ec.estimate("p", "y", reference=9, **call)
     no_time = months.with_columns(month=pl.when(pl.col("month") < 4).then("month"))
-    assert no_time.ec.estimate("p", "y", **call)["reference"].to_list() == [None, "1", "2", None]
+    assert no_time.ec.estimate("p", "y", **call)["reference"].to_list() == [None, None, "1", "2"]
+
+
+def test_a_null_group_comes_first_as_in_a_report() -> None:
+    log = LOG.with_columns(g=pl.when(pl.col("g") != "a").then("g"))
+    assert estimate(log, by="g", metrics=["nec"])["g"].to_list() == [None, "b"]
+    folds: dict[str, Any] = {"by": "g", "folds": 2, "fold_by": "user"}
+    tables = [log.ec.calibration_loss("p", "y", **folds), log.ec.sketch("p", "y", **folds).calibration_loss()]
+    tables += [log.ec.sketch("p", "y", by="g", reduction=of).evaluate("nec") for of in ("one_vs_rest", "decisions")]
+    assert [table["g"].to_list() for table in tables] == [log.ec.report("p", "y", by="g")["g"].to_list()] * 4
 
 
 def test_a_small_group_takes_the_calibrator_of_all() -> None:
@@ -279,14 +339,16 @@ def test_missing_and_invalid_rows(by_call: Any) -> None:
     at = pl.int_range(pl.len())
     missing = WITHOUT.with_columns(p=pl.when(at < N - 5).then("p"))
     found = estimate(missing, by_call)
-    assert found.select("n", "n_missing").row(0) == (N // 2 - 5, 5)
+    assert found.select("n", "n_missing", "n_invalid").row(0) == (N // 2 - 5, 5, 0)
     assert values(found) == pytest.approx(values(estimate(WITHOUT.head(N - 5))), rel=1e-12)
     for place, wrong in ((N - 1, math.nan), (N - 1, 1.5), (0, math.nan)):
         bad = WITHOUT.with_columns(p=pl.when(at == place).then(wrong).otherwise("p"))
         with pytest.warns(
             UserWarning, match="^1 rows have an invalid score, label, weight or label probability, so the estimates"
         ):
-            assert estimate(bad, by_call, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
+            found = estimate(bad, by_call, interval=0.9, replicates=5)
+        assert found["value"].null_count() == len(METRICS)
+        assert found["n_invalid"].to_list() == [int(place > 0)] * len(METRICS)
     one_class = WITHOUT.with_columns(y=pl.when(pl.col("month") < 2).then(pl.lit(value=True)))
     assert estimate(one_class, by_call, interval=0.9, replicates=5)["value"].null_count() == len(METRICS)
     empty = by_call(LOG.head(0), "p", "y", period="month", by="g")
@@ -407,7 +469,7 @@ def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         ({"metrics": ["eer"]}, ValueError, "metrics= holds 'eer', which cannot be estimated"),
         ({"metrics": ["tp"]}, ValueError, "metrics= holds 'tp'"),
         ({"metrics": "nec"}, TypeError, r"pass \['nec'\]"),
-        ({"calibrator": "platt"}, ValueError, "calibrator='platt' is none of affine"),
+        ({"calibrator": "platt"}, ValueError, "calibrator='platt' is none of spline, affine"),
         ({"shift_prior": "bbse"}, ValueError, "shift_prior='bbse' is not 'em', nor a prior"),
         ({"shift_prior": 1.0}, ValueError, r"shift_prior=1\.0 is not"),
         ({"labelled": 0}, ValueError, "labelled=0 is not a share"),

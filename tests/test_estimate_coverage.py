@@ -7,8 +7,8 @@ import pytest
 from tests.coverage.estimates import REAL, SHIFTS, Judged, judge
 
 GROUPS = 40
-# Of the real score sets those whose calibrator has the right form.
-BY_NAME = {shift.name: shift for shift in (*SHIFTS, *REAL[:6], *REAL[-2:])}
+# All but the affine calibrators of a score set that is no line in log-odds.
+BY_NAME = {shift.name: shift for shift in (*SHIFTS, *REAL[:-2])}
 
 
 @pytest.fixture(scope="module", params=BY_NAME)
@@ -31,8 +31,9 @@ def test_intervals_hold_where_the_assumption_does(judged: tuple[str, Judged]) ->
 def test_estimates_are_no_worse_than_baselines(judged: tuple[str, Judged]) -> None:
     name, found = judged
     ours, cbpe, carried = (found.errors[x] for x in ("estimate", "CBPE", "carried on"))
+    # One in 200 is worse by more than 2.6 standard errors by chance.
+    assert found.worse < 2.6
     if name.startswith("scores") or name == "nothing" or "high scores" in name:
-        assert ours < 1.05 * cbpe
         assert ours < 1.1 * carried
     if name in ("prior, shift_prior='em'", "P(class | score), 10 % labels", "P(class | score), 50 % labels"):
         assert ours < 0.8 * min(cbpe, carried)

@@ -94,8 +94,8 @@ def alarms(
     TypeError
         The report is no DataFrame of Polars.
     ValueError
-        Neither or both of `above` and `below`; columns that are not in the report; a metric with a value per class; two rows of
-        one group and period; a null period; `looks` of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
+        A result of `estimate`, whose periods share the labels of their reference; neither or both of `above` and `below`; columns that are not in
+        the report; a metric with a value per class; two rows of one group and period; a null period; `looks` of 1 or less. With "counts": another metric, a bound outside 0 to 1, counts that are not whole numbers, as with weights.
 
     Notes
     -----
@@ -135,6 +135,10 @@ def alarms(
         library = type(report).__module__.partition(".")[0]
         raise TypeError(
             f"the report is a {library}.{type(report).__name__}, not a data frame of Polars: pass the result of report()"
+        )
+    if {"observed", "covered"} <= {*report.columns}:
+        raise ValueError(
+            "estimates of several periods share the labels of their reference: pass the result of report()"
         )
     keys = [by] if isinstance(by, str) else [*by]
     bound, sign = (above, 1) if above is not None else (below, -1)

@@ -12,9 +12,9 @@ from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, par
 from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
-from polars_ec.calibration.calibration import CALIBRATORS, Calibrator
+from polars_ec.calibration.calibration import CALIBRATORS
 from polars_ec.comparisons.sketched import exact_arguments
-from polars_ec.comparisons.unlabelled import RESULT, EstimateQuestion, estimated
+from polars_ec.comparisons.unlabelled import RESULT, EstimateCalibrator, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import CELLS, DECISIONS
@@ -43,7 +43,7 @@ def estimate(
     metrics: Sequence[str] | None = None,
     reference: Any = None,
     labelled: float = 0.9,
-    calibrator: Calibrator | None = "affine",
+    calibrator: EstimateCalibrator | None = "spline",
     shift_prior: float | Literal["em"] | None = None,
     label_probability: IntoExpr | None = None,
     interval: float | None = 0.95,
@@ -77,7 +77,8 @@ def estimate(
         The share of rows with labels, above 0 and at most 1, from which a period counts as labelled. Over all groups. Rows without a label
         are those with null in `label`.
     calibrator
-        The calibrator of the reference period, as for `Sketch.calibrate`. If past intervals miss too often, compare "affine" with "histogram".
+        The calibrator of the reference period. "spline": calibrated log-odds are piecewise linear in the log-odds of the score and never fall.
+        It stays near a line unless labels contradict one. Others are as for `Sketch.calibrate`: compare them if past intervals miss too often.
         None: the posteriors are calibrated, and are used as they are.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
@@ -113,7 +114,7 @@ def estimate(
     - `class_prior`: the estimated base rate. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
       whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
     - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.
-    - `n`, `n_labelled`, `n_missing`: rows used, those with a label, and rows without a score or weight.
+    - `n`, `n_labelled`, `n_missing`, `n_invalid`: rows used, those with a label, rows without a score or weight, and invalid rows.
 
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
@@ -132,11 +133,14 @@ def estimate(
     prior is estimated from resampled scores, and labels are drawn from the posteriors. With clusters, the residuals of clusters of the
     reference are resampled in place of independent labels.
 
+    The spline has knots at the quintiles of the reference. It maximises the log-likelihood, less half the sum of the squared changes of slope for
+    log-odds in standard units: a normal prior with mean 0 and variance 1.
+
     References
     ----------
     Saerens, Latinne and Decaestecker, "Adjusting the outputs of a classifier to new a priori probabilities", 2002, for "em"; Angelopoulos et
     al., "Prediction-powered inference", 2023, for the correction by labels; NannyML's confidence-based performance estimation (CBPE);
-    Ferrer, "Analysis and comparison of classification metrics", for the Bayes risk.
+    Lucena, "Spline-based probability calibration", 2018; Ferrer, "Analysis and comparison of classification metrics", for the Bayes risk.
 
     Examples
     --------
@@ -150,7 +154,7 @@ def estimate(
     ... )
     >>> estimates = log.ec.estimate("p", "y", period="month", metrics=["precision", "recall"])
     >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
-    [('4', 'precision', 0.89, 0.383), ('4', 'recall', 0.58, 0.383)]
+    [('4', 'precision', 0.937, 0.429), ('4', 'recall', 0.546, 0.429)]
     """
     log = as_lazy(frame)
     scores, keys = expand(log, score, "score"), expand(log, by, "by")
@@ -263,11 +267,13 @@ def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
     """What an `EstimateQuestion` has beside the cells and the operating point."""
     calibrator, shift_prior, reference, labelled, interval, replicates, seed = stated
     check_reference(reference)
+    if calibrator not in (None, "spline", *CALIBRATORS):
+        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
     if prior is not None:
         parse_number(prior, "prior")
     return {
         "metrics": _checked_metrics(metrics),
-        "calibrator": _checked_calibrator(calibrator),
+        "calibrator": calibrator,
         "shift_prior": _checked_shift(shift_prior),
         "reference": reference,
         "labelled": _checked_share(labelled),
@@ -286,12 +292,6 @@ def _checked_metrics(metrics: Any) -> Sequence[str]:
                 f"metrics= holds {name!r}, which cannot be estimated: {hint}The metrics are {', '.join(_METRICS)}"
             )
     return names
-
-
-def _checked_calibrator(calibrator: Any) -> Calibrator | None:
-    if calibrator is not None and calibrator not in CALIBRATORS:
-        raise ValueError(f"calibrator={calibrator!r} is none of {', '.join(CALIBRATORS)}, None")
-    return calibrator  # type: ignore[no-any-return]
 
 
 def _checked_shift(shift_prior: Any) -> float | Literal["em"] | None:

@@ -20,6 +20,7 @@ from polars_ec.arguments.signatures import checked_keywords, with_options
 from polars_ec.calibration.calibration import Calibration, Calibrator
 from polars_ec.calibration.cells import calibrate
 from polars_ec.calibration.reliability import reliability
+from polars_ec.comparisons.unlabelled import EstimateCalibrator
 from polars_ec.exceptions import SketchError
 from polars_ec.reports.of_decisions import evaluated
 from polars_ec.scores.folds import BUCKETS
@@ -294,7 +295,7 @@ class Sketch(DecidingCells):
         period: str,
         reference: Any = None,
         labelled: float = 0.9,
-        calibrator: Calibrator | None = "affine",
+        calibrator: EstimateCalibrator | None = "spline",
         shift_prior: float | Literal["em"] | None = None,
         interval: float | None = 0.95,
         replicates: int = 200,
@@ -576,7 +577,7 @@ class Windows:
         sketch = self.sketch if clustered else without_clusters(self.sketch)
         for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
             tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
-        return pl.concat(tables).sort(self.sketch.keys, nulls_last=True, maintain_order=True)
+        return pl.concat(tables).sort(self.sketch.keys)
 
     @checked_keywords
     def drift(

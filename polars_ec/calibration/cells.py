@@ -541,7 +541,7 @@ def _losses(
     calibrated = evaluate(of_calibrated, [rule], keywords)[rule].alias("calibrated")
     uncertainty = _uncertainty(of_calibrated, rule, keywords)
     both = raw.rename({rule: "raw"}).hstack([calibrated, uncertainty, found.lost, found.reason])
-    return compare(both).select(*keys, *LOSS_COLUMNS).sort(keys or "n", nulls_last=True)
+    return compare(both).select(*keys, *LOSS_COLUMNS).sort(keys or "n")
 
 
 def _uncertainty(cells: Cells, rule: Rule, keywords: dict[str, Any]) -> pl.Series:

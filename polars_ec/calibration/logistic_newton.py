@@ -197,6 +197,61 @@ def _minimise(
     return slope, shift - slope * origin, n_iterations, gain
 
 
+# Logistic regression on a piecewise linear function of the score, for many fits to the same scores at once: projected Newton.
+
+_KNOTS = (0.2, 0.4, 0.6, 0.8)
+_MAX_STEPS = 100
+
+
+@quiet
+def fit_splines(x: Floats, weight: Floats, unit: float, alpha: Floats, beta: Floats) -> Floats:
+    """Log-odds at rising scores x, (fits, scores), with slopes of at least 0 between quintiles of the first fit's scores; NaN without a solution.
+
+    `weight` is (fits, classes, scores), and `unit` that of one row. Changes of slope have a standard normal prior, for scores in standard units, so
+    that few rows do not bend the lines alpha x + beta, where Newton's method starts.
+    """
+    share = weight[0].sum(axis=0) / weight[0].sum()
+    # A share of 0.2 is one, however it is rounded.
+    knots, scale = x[np.searchsorted(np.cumsum(share) + 1e-9, _KNOTS)], np.sqrt(share @ (x - share @ x) ** 2)
+    segments = np.clip(x[:, None], [-np.inf, *knots], [*knots, np.inf]) - [knots[0], *knots]
+    basis = np.column_stack([np.ones(len(x)), segments / scale])
+    products = (basis[:, :, None] * basis[:, None]).reshape(len(x), -1)
+    changes = np.diff(np.eye(basis.shape[1]), axis=0)[1:]
+    penalty = unit * changes.T @ changes
+    known = np.isfinite(alpha)
+    negative, positive = weight[known].swapaxes(0, 1)
+    place = np.column_stack([beta + alpha * knots[0], *[alpha * scale] * segments.shape[1]])[known]
+
+    def loss_at(place: Floats) -> Floats:
+        z = place @ basis.T
+        losses = negative * np.logaddexp(0, z) + positive * np.logaddexp(0, -z)
+        return np.asarray(losses.sum(axis=1) + (place @ penalty * place).sum(axis=1) / 2, dtype=np.float64)
+
+    loss, length, moves = loss_at(place), np.ones(len(place)), np.full(len(place), fill_value=True)
+    for _ in range(_MAX_STEPS if known.any() else 0):
+        z = place @ basis.T
+        of_negative, of_positive = 1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))
+        gradient = (negative * of_positive - positive * of_negative) @ basis + place @ penalty
+        curvature = (negative + positive) * of_negative * of_positive
+        hessian = (curvature @ products).reshape(-1, *penalty.shape) + penalty
+        # A slope of 0 that would fall stays there.
+        is_free = (place > 0) | (gradient < 0) | (np.arange(len(penalty)) == 0)
+        hessian = np.where(is_free[:, :, None] & is_free[:, None], hessian, np.eye(len(penalty)))
+        step = np.linalg.solve(hessian, (is_free * gradient)[:, :, None])[:, :, 0]
+        tried = place - length[:, None] * step
+        tried[:, 1:] = np.maximum(tried[:, 1:], 0.0)
+        new = loss_at(tried)
+        better = new <= loss * (1 + ROUNDING)
+        moves = ~((step * gradient * is_free).sum(axis=1) <= CLOSE_ENOUGH * loss)
+        place[better], loss[better] = tried[better], new[better]
+        length = np.where(better, 1.0, length / 2)
+        if not moves.any():
+            break
+    log_odds = np.full((len(weight), len(x)), np.nan)
+    log_odds[known] = np.where(moves[:, None], np.nan, place @ basis.T)
+    return log_odds
+
+
 # Multinomial logistic regression with one slope, for many fits at once: Newton's method on sums over batches of rows.
 
 _MAX_PASSES = 60

@@ -290,7 +290,7 @@ def _losses(
     _check_fits(calibration, rows, names)
     calibrated = _calibrated(frame, keys, fold, rows, calibration)
     table = calibrated.group_by(names or pl.lit(0).alias(_GROUP)).agg(**_of_group(rows, rule, options))
-    return compare(table.collect(engine="streaming")).select(*names, *LOSS_COLUMNS).sort(names or "n", nulls_last=True)
+    return compare(table.collect(engine="streaming")).select(*names, *LOSS_COLUMNS).sort(names or "n")
 
 
 def _check_fits(calibration: Calibration, rows: Rows, names: Sequence[str]) -> None:

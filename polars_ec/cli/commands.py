@@ -527,7 +527,7 @@ def capacity(
 
 
 @terminal.one_line_errors
-@options.taking(LogOptions, OutputOptions, without=("min_rows", "plot"))
+@options.taking(LogOptions, OutputOptions, without=("min_rows", "plot", "false_alarms"))
 def estimate(
     log: LogOptions,
     output: OutputOptions,
@@ -541,8 +541,8 @@ def estimate(
         float, typer.Option(help="Share of rows with labels from which a period counts as labelled.")
     ] = 0.9,
     calibrator: Annotated[
-        str, typer.Option(help="affine, temperature, gaussian, pav or histogram; or none, for calibrated posteriors.")
-    ] = "affine",
+        str, typer.Option(help="spline, affine, temperature, gaussian, pav or histogram; or none if calibrated.")
+    ] = "spline",
     shift_prior: Annotated[
         str | None,
         typer.Option(

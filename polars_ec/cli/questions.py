@@ -537,10 +537,6 @@ class UnlabelledQuestion(Question):
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--label-probability": [] if self.label_probability is None else [self.label_probability]}
 
-    @property
-    def no_looks(self) -> str | None:
-        return "Estimates of several periods share the labels of their reference. Run polars-ec report when the labels are there"
-
     def from_rows(self, rows: RowInput) -> pl.DataFrame:
         assert rows.period is not None
         ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()

@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 import polars as pl
 from polars.exceptions import PerformanceWarning
@@ -18,6 +18,7 @@ from polars.exceptions import PerformanceWarning
 from polars_ec.calibration.calibration import FIT, STEPPED, Calibrator, log_odds_of_steps
 from polars_ec.calibration.cell_table import CellTable, Training
 from polars_ec.calibration.cells import fit_affine, fit_gaussian, fit_histogram, fit_pav, values_of_cells
+from polars_ec.calibration.logistic_newton import fit_splines
 from polars_ec.comparisons.result import shown
 from polars_ec.comparisons.validation import reference_groups
 from polars_ec.exceptions import warn
@@ -31,6 +32,9 @@ from polars_ec.sketches.cells import LABELLED, SCORE, Cells
 from polars_ec.sketches.evaluation import evaluate
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid
 from polars_ec.sketches.sums import losses, scores_of_cells
+
+EstimateCalibrator: TypeAlias = Calibrator | Literal["spline"]
+"""`spline`: log-odds that are piecewise linear in the log-odds of the score, with a penalty on changes of slope. Or one of `calibrate`."""
 
 _ROW, _INVALID = "row", "__invalid"
 # Columns of units: the reference period, the unit of the group there, the number of the units of all groups there, and whether labels are taken
@@ -63,7 +67,7 @@ class EstimateQuestion:
     metrics: Sequence[str]
     keywords: Mapping[str, Any]
     own_threshold: float | None
-    calibrator: Calibrator | None
+    calibrator: EstimateCalibrator | None
     shift_prior: float | Literal["em"] | None
     reference: Any
     labelled: float
@@ -258,8 +262,8 @@ class ReferenceFit:
 
 
 @quiet
-def _fit(calibrator: Calibrator | None, cells: UnitCells, weight: Floats) -> tuple[Floats, Floats]:
-    """Calibrated log-odds of all cells, (fits, cells), and the log-odds of the base rates, for the weights (fits, classes, cells)."""
+def _fit(calibrator: EstimateCalibrator | None, cells: UnitCells, weight: Floats, unit: float) -> tuple[Floats, Floats]:
+    """Calibrated log-odds of all cells, (fits, cells), and those of the base rates, for weights (fits, classes, cells); `unit` is that of a row."""
     n_fits, of_class = len(weight), weight.sum(axis=2)
     prior = np.log(of_class[:, 1] / of_class[:, 0])
     if calibrator is None:
@@ -277,10 +281,14 @@ def _fit(calibrator: Calibrator | None, cells: UnitCells, weight: Floats) -> tup
         value = np.tile(values_of_cells(cells.grid, cells.cells).to_numpy(), n_fits)
         of_query = np.repeat(np.arange(n_fits), cells.cells.height)
         return log_odds_of_steps(steps.rename({"fit": FIT}), of_query, value).reshape(n_fits, -1), prior
-    fits = fit_gaussian(training) if calibrator == "gaussian" else fit_affine(training, calibrator == "affine")
-    alpha, beta = (floats(fits[name])[:, None] for name in ("alpha", "beta"))
+    fits = fit_gaussian(training) if calibrator == "gaussian" else fit_affine(training, calibrator != "temperature")
+    alpha, beta = (floats(fits[name]) for name in ("alpha", "beta"))
     # A slope of 0 leaves nothing of infinite scores.
-    return np.where(alpha == 0, 0.0, alpha * cells.log_odds) + beta, prior
+    log_odds = np.where(alpha[:, None] == 0, 0.0, np.outer(alpha, cells.log_odds)) + beta[:, None]
+    finite = np.isfinite(cells.log_odds)
+    if calibrator == "spline" and finite.any():
+        log_odds[:, finite] = fit_splines(cells.log_odds[finite], weight[:, :, finite], unit, alpha, beta)
+    return log_odds, prior
 
 
 def _shares(log_odds: Floats) -> tuple[Floats, Floats]:
@@ -484,7 +492,8 @@ class LabelEstimator:
     def _fit_to(self, units: Sequence[int], on: str) -> ReferenceFit:
         """The calibrator of the labelled rows of these units."""
         question, rows = self.question, self.fine.rows(units)
-        fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED])
+        unit = rows.total[:_UNLABELLED].sum() / rows.sizes[:_UNLABELLED].sum()
+        fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED], unit)
         if self.units[list(units)]["n_invalid"].sum():
             fine = np.full_like(fine, np.nan)
         if question.level is None:
@@ -492,7 +501,7 @@ class LabelEstimator:
         coarse = self.coarse.rows(units)
         drawn = coarse.resampled(question.replicates, np.random.default_rng([question.seed, 0]))
         weight = np.concatenate([coarse.weight[None], drawn])[:, :_UNLABELLED]
-        log_odds, priors = _fit(question.calibrator, self.coarse, weight)
+        log_odds, priors = _fit(question.calibrator, self.coarse, weight, unit)
         clusters = self.coarse.rows(units, apart=True).clusters[:, :_UNLABELLED]
         clusters = clusters[clusters.any(axis=(1, 2))]
         of_0, of_1 = _shares(log_odds[0])
@@ -590,7 +599,7 @@ def _count_units(question: EstimateQuestion) -> pl.DataFrame:
         "n_missing": pl.when(label.is_null()).then(n).sum(),
         "n_invalid": pl.when(label == -1).then(n).sum(),
     }
-    units = question.cells.frame.group_by(keys).agg(**counts).sort(keys, nulls_last=True)
+    units = question.cells.frame.group_by(keys).agg(**counts).sort(keys)
     if question.corrections is not None:
         invalid = question.corrections.frame.filter(label == -1).group_by(keys).agg(n.sum().alias(_INVALID))
         most = pl.max_horizontal("n_invalid", _INVALID).alias("n_invalid")
@@ -602,7 +611,7 @@ def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[p
     """The units with their references, and whether their labels are held out; and the units of each period."""
     period, within = question.period, [name for name in question.by if name == SCORE]
     counts = pl.col("n", "n_labelled").sum()
-    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort([*within, period], nulls_last=True)
+    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort(*within, period)
     is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
     is_labelled &= pl.col(period).is_not_null()
     if question.reference is None:
@@ -651,7 +660,7 @@ RESULT: Mapping[str, pl.DataType] = {
     "class_prior": pl.Float64(),
     "calibrated_on": pl.String(),
     "shift_p_value": pl.Float64(),
-    **dict.fromkeys(("n", "n_labelled", "n_missing"), pl.Int64()),
+    **dict.fromkeys(("n", "n_labelled", "n_missing", "n_invalid"), pl.Int64()),
 }
 """Columns of the result beside the group columns and the period."""
 
@@ -701,8 +710,7 @@ def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
         )
         covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
         of_metrics.append(table.with_columns(covered=covered).select(*schema))
-    order = [*keys, question.period, "model"]
-    return pl.concat(of_metrics).sort(order, nulls_last=True, maintain_order=True)
+    return pl.concat(of_metrics).sort(*keys, question.period, "model", maintain_order=True)
 
 
 def _range(name: str, question: EstimateQuestion) -> tuple[float, float]:

@@ -219,7 +219,7 @@ def columns(
 ) -> pl.DataFrame:
     """A row per group of each model, as in a report on the rows."""
     tables = [DecisionTables(cells, options).report(metrics, request) for _, cells in of_each_model(sketch)]
-    return pl.concat(tables).sort(sketch.keys, nulls_last=True, maintain_order=True) if sketch.keys else tables[0]
+    return pl.concat(tables).sort(sketch.keys) if sketch.keys else tables[0]
 
 
 def evaluated(

@@ -617,7 +617,8 @@ class DecidingCells(Cells):
         request = parse_interval({"interval": interval, "method": way, "replicates": replicates, "seed": seed})
         point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity}
-        return self._evaluated(metrics, {**point, **others, "method": eer, "bins": bins, "norm": norm}, request)
+        table = self._evaluated(metrics, {**point, **others, "method": eer, "bins": bins, "norm": norm}, request)
+        return table.sort(self.keys) if self.keys else table
 
     def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
         keywords, own_threshold = self.operating_point.stands_in(stated, self.grid.classes)

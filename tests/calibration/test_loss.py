@@ -113,7 +113,7 @@ def test_losses_of_few_rows_are_defined(log, rule, training) -> None:
     sketch = log.ec.sketch("p", "y", by=["g", "fold"], weight="w", exact=True)
     found = sketch.calibration_loss(rule, training=training)
     fits = {(g, f): row for *_, g, f, row in ((r["g"], r["fold"], r) for r in sketch.calibrate().frame.to_dicts())}
-    assert found["g"].to_list() == sorted(log["g"].unique(), key=lambda g: (g is None, g))
+    assert found["g"].to_list() == sorted(log["g"].unique(), key=lambda g: (g is not None, g))
     for row in found.to_dicts():
         rows = log.filter(pl.col("g").eq_missing(row["g"]), pl.col("w") > 0)
         if rows.height == 0:

@@ -239,7 +239,6 @@ def test_gates_that_a_budget_cannot_judge_are_told_before_the_log_is_looked_for(
         (("compare", *TIME, "--by", "s", "--reference", "rest"), ["With --reference rest", "share rows"]),
         (("compare", *TIME, "--by", "s", "--reference", "s=a"), ["With --reference s=a"]),
         (("drift", *TIME), ["Run polars-ec report instead"]),
-        (("estimate", *TIME), ["share the labels of their reference"]),
         (("capacity", *TIME, "--k", "2", "--period", "1d"), ["compete for its places. Leave it out"]),
         (("capacity", "--time", "ts", "--k", "5", "--period", "1d"), ["compete for its places"]),
         (("compare", *TIME, "--model", "s", "--item", "user", "--reference", "rest"), ["With --reference rest"]),

@@ -101,7 +101,7 @@ def test_a_gate_looks_at_past_estimates(folder):
     [
         (READ, ["an estimate is of periods", "--every 1mo"]),
         ((*READ, *MONTHS, "--shift-prior", "x"), ["--shift-prior 'x' is not 'em'"]),
-        ((*READ, *MONTHS, "--calibrator", "platt"), ["--calibrator 'platt' is none of affine"]),
+        ((*READ, *MONTHS, "--calibrator", "platt"), ["--calibrator 'platt' is none of spline, affine"]),
         ((*READ, *MONTHS, "--labelled", "90"), ["--labelled 90.0 is not a share"]),
         ((*READ, *MONTHS, "--metrics", "eer"), ["'eer', which cannot be estimated"]),
         ((*READ, *MONTHS, "--prior", "overall"), ["--prior 'overall' is not a number"]),
@@ -114,7 +114,7 @@ def test_misuse_is_told(folder, args, words):
     fails(2, "estimate", folder / "log.parquet", *args, words=words)
 
 
-@pytest.mark.parametrize("option", ["--plot", "--min-rows"])
+@pytest.mark.parametrize("option", ["--plot", "--min-rows", "--false-alarms"])
 def test_options_of_tables_with_other_columns_are_not_there(folder, option):
     result = invoke("estimate", folder / "log.parquet", *READ, *MONTHS, option, "5")
     assert result.exit_code == 2
