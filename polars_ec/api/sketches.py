@@ -327,7 +327,8 @@ class Sketch(DecidingCells):
         cluster, buckets
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The default operating point of the methods. It is exact if it is one of the thresholds. Of decisions, the costs of the query.
+            The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, the costs of the query.
+            Others are an error, because the table contains its costs, unless the macros of an earlier version made it.
         classes
             Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
 
@@ -339,7 +340,7 @@ class Sketch(DecidingCells):
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-        grid, point = grid_of_table(frame.columns, score_type, resolution, thresholds, stated, classes)
+        grid, point = grid_of_table(frame, score_type, resolution, thresholds, stated, classes)
         return sketch_of(cells_of_table(frame, grid, weighted, cluster, buckets), point)
 
     @checked_keywords
