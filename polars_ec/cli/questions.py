@@ -462,10 +462,10 @@ class CompareQuestion(DifferenceQuestion):
         # The models of a log by item are not known before it is read.
         models = rows.scores if not self.items else [text for text in self.reference if "=" not in text]
         reference = reference_of(self.reference, models, as_lazy(rows.frame).select(rows.keys).collect_schema())
-        arguments = {**self.layout, **self.items, **rows.options}
-        return compare(
-            rows.frame, rows.scores, rows.label, by=rows.keys, cluster=rows.cluster, reference=reference, **arguments
-        )
+        arguments = {**self.layout, **self.items, **rows.options, "cluster": rows.cluster, "reference": reference}
+        # What a warning about nulls says, the notes say.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            return compare(rows.frame, rows.scores, rows.label, by=rows.keys, **arguments)
 
     def chart(self, table: pl.DataFrame) -> Any:
         return plot.compare(self.first_metric_rows(table))

@@ -238,7 +238,7 @@ def check_number(costs: CostMatrix) -> None:
         )
 
 
-def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str]) -> list[pl.Expr]:
+def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str | pl.Expr]) -> list[pl.Expr]:
     """One column for all models, or one for each."""
     if isinstance(columns, str | pl.Expr) or not hasattr(columns, "__iter__"):
         one: Any = columns
