@@ -447,6 +447,16 @@ def test_wrong_rows_make_their_groups_null_and_no_other() -> None:
         ("a", {"reference": "rest"}, "pass by="),
         ("a", {"reference": "rest", "by": pl.lit(1).alias("one")}, "there is only one"),
         ("a", {"reference": 7, "by": "group"}, r"reference=7 is not a group of group\. There are 0; 1; 2"),
+        (
+            "a",
+            {"reference": "max", "by": pl.col("group").cast(pl.String)},
+            r"reference='max' is not a group of group\. There are .*: did you mean highest\?",
+        ),
+        (
+            "a",
+            {"reference": "min"},
+            r"reference='min' is not a model: did you mean lowest\? The models are a\. To compare groups pass by=",
+        ),
         ("a", {"reference": 0.5, "by": "group"}, r"reference=0\.5 is not a group of group\."),
         ("a", {"reference": "March", "by": "group"}, "reference='March' is not a group"),
         ("a", {"reference": {"month": 7}, "by": "group"}, r"names 'month', which is not a column in by=\."),

@@ -20,7 +20,6 @@ from polars_ec.comparisons.items import by_item
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
 from polars_ec.comparisons.ranking import rank_cells
 from polars_ec.comparisons.result import with_verdicts
-from polars_ec.exceptions import warn
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
 from polars_ec.reports.ranking import grid_of
@@ -163,13 +162,13 @@ def compare(
     number = table.filter(pl.any_horizontal(pl.col("value", "value_reference").is_null())).height
     nulls = f"values are null in {number} of {table.height} rows of the comparison"
     if number and is_read_once(frame):
-        warn(f"{nulls}. A report of the log counts invalid rows in n_invalid")
+        warn_of_nulls(nulls, frame, {})
     elif number:
         scores = expand(log, score, "score")
         one = validation.one_or_each(label, "label", scores)[0]
         log, models = read_models(log, scores, one, options, parse_options(options, BY_ROW), None, execute)
-        rows = {model.name: model.rows for model in models}
-        warn_of_nulls(nulls, log, rows, only_of_invalid=number < table.height)
+        of_models = {model.name: model.rows for model in models}
+        warn_of_nulls(nulls, log, of_models, only_of_invalid=number < table.height)
     return table
 
 

@@ -98,6 +98,8 @@ _OTHER_NAMES = {
     "log_loss": "cross_entropy",
     "logloss": "cross_entropy",
     "matthews_corrcoef": "mcc",
+    "max": "highest",
+    "min": "lowest",
     "ppv": "precision",
     "precision_score": "precision",
     "recall_score": "recall",

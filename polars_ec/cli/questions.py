@@ -37,6 +37,7 @@ from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.page.contents import Contents, drift_sentences, report_sentences
+from polars_ec.page.request import PageArguments
 from polars_ec.page.sources import contents_of
 from polars_ec.reports.models import METRICS
 from polars_ec.reports.of_cells import Point, columns
@@ -123,16 +124,11 @@ class PageFile:
         layout = {name: value for name, value in self.layout.items() if name != "buckets"}
         return self._page((sketched.sketch, None, None), {"by": by, "period": period, **layout}, sketched.options)
 
-    def _page(
-        self,
-        log: tuple[FrameLike | Sketch, Sequence[str] | None, str | None],
-        arguments: dict[str, Any],
-        options: Mapping[str, Any],
-    ) -> MadePage:
+    def _page(self, log: tuple[Any, Any, Any], arguments: dict[str, Any], options: Mapping[str, Any]) -> MadePage:
         point = dict(options)
         if "prior" in point:
             arguments["prior"] = point.pop("prior")
-        return MadePage(self.file, contents_of(*log, **arguments, title=self.title, options=point))
+        return MadePage(self.file, contents_of(*log, PageArguments(**arguments, title=self.title, options=point)))
 
 
 @dataclass(frozen=True)

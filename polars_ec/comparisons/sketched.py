@@ -45,15 +45,7 @@ from polars_ec.formulas.decisions import AT_PRIOR, CELLS, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import (
-    Clusters,
-    Formula,
-    Moments,
-    effective_rows,
-    exclusive,
-    has_rows,
-    with_pseudocounts,
-)
+from polars_ec.inference.confidence import Clusters, Formula, Moments, exclusive, has_rows, with_pseudocounts
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.output.words import number
@@ -437,7 +429,6 @@ def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[s
     """Differences of groups at these places of the table, and of the same groups of the reference at the others."""
     level, differences = tables.request.level, dict[str, Differences]()
     same = tables.have_same_cells(places, others)
-    rows = effective_rows(*(of[others] for of in tables.amounts))
     with np.errstate(all="ignore"):
         for estimator in tables.estimators():
             values, clusters = estimator.values, estimator.clusters
@@ -445,7 +436,7 @@ def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[s
             weight = (clusters.linear @ clusters.unit)[others]
             linear = [clusters.linear[of] for of in (places, others)]
             # Costs by row are losses, although they have pseudo-counts: one row of a class does not say how they vary.
-            known = has_rows(rows, several=not clusters.unit.all())
+            known = has_rows(estimator.moments.rows[others], several=not clusters.unit.all())
             for m, name in enumerate(estimator.metrics):
                 slopes = [estimator.slopes[..., m][of] for of in (places, others)]
                 variance = paired_variance(slopes, linear, clusters.unit, weight).only(known)

@@ -712,17 +712,18 @@ def resolve_columns(
     return resolve(list(zip(columns, dtypes, strict=True)), options, kernel_above)
 
 
-def warn_of_nulls(
-    nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows], *, only_of_invalid: bool = False
-) -> None:
+def warn_of_nulls(nulls: str, log: Any, models: Mapping[str, Rows], *, only_of_invalid: bool = False) -> None:
     """Warn of null values with their cause (invalid or missing rows, an absent class) and the number of rows."""
+    if not isinstance(log, pl.LazyFrame):  # a reader, whose rows are gone
+        warn(f"{nulls}. See the columns n, n_missing and n_invalid of a report")
+        return
     reasons: dict[str, list[str]] = {}
     has_invalid = False
     for name, rows in models.items():
         faults, classes = rows.faults, rows.labels.classes[:_COUNTED_CLASSES]
         masks = [rows.present, *faults.values(), *(rows.usable & rows.labels.in_class[k] for k in range(len(classes)))]
         sums = [pl.len().alias("n"), *(mask.sum().alias(str(m)) for m, mask in enumerate(masks))]
-        n, present, *counts = frame.select(sums).collect(engine="streaming").row(0)
+        n, present, *counts = log.select(sums).collect(engine="streaming").row(0)
         invalid = {kind: count for kind, count in zip(faults, counts, strict=False) if count}
         texts = [f"{kind} in {count} of {n} rows{_remedy(kind, rows, [*models])}" for kind, count in invalid.items()]
         has_invalid |= bool(texts)

@@ -438,8 +438,8 @@ def cells_of_table(
             f"the table has scores above {above} thresholds, but thresholds= lists {len(grid.thresholds)}: pass the "
             "thresholds of the query"
         )
-    of_decisions = [COSTS] if isinstance(grid, DecisionGrid) else []
-    keys = [name for name in fine.columns if name not in (*expected, *of_decisions)]
+    fine = fine.drop(COSTS, strict=False) if isinstance(grid, DecisionGrid) else fine
+    keys = [name for name in fine.columns if name not in expected]
     if reserved := RESERVED.intersection(keys):
         raise SketchError(f"the table has a group column {sorted(reserved)[0]!r}, which names a sum: rename it")
     whole = _with_infinite_sums(_typed(fine, keys, expected, grid), grid)
