@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -91,7 +90,7 @@ class SketchInput:
         return period
 
 
-LEVEL = signature(contents_of).parameters["interval"].default
+LEVEL = PageArguments.interval
 """The level of the limits of a page."""
 
 
