@@ -16,9 +16,9 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, l
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
-from polars_ec.page.sources import contents_of
 from polars_ec.sketches.grid import DecisionGrid
 from tests.support.cli import invoke, typed_report
+from tests.support.pages import one_model
 
 GROUPS, DAYS = ["a", "b"], [dt.date(2024, 3, day) for day in range(1, 5)]
 
@@ -559,8 +559,8 @@ def test_a_file_without_rows_says_nothing_of_the_classes(tmp_path: Path) -> None
 def test_the_page_of_a_sketch_is_that_of_the_rows(kind: str) -> None:
     score, label, options = SCORES[kind]
     sketch = SCORED.ec.sketch(score, label, by=["g", "day"], cluster="user", reduction="decisions", **options)
-    (found,) = contents_of(sketch, None, None, by="g", period="day", options={})
-    (wanted,) = contents_of(SCORED, score, label, by="g", period="day", cluster="user", options=options)
+    found = one_model(sketch, None, None, by="g", period="day", options={})
+    wanted = one_model(SCORED, score, label, by="g", period="day", cluster="user", options=options)
     for name in ("groups", "total", "trend", "trend_total", "rest", "periods", "changes", "history"):
         ours, theirs = getattr(found, name), getattr(wanted, name)
         # Comparisons of sketches name the metric without the prior.
@@ -577,7 +577,7 @@ def test_a_page_names_groups_without_costs() -> None:
         g=pl.when(pl.int_range(pl.len()) % 3 > 0).then("g").otherwise(pl.lit("z")),
     )
     sketch = log.ec.sketch("p", "late", by=["g", "day"], cost_fn="amount", reduction="decisions")
-    (found,) = contents_of(sketch, None, None, by="g", period="day", options={})
+    found = one_model(sketch, None, None, by="g", period="day", options={})
     assert found.notes[1] == "1 row without a valid cost. z: no metrics of decisions and no comparison with all others."
     assert found.rest is not None
     assert found.rest["g"].to_list() == ["a", "b"]
