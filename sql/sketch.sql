@@ -219,12 +219,14 @@ CREATE OR REPLACE MACRO ec._reduced_rows(log, score, label, classes, reduction, 
 CREATE OR REPLACE MACRO ec._costs_of_classes(costs, classes) AS
     CASE WHEN ec._costs_ok(costs, 1, 1) AND (ec._unset(costs) OR len(ec._given_costs(costs)) = ec._number_of_classes(classes)) THEN ec._given_costs(costs)
          ELSE error(format('ec: costs has {} rows, but classes := {}', len(ec._given_costs(costs)), classes)) END;
--- A table does not say what each row costs: decisions of several costs would be taken for those of one.
-CREATE OR REPLACE MACRO ec._one_cost(log, costs) AS TABLE
-    SELECT CASE WHEN min("ec: costs") IS DISTINCT FROM max("ec: costs")
-                THEN error('ec: costs differ between rows, but a sketch in SQL has one cost for all: pass constants, or use polars-ec sketch --cost-fn')
-                ELSE true END
-    FROM (SELECT CAST(costs AS DOUBLE[][]) AS "ec: costs" FROM query_table(log));
+-- The one cost of all rows, which goes into the table: decisions of several costs would be taken for those of one.
+CREATE OR REPLACE MACRO ec._one_cost(log, classes, costs, reduction) AS TABLE
+    SELECT CASE WHEN min("ec: costs") IS DISTINCT FROM max("ec: costs") OR count("ec: costs") NOT IN (0, count(*))
+                THEN CAST(error('ec: costs differ between rows, but a sketch in SQL has one cost for all: pass constants, or use polars-ec sketch --cost-fn')
+                          AS DOUBLE[][])
+                ELSE coalesce(min("ec: costs"), list_transform(range(ec._number_of_classes(classes)), lambda _i: list_transform(
+                    range(ec._number_of_classes(classes)), lambda _j: CAST(_i <> _j AS DOUBLE)))) END AS "ec: costs"
+    FROM (SELECT ec._costs_of_classes(costs, classes) AS "ec: costs" FROM query_table(log) WHERE reduction = 'decisions');
 CREATE OR REPLACE MACRO ec._decided_rows(log, score, classes, costs, score_type, weight) AS TABLE
     SELECT *, CASE WHEN "ec: checked" >= 0 THEN CAST("ec: label" AS INTEGER) ELSE CAST("ec: checked" AS INTEGER) END AS "ec: class",
            CASE WHEN "ec: checked" >= 0
@@ -235,22 +237,25 @@ CREATE OR REPLACE MACRO ec._decided_rows(log, score, classes, costs, score_type,
            CASE WHEN "ec: checked" >= 0 THEN ec._vector_brier("ec: posteriors", "ec: label", NULL, NULL) END AS "ec: brier"
     FROM (SELECT *, ec._ranked_class("ec: reduced score", "ec: reduced label", 'posterior', weight) AS "ec: checked" FROM query_table(log));
 
-CREATE OR REPLACE MACRO ec._decision_cells(log, units, weight) AS TABLE
-    SELECT COLUMNS(lambda _c: _c IN ('ec: class', 'ec: decision') OR ec._is_group(_c, units)),
-           count(*) AS n,
-           ec._weight_of("ec: decision", "ec: weight", weight) AS weight,
-           ec._weight2_of("ec: decision", "ec: weight", weight) AS weight2,
-           ec._cell_sum("ec: log_loss", "ec: weight", weight) AS log_loss,
-           ec._cell_sum("ec: brier", "ec: weight", weight) AS brier,
-           ec._cell_sum("ec: log_loss" * "ec: log_loss" * "ec: weight", "ec: weight", weight) AS log_loss_square,
-           ec._cell_sum("ec: log_loss" * "ec: weight", "ec: weight", weight) AS log_loss_times_weight,
-           ec._cell_sum("ec: brier" * "ec: brier" * "ec: weight", "ec: weight", weight) AS brier_square,
-           ec._cell_sum("ec: brier" * "ec: weight", "ec: weight", weight) AS brier_times_weight
-    FROM query_table(log) GROUP BY ALL;
+CREATE OR REPLACE MACRO ec._decision_cells(log, costs_of_log, units, weight) AS TABLE
+    SELECT "ec: costs" AS decision_costs, "ec: cells".*
+    FROM query_table(costs_of_log), (
+        SELECT COLUMNS(lambda _c: _c IN ('ec: class', 'ec: decision') OR ec._is_group(_c, units)),
+               count(*) AS n,
+               ec._weight_of("ec: decision", "ec: weight", weight) AS weight,
+               ec._weight2_of("ec: decision", "ec: weight", weight) AS weight2,
+               ec._cell_sum("ec: log_loss", "ec: weight", weight) AS log_loss,
+               ec._cell_sum("ec: brier", "ec: weight", weight) AS brier,
+               ec._cell_sum("ec: log_loss" * "ec: log_loss" * "ec: weight", "ec: weight", weight) AS log_loss_square,
+               ec._cell_sum("ec: log_loss" * "ec: weight", "ec: weight", weight) AS log_loss_times_weight,
+               ec._cell_sum("ec: brier" * "ec: brier" * "ec: weight", "ec: weight", weight) AS brier_square,
+               ec._cell_sum("ec: brier" * "ec: weight", "ec: weight", weight) AS brier_times_weight
+        FROM query_table(log) GROUP BY ALL) AS "ec: cells"
+    WHERE "ec: costs" IS NOT NULL;
 
 -- What a sketch of lists has beside its groups: other columns where it is of decisions.
-CREATE OR REPLACE MACRO ec._of_decisions() AS ['class', 'decision', 'n', 'weight', 'weight2', 'log_loss', 'brier', 'log_loss_square',
-                                               'log_loss_times_weight', 'brier_square', 'brier_times_weight'];
+CREATE OR REPLACE MACRO ec._of_decisions() AS ['decision_costs', 'class', 'decision', 'n', 'weight', 'weight2', 'log_loss', 'brier',
+                                               'log_loss_square', 'log_loss_times_weight', 'brier_square', 'brier_times_weight'];
 CREATE OR REPLACE MACRO ec._of_bins() AS ['target', 'class', 'bin', 'above', 'n', 'weight', 'weight2', 'log_loss', 'brier', 'posterior'];
 CREATE OR REPLACE MACRO ec._of_reduction(reduction) AS
     CASE WHEN reduction = 'decisions' THEN ec._of_decisions() WHEN reduction = 'top_label' THEN ec._of_bins()[2:] ELSE ec._of_bins() END;
@@ -277,6 +282,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          -- Read apart, because DuckDB holds in memory what two queries read.
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
+         "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
          "ec: decided" AS (FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight))
     SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
     FROM (SELECT * RENAME ("ec: target" AS target)
@@ -286,13 +292,13 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
           WHERE ec._reduction(reduction) <> 'decisions'
           UNION ALL BY NAME
           SELECT * RENAME ("ec: decision" AS decision)
-          FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', groups, weight)))
-    WHERE coalesce((FROM ec._columns_ok(log, groups, ec._of_reduction(reduction))), true)
-          AND (reduction <> 'decisions' OR (FROM ec._one_cost(log, costs)))),
+          FROM (SELECT * RENAME ("ec: class" AS class) FROM ec._decision_cells('ec: decided', 'ec: one cost', groups, weight)))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, ec._of_reduction(reduction))), true)),
 (log, score, label, classes, reduction VARCHAR, cluster, groups := [], score_type := 'posteriors', resolution := 64, thresholds := [],
     weight := NULL, buckets := 100, costs := NULL) AS TABLE (
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
+         "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
          "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
                            FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
          "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
@@ -307,10 +313,9 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
                 FROM (SELECT * RENAME ("ec: decision" AS decision)
                       FROM (SELECT * RENAME ("ec: class" AS class)
                             FROM (SELECT 'cells' AS "ec: table", CAST(NULL AS SMALLINT) AS "ec: bucket", *
-                                  FROM ec._decision_cells('ec: decided', groups, weight)
+                                  FROM ec._decision_cells('ec: decided', 'ec: one cost', groups, weight)
                                   UNION ALL BY NAME
                                   SELECT 'coarse' AS "ec: table", *
-                                  FROM ec._decision_cells('ec: used', list_concat(CAST(groups AS VARCHAR[]), ['ec: bucket']), weight))))))
-    WHERE coalesce((FROM ec._columns_ok(log, groups, list_concat(['table', 'bucket', 'hash'], ec._of_reduction(reduction)))), true)
-          AND (reduction <> 'decisions' OR (FROM ec._one_cost(log, costs))));
+                                  FROM ec._decision_cells('ec: used', 'ec: one cost', list_concat(CAST(groups AS VARCHAR[]), ['ec: bucket']), weight))))))
+    WHERE coalesce((FROM ec._columns_ok(log, groups, list_concat(['table', 'bucket', 'hash'], ec._of_reduction(reduction)))), true));
 COMMENT ON MACRO TABLE ec.sketch IS 'Sketch of a log: counts and sums per group, class and bin of the score, bin = floor(resolution ln(q1/q0)). With cluster := also per bucket. Lists of posteriors take classes := 3, reduction := one_vs_rest, top_label or decisions (counts and sums per group, class and Bayes decision, at costs := a K x M list).';

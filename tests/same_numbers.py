@@ -17,6 +17,7 @@ import re
 import subprocess
 import sys
 import tempfile
+from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Callable, Iterator
 from datetime import date
 from pathlib import Path
@@ -247,21 +248,35 @@ def answer(call: Callable[[], Any]) -> str:
     return repr(value)
 
 
+def _checkout(text: str) -> Path:
+    if not (Path(text) / "polars_ec").is_dir():
+        raise ArgumentTypeError(f"{text} is no folder with polars_ec")
+    return Path(text)
+
+
 def main() -> int:
     """Compare, or answer all calls where another process asks for them."""
-    target, *seeds = sys.argv[1:]
-    seeds = seeds or ["0", "1", "2"]
-    if target == "--answers":
+    parser = ArgumentParser(description="Compare the numbers of this checkout with those of another one.")
+    parser.add_argument("checkout", nargs="?", type=_checkout)
+    parser.add_argument("seeds", nargs="*", type=int, metavar="SEED")
+    parser.add_argument(
+        "--answers", nargs="+", type=int, metavar="SEED", help="print the answers of this checkout alone"
+    )
+    stated = parser.parse_args()
+    if (stated.checkout is None) == (stated.answers is None):
+        parser.error("pass the folder of a checkout, or --answers with seeds")
+    if stated.answers is not None:
         answers = {
             f"{seed} {shown}": answer(call)
-            for seed in map(int, seeds)
+            for seed in stated.answers
             for calls in (metric_calls, frame_calls)
             for shown, call in calls(log_of(seed), seed)
         }
         print(json.dumps(answers))
         return 0
     answers = []
-    for root in (Path(target).resolve(), ROOT):
+    seeds = [str(seed) for seed in stated.seeds or (0, 1, 2)]
+    for root in (stated.checkout.resolve(), ROOT):
         with tempfile.NamedTemporaryFile() as file:
             command = [sys.executable, __file__, "--answers", *seeds]
             subprocess.run(command, check=True, env={**os.environ, "PYTHONPATH": str(root)}, stdout=file)

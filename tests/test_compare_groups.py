@@ -431,7 +431,7 @@ def test_models_that_agree_in_all_rows_of_a_group_may_differ_in_others(cluster: 
 
 def test_wrong_rows_make_their_groups_null_and_no_other() -> None:
     log = LOG.with_columns(b=pl.when(pl.int_range(pl.len()) == LOG["group"].index_of(1)).then(2.0).otherwise("b"))
-    found = log.ec.compare(["a", "b"], "y", by="group", metrics=["nec", "auc_roc"])
+    found = log.lazy().ec.compare(["a", "b"], "y", by="group", metrics=["nec", "auc_roc"]).collect()
     wrong = found.filter(group=1)
     assert wrong["value"].null_count() == 2
     assert wrong["value_reference"].null_count() == 0
@@ -447,6 +447,16 @@ def test_wrong_rows_make_their_groups_null_and_no_other() -> None:
         ("a", {"reference": "rest"}, "pass by="),
         ("a", {"reference": "rest", "by": pl.lit(1).alias("one")}, "there is only one"),
         ("a", {"reference": 7, "by": "group"}, r"reference=7 is not a group of group\. There are 0; 1; 2"),
+        (
+            "a",
+            {"reference": "max", "by": pl.col("group").cast(pl.String)},
+            r"reference='max' is not a group of group\. There are .*: did you mean highest\?",
+        ),
+        (
+            "a",
+            {"reference": "min"},
+            r"reference='min' is not a model: did you mean lowest\? The models are a\. To compare groups pass by=",
+        ),
         ("a", {"reference": 0.5, "by": "group"}, r"reference=0\.5 is not a group of group\."),
         ("a", {"reference": "March", "by": "group"}, "reference='March' is not a group"),
         ("a", {"reference": {"month": 7}, "by": "group"}, r"names 'month', which is not a column in by=\."),
@@ -483,4 +493,5 @@ def test_misuse_says_what_to_do(score: Any, options: dict[str, Any], message: st
 def test_an_empty_log_has_no_groups() -> None:
     found = LOG.clear().ec.compare("a", "y", by="group", reference="rest", metrics=["nec", "auc_roc"])
     assert found.height == 0
-    assert LOG.clear().ec.compare(["a", "b"], "y", metrics=["nec"])["n"].to_list() == [0]
+    with pytest.warns(UserWarning, match="there are no rows"):
+        assert LOG.clear().ec.compare(["a", "b"], "y", metrics=["nec"])["n"].to_list() == [0]

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from polars.testing import assert_frame_equal
 
 import polars_ec as ec  # noqa: F401  (registers the namespace)
 from tests.support.cases import mostly_slow
@@ -96,3 +97,21 @@ def test_numbers_of_rows_are_whole(min_rows: Any) -> None:
     for call in (LOG.ec.compare, lambda *_, **how: LOG.ec.sketch("p", "y", by="group").compare(**how)):
         with pytest.raises(ValueError, match=f"min_rows={min_rows} is not a number of rows: pass a whole number"):
             call("p", "y", reference="rest", min_rows=min_rows)
+
+
+@pytest.mark.parametrize("cost_fn", ["cost", 5.0])
+@pytest.mark.parametrize("other", ["p", "q"], ids=["equal", "different"])
+def test_one_row_of_a_class_in_rows_and_sketches(other: str, cost_fn: Any) -> None:
+    """Costs by row are losses, and one of them does not say how they vary; of decisions the classes need a row each."""
+    rng, rows = np.random.default_rng(3), 300
+    scores = {"p": rng.random(rows), "q": rng.random(rows)}
+    log = pl.DataFrame(
+        {**scores, "y": np.arange(rows) == 5, "cost": rng.integers(1, 9, rows) * 1.0, "row": np.arange(rows)}
+    )
+    models = log.select("y", "cost", "row", a="p", b=other)
+    names, keywords = ["expected_cost", "nec"], {"cost_fn": cost_fn, "cluster": pl.col("row") % 100}
+    of_rows = models.ec.compare(["a", "b"], "y", metrics=names, **keywords)
+    of_sketch = models.ec.sketch(["a", "b"], "y", reduction="decisions", **keywords).compare(*names)
+    bounds = pl.col("metric", "difference_ci_low", "difference_ci_high", "p_value")
+    assert_frame_equal(of_sketch.select(bounds), of_rows.select(bounds))
+    assert (of_rows["p_value"].null_count() == 2) == (cost_fn == "cost")

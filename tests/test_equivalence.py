@@ -11,9 +11,9 @@ from polars.testing import assert_frame_equal
 from scipy import stats
 
 import polars_ec as ec
-from polars_ec.page import sources
 from polars_ec.page.layout import ModelsView
 from tests.support.cli import fails, invoke, sketch
+from tests.support.pages import of_models
 
 RNG = np.random.default_rng(4)
 N = 1200
@@ -185,7 +185,7 @@ def test_the_page_says_it_in_a_sentence(source, scores, margin, metric, sentence
     log = LOG.with_columns(c=1 / (1 + (1 / pl.col("a") - 1) * 12))
     arguments = {"metrics": [metric], "margin": margin, "prior": None, "options": {}}
     args = (log, scores, "y") if source == "rows" else (log.ec.sketch(scores, "y", cluster="id"), None, None)
-    (finding,) = ModelsView.of(sources.contents_of(*args, **arguments)).findings
+    (finding,) = ModelsView.of(of_models(*args, **arguments)).findings
     assert finding.text.lower() == sentence.lower()
     assert finding.kind == (
         "bad"

@@ -142,6 +142,21 @@ def test_other_arguments_are_checked() -> None:
         LOG.select(ec.bayes_risk("y", "y", score_type="decision")).collect_schema()
 
 
+@pytest.mark.parametrize("name", ["bayes", "Bayes", "best"])
+def test_a_column_is_not_taken_for_the_bayes_or_the_best_threshold(name: str) -> None:
+    log = pl.DataFrame({"p": [0.2, 0.8, 0.6], "y": [0, 1, 1], name: [0.7, 0.7, 0.7]})
+    words = f"threshold='{name}' is not a number: leave threshold= out for the Bayes decisions"
+    for call in (
+        log.ec.report,
+        log.ec.compare,
+        lambda score, label, **options: log.select(ec.nec(score, label, **options)),
+    ):
+        with pytest.raises(ValueError, match=words):
+            call("p", "y", threshold=name)
+    of_column = log.ec.report("p", "y", threshold=pl.col(name))["nec"].item()
+    assert of_column == log.ec.report("p", "y", threshold=0.7)["nec"].item() != log.ec.report("p", "y")["nec"].item()
+
+
 def test_row_functions_check_their_priors() -> None:
     with pytest.raises(ValueError, match="llr needs prior"):
         ec.llr("p", None)

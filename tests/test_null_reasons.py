@@ -136,3 +136,42 @@ def test_what_is_not_null_and_what_is_lazy_does_not_warn() -> None:
     # A group without a positive row lacks some metrics, as groups do.
     lacking = LOG.with_columns(y=pl.when(pl.col("g") > 0).then("y").otherwise(0))
     assert lacking.ec.report("p", "y", by="g")["nec"].null_count() == 1
+
+
+@pytest.mark.parametrize("library", REPORTS)
+def test_a_comparison(library: str) -> None:
+    one = LOG.with_columns(q=pl.when(pl.int_range(pl.len()) == 4).then(2.0).otherwise("p"))
+    log = REPORTS[library](one)
+    text = warned(lambda: ec.compare(log, ["p", "q"], "y", by="g", metrics=["nec", "recall"]))
+    assert f"null in 2 of 6 rows of the comparison: 'q': posterior is NaN or outside [0, 1] in 1 of {N} rows" in text
+    assert "'p'" not in text
+    text = warned(lambda: ec.compare(log, "q", "y", by="g", reference="rest", metrics=["nec"]))
+    assert "null in 3 of 3 rows of the comparison: posterior" in text
+
+
+def test_a_comparison_by_item_of_a_reader_and_of_values_that_are_undefined() -> None:
+    one = LOG.with_columns(q=pl.when(pl.int_range(pl.len()) == 4).then(2.0).otherwise("p")).with_row_index("id")
+    long = one.unpivot(on=["p", "q"], index=["id", "y", "g"], variable_name="model", value_name="score")
+    text = warned(lambda: long.ec.compare("score", "y", model="model", item="id", metrics=["nec"]))
+    assert f"null in 1 of 1 rows of the comparison: 'q': posterior is NaN or outside [0, 1] in 1 of {N} rows" in text
+    assert "n_invalid" in warned(lambda: ec.compare(one.to_arrow().to_reader(), ["p", "q"], "y", by="g"))
+    with warnings.catch_warnings(action="error"):
+        one.lazy().ec.compare(["p", "q"], "y").collect()
+        # No row of the group is decided positive, which makes none invalid.
+        rare = LOG.with_columns(q=pl.when(g=0).then(0.1).otherwise("p"))
+        assert rare.ec.compare(["p", "q"], "y", by="g", metrics=["precision"])["value"].null_count() == 1
+
+
+def test_a_posterior_of_zero_in_a_calibration_loss() -> None:
+    certain = LOG.with_columns(p=pl.when((pl.col("y") == 1) & (pl.col("g") == 1)).then(0.0).otherwise("p"))
+    vectors = certain.with_columns(q=pl.concat_arr(1 - pl.col("p"), "p"))
+    options: Any = {"training": "test", "by": "g"}
+    calls: list[Callable[[], Any]] = [
+        lambda: ec.calibration_loss(certain, "p", "y", **options),
+        lambda: ec.calibration_loss(vectors, "q", "y", **options),
+        lambda: certain.ec.sketch("p", "y", by="g").calibration_loss(training="test"),
+    ]
+    for call in calls:
+        text = warned(call)
+        assert "is null in 1 of 3 rows: posteriors of exactly 0 or 1 have infinite log-odds" in text
+        assert "Clip them" in text

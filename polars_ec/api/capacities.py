@@ -19,7 +19,6 @@ from polars_ec.arguments.options import CapacityOptions
 from polars_ec.arguments.scales import DECISION
 from polars_ec.arguments.signatures import with_options
 from polars_ec.comparisons.validation import of_each_model
-from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import ROUNDING, checked_share
 from polars_ec.formulas.sums import ratio
@@ -179,19 +178,13 @@ def capacity(
         )
     )
     if not isinstance(frame, pl.LazyFrame):
-        _explain_nulls(cells, frame, log, scores[0].meta.output_name(), rows)
+        # Invalid rows, and rows without their costs, make the values of their groups null.
+        uncosted = [pl.col(_UNCOSTED).any()] if rows.row_costs is not None else []
+        if cells.select(pl.any_horizontal(pl.col("n_invalid").sum() > 0, *uncosted)).collect().item():
+            name = scores[0].meta.output_name()
+            nulls = f"the capacity of {name!r} is null in groups with invalid rows"
+            warn_of_nulls(nulls, frame if is_read_once(frame) else log, {name: rows})
     return _judged(_selected(cells, [*names, _PERIOD], limit), names, rows, level, execute)
-
-
-def _explain_nulls(cells: pl.LazyFrame, frame: FrameLike, log: pl.LazyFrame, name: str, rows: Rows) -> None:
-    """Warn of invalid rows and of rows without their costs, which make the values of their groups null."""
-    uncosted = [pl.col(_UNCOSTED).any()] if rows.row_costs is not None else []
-    if cells.select(pl.any_horizontal(pl.col("n_invalid").sum() > 0, *uncosted)).collect().item():
-        nulls = f"the capacity of {name!r} is null in groups with invalid rows"
-        if is_read_once(frame):
-            warn(f"{nulls}. See the columns n, n_missing and n_invalid")
-        else:
-            warn_of_nulls(nulls, log, {name: rows})
 
 
 def _selected(cells: pl.LazyFrame, keys: Sequence[str], limit: float | pl.Expr) -> pl.LazyFrame:

@@ -9,7 +9,7 @@ from typing import Any, Unpack
 
 import polars as pl
 
-from polars_ec.arguments.inputs import as_lazy, lazy_if_lazy
+from polars_ec.arguments.inputs import as_lazy, is_read_once, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, Options, parse_min_rows, parse_options
 from polars_ec.arguments.options import DecisionOptions
 from polars_ec.arguments.signatures import with_options
@@ -24,7 +24,7 @@ from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRI
 from polars_ec.reports.models import Model, Pass, needed, pass_over, read_models
 from polars_ec.reports.ranking import grid_of
 from polars_ec.reports.result import ReportLayout
-from polars_ec.scores.read import check_names, expand
+from polars_ec.scores.read import check_names, expand, warn_of_nulls
 from polars_ec.typing import FrameLike, IntoExpr
 
 _LABEL = "__ec_label"
@@ -155,8 +155,21 @@ def compare(
         if not isinstance(reference, str | Mapping | tuple | None) and not by:
             reference = pl.select(pl.lit(reference).cast(pl.String)).item()
         log, score, label = by_item(log, score, label, model, item, [*by, *clusters], options, reference)
-    table = _compare(log, score, label, by, metrics, reference, intervals, options, execute, least)
-    return with_verdicts(table, limit)
+    lazy = with_verdicts(_compare(log, score, label, by, metrics, reference, intervals, options, execute, least), limit)
+    if isinstance(frame, pl.LazyFrame):
+        return lazy
+    table = lazy.collect(engine="streaming")
+    number = table.filter(pl.any_horizontal(pl.col("value", "value_reference").is_null())).height
+    nulls = f"values are null in {number} of {table.height} rows of the comparison"
+    if number and is_read_once(frame):
+        warn_of_nulls(nulls, frame, {})
+    elif number:
+        scores = expand(log, score, "score")
+        one = validation.one_or_each(label, "label", scores)[0]
+        log, models = read_models(log, scores, one, options, parse_options(options, BY_ROW), None, execute)
+        of_models = {model.name: model.rows for model in models}
+        warn_of_nulls(nulls, log, of_models, only_of_invalid=number < table.height)
+    return table
 
 
 def _compare(

@@ -13,7 +13,6 @@ from polars_ec.arguments.inputs import as_lazy, is_read_once, lazy_if_lazy
 from polars_ec.arguments.keywords import BY_ROW, Options, parse_interval, parse_min_rows, parse_options
 from polars_ec.arguments.options import ReportOptions
 from polars_ec.arguments.signatures import with_options
-from polars_ec.exceptions import warn
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
 from polars_ec.reports import result
 from polars_ec.reports.class_areas import with_class_areas
@@ -222,10 +221,7 @@ def report(
     invalid, undefined = (table["n_invalid"] > 0).sum(), all(column.null_count() == len(column) for column in values)
     if invalid or (undefined and values and table.height):
         nulls = f"metrics are null in {invalid or table.height} of {table.height} rows of the report"
-        if is_read_once(frame):
-            warn(f"{nulls}. See the columns n, n_missing and n_invalid")
-        else:
-            warn_of_nulls(nulls, log, {model.name: model.rows for model in models})
+        warn_of_nulls(nulls, frame if is_read_once(frame) else log, {model.name: model.rows for model in models})
     return table
 
 

@@ -212,12 +212,12 @@ class Sketch(DecidingCells):
         [(1.574, 0.676, 57.044)]
         """
         # Imported here, because it needs NumPy.
-        from polars_ec.calibration.cells import calibration_loss
+        from polars_ec.calibration.cells import calibration_loss, with_warning
 
         request = parse_interval({"interval": interval, "method": method, "replicates": replicates, "seed": seed})
         keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
         histogram = {"bins": bins, "equal_mass": equal_mass}
-        return calibration_loss(self, rule, calibrator, training, histogram, keywords, request)
+        return with_warning(calibration_loss(self, rule, calibrator, training, histogram, keywords, request))
 
     @checked_keywords
     def compare(
@@ -390,7 +390,8 @@ class Sketch(DecidingCells):
         cluster, buckets
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The default operating point of the methods. It is exact if it is one of the thresholds. Of decisions, the costs of the query.
+            The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, the costs of the query.
+            Others are an error, because the table contains its costs, unless the macros of an earlier version made it.
         classes
             Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
 
@@ -402,7 +403,7 @@ class Sketch(DecidingCells):
         """
         stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
         frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
-        grid, point = grid_of_table(frame.columns, score_type, resolution, thresholds, stated, classes)
+        grid, point = grid_of_table(frame, score_type, resolution, thresholds, stated, classes)
         return sketch_of(cells_of_table(frame, grid, weighted, cluster, buckets), point)
 
     @checked_keywords

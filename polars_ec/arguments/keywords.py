@@ -98,6 +98,8 @@ _OTHER_NAMES = {
     "log_loss": "cross_entropy",
     "logloss": "cross_entropy",
     "matthews_corrcoef": "mcc",
+    "max": "highest",
+    "min": "lowest",
     "ppv": "precision",
     "precision_score": "precision",
     "recall_score": "recall",
@@ -222,10 +224,10 @@ def _number_or_column(value: Any, what: str, by_row: bool) -> Any:
             f"{what}={shown} is a column, but one number is needed here: pass a number, or use a metric that decides "
             f"row by row, such as ec.nec(score, label, {what}=...), or the report"
         )
-    if isinstance(value, str) and (what, value) == ("threshold", "best"):
+    if isinstance(value, str) and what == "threshold" and value.lower() in ("bayes", "best"):
         raise ValueError(
-            "threshold='best' is not a number: leave threshold= out for the Bayes decisions, or see best_threshold "
-            "for the best one in hindsight. For a column of this name pass pl.col('best')"
+            f"threshold={value!r} is not a number: leave threshold= out for the Bayes decisions, or see best_threshold "
+            f"for the best one in hindsight. For a column of this name pass pl.col({value!r})"
         )
     return as_expr(value, what)
 

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Decimal, InvalidOperation
 from functools import partial
-from inspect import signature
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -37,6 +36,7 @@ from polars_ec.comparisons.validation import OTHERS, PREVIOUS, comparable
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.page.contents import Contents, drift_sentences, report_sentences
+from polars_ec.page.request import PageArguments
 from polars_ec.page.sources import contents_of
 from polars_ec.reports.models import METRICS
 from polars_ec.reports.of_cells import Point, columns
@@ -90,7 +90,7 @@ class SketchInput:
         return period
 
 
-LEVEL = signature(contents_of).parameters["interval"].default
+LEVEL = PageArguments.interval
 """The level of the limits of a page."""
 
 
@@ -123,16 +123,11 @@ class PageFile:
         layout = {name: value for name, value in self.layout.items() if name != "buckets"}
         return self._page((sketched.sketch, None, None), {"by": by, "period": period, **layout}, sketched.options)
 
-    def _page(
-        self,
-        log: tuple[FrameLike | Sketch, Sequence[str] | None, str | None],
-        arguments: dict[str, Any],
-        options: Mapping[str, Any],
-    ) -> MadePage:
+    def _page(self, log: tuple[Any, Any, Any], arguments: dict[str, Any], options: Mapping[str, Any]) -> MadePage:
         point = dict(options)
         if "prior" in point:
             arguments["prior"] = point.pop("prior")
-        return MadePage(self.file, contents_of(*log, **arguments, title=self.title, options=point))
+        return MadePage(self.file, contents_of(*log, PageArguments(**arguments, title=self.title, options=point)))
 
 
 @dataclass(frozen=True)
@@ -462,10 +457,10 @@ class CompareQuestion(DifferenceQuestion):
         # The models of a log by item are not known before it is read.
         models = rows.scores if not self.items else [text for text in self.reference if "=" not in text]
         reference = reference_of(self.reference, models, as_lazy(rows.frame).select(rows.keys).collect_schema())
-        arguments = {**self.layout, **self.items, **rows.options}
-        return compare(
-            rows.frame, rows.scores, rows.label, by=rows.keys, cluster=rows.cluster, reference=reference, **arguments
-        )
+        arguments = {**self.layout, **self.items, **rows.options, "cluster": rows.cluster, "reference": reference}
+        # What a warning about nulls says, the notes say.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            return compare(rows.frame, rows.scores, rows.label, by=rows.keys, **arguments)
 
     def chart(self, table: pl.DataFrame) -> Any:
         return plot.compare(self.first_metric_rows(table))

@@ -45,7 +45,7 @@ from polars_ec.formulas.decisions import AT_PRIOR, CELLS, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import Clusters, Formula, Moments, exclusive, with_pseudocounts
+from polars_ec.inference.confidence import Clusters, Formula, Moments, exclusive, has_rows, with_pseudocounts
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.output.words import number
@@ -443,9 +443,11 @@ def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[s
             assert clusters is not None
             weight = (clusters.linear @ clusters.unit)[others]
             linear = [clusters.linear[of] for of in (places, others)]
+            # Costs by row are losses, although they have pseudo-counts: one row of a class does not say how they vary.
+            known = has_rows(estimator.moments.rows[others], several=not clusters.unit.all())
             for m, name in enumerate(estimator.metrics):
                 slopes = [estimator.slopes[..., m][of] for of in (places, others)]
-                variance = paired_variance(slopes, linear, clusters.unit, weight).only(estimator.known[others])
+                variance = paired_variance(slopes, linear, clusters.unit, weight).only(known)
                 differences[name] = Differences.tested(values[places, m], values[others, m], variance, level, same=same)
         ranked = [name for name in tables.names if name in RANKING_METRICS]
         if ranked:

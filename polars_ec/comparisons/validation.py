@@ -88,7 +88,7 @@ def parse_reference(reference: Any, models: Sequence[str], keys: Sequence[str]) 
         if isinstance(reference, str) and reference in OTHERS:
             raise ValueError(f"reference={reference!r} compares groups, but there is no by=: pass by=")
         raise ValueError(
-            f"reference={reference!r} is not a model: {did_you_mean(str(reference), models)}The models are {', '.join(models)}. To compare groups pass by="
+            f"reference={reference!r} is not a model: {did_you_mean(str(reference), [*models, *OTHERS])}The models are {', '.join(models)}. To compare groups pass by="
         )
     if isinstance(reference, str) and reference in OTHERS:
         return Reference(others=reference)
@@ -179,8 +179,10 @@ def reference_groups(reference: Mapping[str, Any], groups: pl.DataFrame, keys: S
 
 
 def _if_text(reference: Mapping[str, Any], groups: pl.DataFrame) -> str:
-    """A hint on how to name a time for a text that did not match."""
+    """A hint for a text that did not match: which of `OTHERS` it may be, or how to name a time."""
     for name, value in reference.items():
+        if isinstance(value, str) and (hint := did_you_mean(value, OTHERS)):
+            return f": {hint}".rstrip()
         if isinstance(value, str) and groups[name].dtype.is_temporal():
             return f". Text is not a time: pass its value, such as {groups[name].drop_nulls().max()!r}"
     return ""
@@ -238,7 +240,7 @@ def check_number(costs: CostMatrix) -> None:
         )
 
 
-def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str]) -> list[pl.Expr]:
+def one_or_each(columns: IntoExpr | Sequence[IntoExpr], what: str, models: Sequence[str | pl.Expr]) -> list[pl.Expr]:
     """One column for all models, or one for each."""
     if isinstance(columns, str | pl.Expr) or not hasattr(columns, "__iter__"):
         one: Any = columns

@@ -4,37 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import Any
 
-from polars_ec.metrics import (
-    averages,
-    binary,
-    calibration_error,
-    classes,
-    counts,
-    decisions,
-    divergence,
-    operating_points,
-    ranking,
-    rates,
-    rows,
-    scoring_rules,
-)
+from polars_ec import metrics
 
-FAMILIES = (
-    averages,
-    binary,
-    calibration_error,
-    classes,
-    counts,
-    decisions,
-    divergence,
-    operating_points,
-    ranking,
-    rates,
-    rows,
-    scoring_rules,
-)
+FAMILIES = [import_module(f".{m.name}", __package__) for m in iter_modules(metrics.__path__) if m.name != "families"]
 
 
 def function_of(name: str) -> Callable[..., Any] | None:

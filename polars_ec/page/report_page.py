@@ -109,6 +109,7 @@ def report_page(
     ('page.html', '<!doctype html>')
     """
     # Imported here, for they need numpy, and what is not always installed, which is said before the log is read.
+    from polars_ec.page.request import PageArguments
     from polars_ec.page.sources import contents_of
 
     try:
@@ -123,25 +124,16 @@ def report_page(
         raise ValueError(f"path={str(path)!r}: a page is HTML, and no browser opens it by this name: end it in .html")
     if not file.parent.is_dir():
         raise ValueError(f"path={str(path)!r}: there is no folder {str(file.parent)!r}: make it first")
-    contents = contents_of(
-        log,
-        score,
-        label,
-        model=model,
-        item=item,
-        by=by,
-        period=period,
-        reference=reference,
-        metrics=metrics,
-        prior=prior,
-        cluster=cluster,
-        buckets=buckets,
-        interval=interval,
-        min_rows=min_rows,
-        margin=margin,
-        title=title,
-        options=options,
-    )
+    between: Any = {
+        "interval": interval,
+        "min_rows": min_rows,
+        "margin": margin,
+        "cluster": cluster,
+        "buckets": buckets,
+    }
+    shown: Any = {"reference": reference, "metrics": metrics, "prior": prior, "title": title, "options": options}
+    page = PageArguments(model=model, item=item, by=by, period=period, **between, **shown)
+    contents = contents_of(log, score, label, page)
     with whole_file(file) as opened:
         opened.write(render(*contents).encode())
     return file

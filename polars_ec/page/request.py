@@ -10,19 +10,41 @@ from typing import Any, TypeAlias
 
 import polars as pl
 
-from polars_ec.arguments.classes import parse_prior
+from polars_ec.arguments.classes import Prior, parse_prior
 from polars_ec.comparisons.validation import PREVIOUS, check_comparable, check_reference
 from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.numerics import Floats
 from polars_ec.page.contents import judged_column
 from polars_ec.reports.models import named_metrics
+from polars_ec.scores.folds import BUCKETS
 from polars_ec.sketches.operating_points import DecidingCells
+from polars_ec.typing import IntoExpr
 from polars_ec.version import __version__
 
 TwoTables: TypeAlias = tuple[pl.DataFrame | None, pl.DataFrame | None]
 """A table by group and another one of all groups together, or neither."""
 
 _FEWEST_PERIODS = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageArguments:
+    """The arguments of `report_page` beside its path, log, score and label."""
+
+    model: IntoExpr | None = None
+    item: IntoExpr | Sequence[IntoExpr] | None = None
+    by: IntoExpr | Sequence[IntoExpr] = ()
+    period: IntoExpr | None = None
+    reference: Any = None
+    metrics: Sequence[str] | None = None
+    prior: Prior = "overall"
+    cluster: IntoExpr | None = None
+    buckets: int = BUCKETS
+    interval: float = 0.95
+    min_rows: int | None = None
+    margin: float | None = None
+    title: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -203,3 +225,8 @@ class PageSource(ABC):
             **({} if request.min_rows is None else {"Small": f"fewer than {request.min_rows} rows"}),
             "polars_ec": __version__,
         }
+
+
+def largest_first(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The groups by their rows; those that have as many by their keys."""
+    return table.sort("n", *keys, descending=[True, *[False] * len(keys)], nulls_last=False)

@@ -21,7 +21,7 @@ from polars_ec.inference.estimator import adjusted
 from polars_ec.numerics import Floats, floats
 from polars_ec.output.numbers import count
 from polars_ec.page.contents import NEC, group_names, judged_column, listed, lower_bounds_of_loss, with_kinks
-from polars_ec.page.request import PageSource
+from polars_ec.page.request import PageSource, largest_first
 from polars_ec.reports.models import FORMULAS, metrics_of, named_metrics
 from polars_ec.scores.read import Rows, class_prior_of_log, join_groups, resolve_columns
 from polars_ec.scores.scores import BinaryScores
@@ -64,7 +64,9 @@ class ModelRows:
 
     def class_prior(self, frame: pl.LazyFrame) -> Any:
         """The shares of the classes in these rows; None if one of the rows is invalid."""
-        return collected(frame.select(class_prior_of_log(self.score, self.label, self.options))).row(0)[0]
+        return (
+            frame.select(class_prior_of_log(self.score, self.label, self.options)).collect(engine="streaming").row(0)[0]
+        )
 
     def of_groups(self, groups: pl.DataFrame) -> pl.LazyFrame:
         """The rows of these groups."""
@@ -109,7 +111,7 @@ class RowSource(PageSource):
         if not self.rows.keys or not self.columns.decision_faults:
             return pl.DataFrame()
         rows = self.rows.frame.filter(self.is_undecided)
-        return collected(rows.group_by(self.rows.keys, maintain_order=True).len(KEPT))
+        return rows.group_by(self.rows.keys, maintain_order=True).len(KEPT).collect(engine="streaming")
 
     @cached_property
     def prior(self) -> float | None:
@@ -146,7 +148,9 @@ class RowSource(PageSource):
 
     def report(self, by: Sequence[pl.Expr], prior: Any, *, total: bool = False) -> pl.DataFrame:
         options = {"metrics": self.metrics, "prior": prior, **self.keywords}
-        return collected(report(self.rows.frame, self.rows.score, self.rows.label, by=by, total=total, **options))
+        return report(self.rows.frame, self.rows.score, self.rows.label, by=by, total=total, **options).collect(
+            engine="streaming"
+        )
 
     @cached_property
     def requested_report(self) -> pl.DataFrame:
@@ -194,14 +198,17 @@ class RowSource(PageSource):
         rows, judged = self.rows, self.judged
         if self.metrics[0] in FORMULAS and 0 < self.undecided.height < self.group_tables[0].height:
             judged = judged.filter(~self.is_undecided.any().over(rows.keys))
-        if judged is not rows.frame and collected(judged.select(pl.struct(rows.keys).n_unique())).item() < 2:
+        if (
+            judged is not rows.frame
+            and judged.select(pl.struct(rows.keys).n_unique()).collect(engine="streaming").item() < 2
+        ):
             return None
         return self.compared(judged, rows.keys)
 
     def compared(self, frame: pl.LazyFrame, by: Sequence[pl.Expr]) -> pl.DataFrame:
         rows = self.rows
         table = compare(frame, rows.score, rows.label, by=by, reference="rest", **self.judged_keywords)
-        return collected(table).filter(metric=self.judged_metric)
+        return table.collect(engine="streaming").filter(metric=self.judged_metric)
 
     def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
         at = self.rows.period
@@ -216,7 +223,7 @@ class RowSource(PageSource):
 
     def _drift(self, period: str, metric: str, **stated: Any) -> pl.DataFrame:
         stated |= {"period": self.rows.period, "reference": self.reference}
-        table = collected(drift(self.rows.frame, self.rows.score, self.rows.label, **stated))
+        table = drift(self.rows.frame, self.rows.score, self.rows.label, **stated).collect(engine="streaming")
         return table.filter(pl.col("metric") == metric, pl.col(period).is_not_null())
 
     def last_changes(self, period: str) -> pl.DataFrame:
@@ -269,13 +276,3 @@ class RowSource(PageSource):
     def clusters(self) -> tuple[str | None, int | None]:
         cluster = self.rows.cluster
         return None if cluster is None else cluster.meta.output_name(), self.rows.buckets
-
-
-def largest_first(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
-    """The groups by their rows; those that have as many by their keys."""
-    return table.sort("n", *keys, descending=[True, *[False] * len(keys)], nulls_last=False)
-
-
-def collected(table: pl.LazyFrame) -> pl.DataFrame:
-    """The table, by the streaming engine."""
-    return table.collect(engine="streaming")

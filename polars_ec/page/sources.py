@@ -11,7 +11,7 @@ import polars as pl
 
 from polars_ec.api.comparisons import compare
 from polars_ec.api.sketches import Sketch, sketch_of
-from polars_ec.arguments.classes import Prior, parse_prior
+from polars_ec.arguments.classes import parse_prior
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import Request, as_expr, parse_interval, parse_level, parse_min_rows, parse_options
@@ -25,8 +25,8 @@ from polars_ec.numerics import Floats, floats
 from polars_ec.output.numbers import count
 from polars_ec.output.words import costs_in_words, first_line, number
 from polars_ec.page.contents import NEC, ROW, Contents, costly_groups, group_names, judged_column, listed, with_kinks
-from polars_ec.page.request import PageRequest, PageSource
-from polars_ec.page.row_source import AT_BAYES, INDEPENDENT, KEPT, ModelRows, RowSource, collected, largest_first
+from polars_ec.page.request import PageArguments, PageRequest, PageSource, largest_first
+from polars_ec.page.row_source import AT_BAYES, INDEPENDENT, KEPT, ModelRows, RowSource
 from polars_ec.reports.models import FORMULAS
 from polars_ec.reports.of_cells import Point, columns_at
 from polars_ec.reports.of_decisions import columns as columns_of_decisions
@@ -412,7 +412,7 @@ def _sketch_of_rows(rows: ModelRows, prior: Any) -> Sketch:
             prior = rows.class_prior(rows.frame)
             if prior is None and rows.keys:
                 of_group = class_prior_of_log(rows.score, rows.label, rows.options).alias(KEPT)
-                priors = collected(rows.frame.group_by(rows.keys).agg(of_group))
+                priors = rows.frame.group_by(rows.keys).agg(of_group).collect(engine="streaming")
                 prior = rows.class_prior(rows.of_groups(priors.drop_nulls(KEPT)))
         if prior not in (None, 0.0, 1.0):
             options["prior"] = prior
@@ -430,59 +430,45 @@ def _sketch_of_rows(rows: ModelRows, prior: Any) -> Sketch:
 
 
 def contents_of(
-    log: FrameLike | Sketch,
-    score: IntoExpr | Sequence[IntoExpr] | None,
-    label: IntoExpr | None,
-    *,
-    model: IntoExpr | None = None,
-    item: IntoExpr | Sequence[IntoExpr] | None = None,
-    by: IntoExpr | Sequence[IntoExpr] = (),
-    period: IntoExpr | None = None,
-    reference: Any = None,
-    metrics: Sequence[str] | None = None,
-    prior: Prior = "overall",
-    cluster: IntoExpr | None = None,
-    buckets: int = BUCKETS,
-    interval: float = 0.95,
-    min_rows: int | None = None,
-    margin: float | None = None,
-    title: str | None = None,
-    options: Mapping[str, Any],
+    log: FrameLike | Sketch, score: IntoExpr | Sequence[IntoExpr] | None, label: IntoExpr | None, page: PageArguments
 ) -> list[Contents]:
     """Make the contents of a page, one for each model; the arguments are those of `report_page`."""
     if isinstance(log, Sketch):
         of_point = ("costs", "cost_fn", "cost_fp", "threshold")
-        of_rows = {name: value for name, value in options.items() if name not in of_point}
-        of_rows |= {"score": score, "label": label, "model": model, "item": item, "cluster": cluster}
-        for name, value in [*of_rows.items(), ("buckets", None if buckets == BUCKETS else buckets)]:
+        of_rows = {name: value for name, value in page.options.items() if name not in of_point}
+        of_rows |= {"score": score, "label": label, "model": page.model, "item": page.item, "cluster": page.cluster}
+        for name, value in [*of_rows.items(), ("buckets", None if page.buckets == BUCKETS else page.buckets)]:
             if value is not None:
                 raise TypeError(
                     f"{name}={value!r} describes rows, and the log is a sketch, which was made from them: leave it out"
                 )
-        sketch, keys = _rolled_up(log, by, period)
-        stated = {name: value for name, value in options.items() if value is not None}
-        sketch = _at_point(sketch, stated)
+        sketch, keys = _rolled_up(log, page.by, page.period)
+        sketch = _at_point(sketch, {name: value for name, value in page.options.items() if value is not None})
         classes = _classes_of(sketch)
         models: dict[str, Sketch | ModelRows] = {**(classes or _models_of(sketch))}
-        period_name = None if period is None else as_expr(period, "period").meta.output_name()
+        period_name = None if page.period is None else as_expr(page.period, "period").meta.output_name()
         named = PageRequest.title
     else:
         classes = dict[str, Sketch]()
-        rows = _model_rows(as_lazy(log), score, label, model, item, by, period, cluster, buckets, options)
+        rows = _model_rows(as_lazy(log), score, label, page)
         models = {model.score.meta.output_name(): model for model in rows}
         keys = [key.meta.output_name() for key in rows[0].keys]
         period_name = None if rows[0].period is None else rows[0].period.meta.output_name()
         if period_name in keys:
             raise ValueError(f"by= has a column {period_name!r}, which is the period: leave it out there")
         named = f"{', '.join(models)} against {rows[0].label.meta.output_name()}"
-    level, fewest = parse_level(interval), parse_min_rows(min_rows)
-    request = PageRequest(keys, period_name, reference, metrics, prior, level, fewest, title or named)
+    level, fewest = parse_level(page.interval), parse_min_rows(page.min_rows)
+    request = PageRequest(
+        keys, period_name, page.reference, page.metrics, page.prior, level, fewest, page.title or named
+    )
     sources = {
         name: source_of_sketch(request, model) if isinstance(model, Sketch) else source_of_rows(request, model)
         for name, model in models.items()
     }
-    if parse_margin(margin) is not None and (len(sources) == 1 or classes):
-        raise ValueError(f"margin={margin!r} is for the differences of models: pass several scores, or leave it out")
+    if parse_margin(page.margin) is not None and (len(sources) == 1 or classes):
+        raise ValueError(
+            f"margin={page.margin!r} is for the differences of models: pass several scores, or leave it out"
+        )
     if len(sources) == 1:
         return [build_contents(source) for source in sources.values()]
     contents = [
@@ -492,8 +478,8 @@ def contents_of(
     if classes:
         return contents
     first = contents[0]
-    terms: dict[str, Any] = {"margin": margin}
-    terms |= {"prior": prior} if first.judged_metric != first.metrics[0] else {}
+    terms: dict[str, Any] = {"margin": page.margin}
+    terms |= {"prior": page.prior} if first.judged_metric != first.metrics[0] else {}
     if isinstance(log, Sketch):
         terms |= {**source_of_sketch(request, sketch).stated, "reference": first.model}
     else:
@@ -504,7 +490,7 @@ def contents_of(
             table = sketch.group_by(SCORE, *by).compare(first.metrics[0], **terms)
         else:
             exprs, scores = rows[0].keys if by else [], [model.score for model in rows]
-            table = collected(compare(rows[0].frame, scores, rows[0].label, by=exprs, **terms))
+            table = compare(rows[0].frame, scores, rows[0].label, by=exprs, **terms).collect(engine="streaming")
         # From rows, the value at the reference prior follows the one at the own prior.
         return table.unique([*by, "model"], keep="last", maintain_order=True)
 
@@ -520,7 +506,7 @@ def contents_of(
             of_model,
             versus=whole.filter(model=of_model.model),
             versus_by_group=by_group.filter(model=of_model.model),
-            margin=margin,
+            margin=page.margin,
         )
         for of_model in contents
     ]
@@ -625,35 +611,27 @@ def _rolled_up(sketch: Sketch, by: IntoExpr | Sequence[IntoExpr], period: IntoEx
 
 
 def _model_rows(
-    frame: pl.LazyFrame,
-    score: IntoExpr | Sequence[IntoExpr] | None,
-    label: IntoExpr | None,
-    model: IntoExpr | None,
-    item: IntoExpr | Sequence[IntoExpr] | None,
-    by: IntoExpr | Sequence[IntoExpr],
-    period: IntoExpr | None,
-    cluster: IntoExpr | None,
-    buckets: int,
-    options: Mapping[str, Any],
+    frame: pl.LazyFrame, score: IntoExpr | Sequence[IntoExpr] | None, label: IntoExpr | None, page: PageArguments
 ) -> list[ModelRows]:
     """The rows of each model, checked as far as the schema allows."""
     if score is None or label is None:
         name = "score" if score is None else "label"
         raise TypeError(f"{name}= is left out, and the log is a frame: name its column")
     scores = expand(frame, score, "score")
+    cluster, buckets = page.cluster, page.buckets
     if cluster is None and buckets != BUCKETS:
         raise ValueError(
             f"buckets={buckets} is the number of hash buckets for clusters, and there are none: pass cluster=, or leave it out"
         )
     level_and_clusters({"interval": 0.95, "cluster": cluster, "buckets": buckets}, [""])
-    keys = expand(frame, by, "by")
-    at = None if period is None else check_period(frame, expand(frame, period, "period"))
+    keys = expand(frame, page.by, "by")
+    at = None if page.period is None else check_period(frame, expand(frame, page.period, "period"))
     of_cluster = None if cluster is None else as_expr(cluster, "cluster")
-    stated = {name: value for name, value in options.items() if value is not None}
-    if model is not None or item is not None:
-        wide, of_models, of_item = by_item(frame, score, label, model, item, [*keys, at, of_cluster], stated)
+    stated = {name: value for name, value in page.options.items() if value is not None}
+    if page.model is not None or page.item is not None:
+        wide, of_models, of_item = by_item(frame, score, label, page.model, page.item, [*keys, at, of_cluster], stated)
         # Each table reads the items again, and a log without rows has no models.
-        items = collected(wide)
+        items = wide.collect(engine="streaming")
         if items.height:
             frame, scores, label = items.lazy(), of_models, of_item
     return [ModelRows(frame, one, as_expr(label, "label"), keys, at, of_cluster, buckets, stated) for one in scores]

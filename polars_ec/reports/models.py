@@ -743,23 +743,24 @@ def _row_columns(rows: Rows, requirements: Requirements) -> dict[str, pl.Expr]:
 
 def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
     """Counts of rows; rows or their weight, in all and for each decision; and summed losses."""
-    rows, present = model.rows, model.column("present")
+    rows, present, invalid = model.rows, model.column("present"), model.column("invalid")
+    usable = present & ~invalid
 
     def amount(mask: pl.Expr) -> pl.Expr:
         return count_rows(mask) if rows.weight is None else pl.when(mask).then(pl.col(_WEIGHT)).sum()
 
     sums = {
         "rows": pl.len().cast(pl.Int64),
-        "invalid": count_rows(model.column("invalid")),
+        "invalid": count_rows(invalid),
         "present": count_rows(present),
         **{part: count_rows(model.column(part)) for part in requirements.row_parts},
     }
-    masks, values = {"count": present}, list(requirements.losses)
+    masks, values = {"count": usable}, list(requirements.losses)
     if requirements.decisions:
         column, n_decisions = model.column("decision"), rows.costs.n_decisions
         by_index = rows.decisions.positive is None
         decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
-        masks |= {f"decided_{j}": present & decided.among([j]) for j in summed_decisions(rows)}
+        masks |= {f"decided_{j}": usable & decided.among([j]) for j in summed_decisions(rows)}
         sums["undecided"] = count_rows(model.column("undecided"))
         values += [] if rows.row_costs is None else ["class_cost", "error_cost"]
     sums |= {name: amount(mask) for name, mask in masks.items()}
@@ -774,7 +775,7 @@ def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
         posterior = model.column("posterior")
         weighted = posterior if rows.weight is None else posterior * pl.col(_WEIGHT)
         for b in range(ECE_BINS.number):
-            inside = present & in_bin(posterior, b, ECE_BINS.number)
+            inside = usable & in_bin(posterior, b, ECE_BINS.number)
             sums |= {f"bin_{b}": amount(inside), f"posterior_{b}": pl.when(inside).then(weighted).sum()}
             if requirements.interval is not None:
                 squared = posterior * (1 - posterior)
@@ -785,7 +786,7 @@ def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
 
 def _known_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
     """Sums that other sums are already: each takes its time of the pass, most where groups are many, as with buckets."""
-    known = {"count": model.column("present")} if model.rows.weight is None else {}
+    known = {"count": model.column("present") - model.column("invalid")} if model.rows.weight is None else {}
     return known | (
         {} if model.rows.decision_faults or not requirements.decisions else {"undecided": pl.lit(0, pl.Int64)}
     )

@@ -303,7 +303,7 @@ def _laid_out(
     columns = {"n": used, **metrics}
     columns |= {name: pl.when(right).then(value) for name, value in prior.items()}
     if layout.interval is not None:
-        # With invalid rows, or weights whose squares overflow, the classes are unknown.
+        # With weights whose squares overflow, the classes are unknown.
         few_of_a_class = (pl.col(f"{prefix}{FEWEST}") < FEW_OF_A_CLASS).fill_null(value=True)
         columns["small"] = (used < max(layout.min_rows or 0, FEW_OF_A_CLASS)) | few_of_a_class
     elif layout.min_rows is not None:

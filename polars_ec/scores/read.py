@@ -712,23 +712,31 @@ def resolve_columns(
     return resolve(list(zip(columns, dtypes, strict=True)), options, kernel_above)
 
 
-def warn_of_nulls(nulls: str, frame: pl.LazyFrame, models: Mapping[str, Rows]) -> None:
+def warn_of_nulls(nulls: str, log: Any, models: Mapping[str, Rows], *, only_of_invalid: bool = False) -> None:
     """Warn of null values with their cause (invalid or missing rows, an absent class) and the number of rows."""
+    if not isinstance(log, pl.LazyFrame):  # a reader, whose rows are gone
+        warn(f"{nulls}. See the columns n, n_missing and n_invalid of a report")
+        return
     reasons: dict[str, list[str]] = {}
+    has_invalid = False
     for name, rows in models.items():
         faults, classes = rows.faults, rows.labels.classes[:_COUNTED_CLASSES]
         masks = [rows.present, *faults.values(), *(rows.usable & rows.labels.in_class[k] for k in range(len(classes)))]
         sums = [pl.len().alias("n"), *(mask.sum().alias(str(m)) for m, mask in enumerate(masks))]
-        n, present, *counts = frame.select(sums).collect(engine="streaming").row(0)
+        n, present, *counts = log.select(sums).collect(engine="streaming").row(0)
         invalid = {kind: count for kind, count in zip(faults, counts, strict=False) if count}
         texts = [f"{kind} in {count} of {n} rows{_remedy(kind, rows, [*models])}" for kind, count in invalid.items()]
+        has_invalid |= bool(texts)
         absent = [repr(value) for value, count in zip(classes, counts[len(faults) :], strict=True) if not count]
         if not present:
             texts = [f"score, label or weight is missing in {n} of {n} rows" if n else "there are no rows"]
         elif not texts and absent:
             texts = [f"no row has the class {' or '.join(absent)}, of {n} rows"]
-        for text in texts or [f"undefined for these {n} rows, although none is invalid"]:
+        for text in texts:
             reasons.setdefault(text, []).append(repr(name))
+    if only_of_invalid and not has_invalid:
+        return
+    reasons = reasons or {f"undefined for these {n} rows, although none is invalid": [*map(repr, models)]}
     shown = [f"{', '.join(names)}: {text}" if len(models) > 1 else text for text, names in reasons.items()]
     warn(f"{nulls}: {'; '.join(shown)}")
 

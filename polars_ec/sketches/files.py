@@ -120,6 +120,8 @@ _UNLABELLED = "unlabelled_"
 """What the names of the tables of rows without a label begin with."""
 HASH = "hash"
 """The column of a warehouse's table with clusters that names the hash of their buckets."""
+COSTS = "decision_costs"
+"""The column of a warehouse's table of decisions with the costs that they were made with."""
 
 VERSIONS: Mapping[Kind, int] = MappingProxyType({"sketch": 5, "calibration": 2})
 _OLDEST_READ: Mapping[Kind, int] = MappingProxyType({"sketch": 3, "calibration": 1})
@@ -399,15 +401,15 @@ def _grid_of(about: Mapping[str, Any], costs: CostMatrix) -> Grid:
 
 
 def grid_of_table(
-    columns: Collection[str],
+    table: pl.DataFrame,
     score_type: str,
     resolution: int,
     thresholds: Sequence[float],
     stated: Mapping[str, Any],
     classes: Sequence[object] | None,
 ) -> tuple[Grid, OperatingPoint]:
-    """The grid and the operating point of a warehouse's table with these columns, of the keywords with which it was made."""
-    if "decision" not in columns or "bin" in columns:
+    """The grid and the operating point of a warehouse's table, of the keywords with which it was made."""
+    if "decision" not in table.columns or "bin" in table.columns:
         if classes is not None:
             raise ValueError(f"classes={classes!r} is for tables of decisions, which have a column 'decision'")
         name = parse_sketch_score_type(score_type).name
@@ -419,7 +421,14 @@ def grid_of_table(
     names = numbered if options.classes is None else ClassNames(options.classes)
     scale = POSTERIORS if score_type == POSTERIOR.name else SCALES[score_type]
     grid = DecisionGrid(scale.name, None, (), names, (LOG_LOSS, BRIER), costs.n_decisions)
-    return grid, OperatingPoint(costs.for_classes(names), options.constant_threshold)
+    point = OperatingPoint(costs.for_classes(names), options.constant_threshold)
+    # Tables of earlier versions do not name their costs.
+    for made_with in table[COSTS].unique().to_list() if COSTS in table.columns else ():
+        if point.threshold is not None or made_with != [[*row] for row in point.costs.values]:
+            raise SketchError(
+                f"the table has the Bayes decisions at costs={made_with}, not {point.words()}: pass these costs"
+            )
+    return grid, point
 
 
 def cells_of_table(
@@ -446,6 +455,7 @@ def cells_of_table(
             f"the table has scores above {above} thresholds, but thresholds= lists {len(grid.thresholds)}: pass the "
             "thresholds of the query"
         )
+    fine = fine.drop(COSTS, strict=False) if isinstance(grid, DecisionGrid) else fine
     keys = [name for name in fine.columns if name not in expected]
     if reserved := RESERVED.intersection(keys):
         raise SketchError(f"the table has a group column {sorted(reserved)[0]!r}, which names a sum: rename it")

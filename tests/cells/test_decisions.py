@@ -16,9 +16,9 @@ from sklearn.metrics import accuracy_score, balanced_accuracy_score, f1_score, l
 
 import polars_ec as ec
 from polars_ec.exceptions import SketchError
-from polars_ec.page.sources import contents_of
 from polars_ec.sketches.grid import DecisionGrid
 from tests.support.cli import invoke, typed_report
+from tests.support.pages import one_model
 
 GROUPS, DAYS = ["a", "b"], [dt.date(2024, 3, day) for day in range(1, 5)]
 
@@ -453,6 +453,7 @@ def test_the_cells_of_duckdb(connection: Any, cluster: str | None, weight: str |
         ("costs := [[0, 1], [1, 0], [1, 'nan'::DOUBLE]]", "costs must be finite numbers"),
         ("costs := [[0, 1, 1], [coalesce(w, 7), 0, 1], [1, 1, 0]]", "costs differ between rows"),
         ("costs := [[0, 1, 1], [coalesce(w, 7), 0, 1], [1, 1, 0]], cluster := user", "costs differ between rows"),
+        ("costs := CASE WHEN w > 0 THEN [[0, 1, 1], [7, 0, 1], [1, 1, 0]] END", "costs differ between rows"),
         ("groups := ['decision']", "name a column that is also a column of the result"),
     ],
 )
@@ -463,12 +464,29 @@ def test_what_duckdb_refuses(connection: Any, arguments: str, words: str) -> Non
 
 def test_tables_need_the_costs_of_their_query(connection: Any) -> None:
     table = connection.sql("FROM ec.sketch('log', q, y, classes := 3, reduction := 'decisions')").pl()
+    without = table.drop("decision_costs")  # as of earlier versions
     with pytest.raises(SketchError, match="a class that is not 0 to 1, one for each row of the costs"):
-        ec.Sketch.from_arrow(table)
+        ec.Sketch.from_arrow(without)
+    read = (ec.Sketch.from_arrow(rows, costs=ec.CostMatrix.zero_one(3)).frame for rows in (table, without))
+    assert_frame_equal(*read)
+    doubled = (2 * np.array(ec.CostMatrix.zero_one(3))).tolist()
+    for costs in (None, costs_of(3, abstain=False).tolist(), doubled, COSTS):
+        with pytest.raises(SketchError, match=r"the Bayes decisions at costs=\[\[0.0, 1.0, 1.0\]"):
+            ec.Sketch.from_arrow(table, costs=costs)
+    both = pl.concat([table, table.with_columns(decision_costs=pl.lit(doubled, pl.List(pl.List(pl.Float64))))])
+    with pytest.raises(SketchError, match=r"the Bayes decisions at costs=\[\[0.0, 2.0, 2.0\]"):
+        ec.Sketch.from_arrow(both, costs=ec.CostMatrix.zero_one(3))
     named = ec.Sketch.from_arrow(table, classes=["x", "y", "z"], costs=ec.CostMatrix.zero_one(3))
     prior = {"z": 0.5, "x": 0.25, "y": 0.25}
     assert isinstance(named.grid, DecisionGrid)
     assert named.evaluate("accuracy", prior=prior)["accuracy"].item() is None  # a row is invalid
+    of_two = connection.sql(
+        "FROM ec.sketch('log', q[:2], y, classes := 2, reduction := 'decisions', costs := [[0, 1], [3, 0]])"
+    ).pl()
+    assert ec.Sketch.from_arrow(of_two, cost_fn=3).operating_point.costs.values == ((0, 1), (3, 0))
+    for point in ({"cost_fn": 2}, {"cost_fn": 3, "threshold": 0.25}):
+        with pytest.raises(SketchError, match=r"at costs=\[\[0.0, 1.0\], \[3.0, 0.0\]\], not "):
+            ec.Sketch.from_arrow(of_two, **point)
     with pytest.raises(ValueError, match="is for tables of decisions"):
         ec.Sketch.from_arrow(connection.sql("FROM ec.sketch('log', w, y = 1)").pl(), classes=[0, 1])
 
@@ -541,8 +559,8 @@ def test_a_file_without_rows_says_nothing_of_the_classes(tmp_path: Path) -> None
 def test_the_page_of_a_sketch_is_that_of_the_rows(kind: str) -> None:
     score, label, options = SCORES[kind]
     sketch = SCORED.ec.sketch(score, label, by=["g", "day"], cluster="user", reduction="decisions", **options)
-    (found,) = contents_of(sketch, None, None, by="g", period="day", options={})
-    (wanted,) = contents_of(SCORED, score, label, by="g", period="day", cluster="user", options=options)
+    found = one_model(sketch, None, None, by="g", period="day", options={})
+    wanted = one_model(SCORED, score, label, by="g", period="day", cluster="user", options=options)
     for name in ("groups", "total", "trend", "trend_total", "rest", "periods", "changes", "history"):
         ours, theirs = getattr(found, name), getattr(wanted, name)
         # Comparisons of sketches name the metric without the prior.
@@ -559,7 +577,7 @@ def test_a_page_names_groups_without_costs() -> None:
         g=pl.when(pl.int_range(pl.len()) % 3 > 0).then("g").otherwise(pl.lit("z")),
     )
     sketch = log.ec.sketch("p", "late", by=["g", "day"], cost_fn="amount", reduction="decisions")
-    (found,) = contents_of(sketch, None, None, by="g", period="day", options={})
+    found = one_model(sketch, None, None, by="g", period="day", options={})
     assert found.notes[1] == "1 row without a valid cost. z: no metrics of decisions and no comparison with all others."
     assert found.rest is not None
     assert found.rest["g"].to_list() == ["a", "b"]

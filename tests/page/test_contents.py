@@ -13,6 +13,7 @@ import polars_ec as ec
 from polars_ec.page import sources
 from polars_ec.page.contents import Contents, sentences
 from polars_ec.page.layout import ModelsView, figures, group_rows
+from tests.support.pages import of_models
 from tests.support.pages import one_model as contents_of
 
 COST_FN = 4.0
@@ -156,25 +157,21 @@ def test_groups_with_other_base_rates_are_not_called_worse() -> None:
 @pytest.mark.slow
 def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
     blunt = LOG.with_columns(other=1 / (1 + (1 / pl.col("p") - 1) ** 0.2), segment=pl.lit("a"))
-    first, second = sources.contents_of(
-        blunt, ["p", "other"], "y", metrics=["nec"], cluster="user", options={"cost_fn": COST_FN}
-    )
+    first, second = of_models(blunt, ["p", "other"], "y", metrics=["nec"], cluster="user", options={"cost_fn": COST_FN})
     assert (first.model, second.model) == ("p", "other")
     other = nec(LOG.with_columns(p=blunt["other"]))
     assert second.total["nec"].item() == pytest.approx(other, rel=1e-12)
     assert first.versus.is_empty()
     assert second.versus["difference"].item() == pytest.approx(other - nec(LOG), rel=1e-9)
     sketch = blunt.ec.sketch(["p", "other"], "y", cluster="user", cost_fn=COST_FN)
-    of_cells = sources.contents_of(sketch, None, None, metrics=["nec"], options={})
+    of_cells = of_models(sketch, None, None, metrics=["nec"], options={})
     by_name = {of_model.model: of_model for of_model in of_cells}
     assert set(by_name) == {"p", "other"}
     view = ModelsView.of([first, second])
     assert view.headline == (f"Model p has the lowest NEC at the reference prior, {nec(LOG):.3f}.")
     assert [row.name for row in view.rows] == ["p", "other"]
     assert view.findings == []
-    without = sources.contents_of(
-        blunt.ec.sketch(["p", "other"], "y", cost_fn=COST_FN), None, None, metrics=["nec"], options={}
-    )
+    without = of_models(blunt.ec.sketch(["p", "other"], "y", cost_fn=COST_FN), None, None, metrics=["nec"], options={})
     assert all(of_model.notes[0].startswith("The models are not compared: ") for of_model in without)
     assert "significant" not in ModelsView.of(without).headline
 
@@ -185,9 +182,9 @@ def test_a_model_that_is_worse_in_one_group_is_a_finding(source: str) -> None:
     log = LOG.with_columns(other=pl.when(segment="a").then(1 - pl.col("p")).otherwise(jittered.clip(0, 1)))
     given = {"metrics": ["nec"], "options": {"cost_fn": COST_FN}}
     if source == "rows":
-        models = sources.contents_of(log, ["p", "other"], "y", by="segment", **given)
+        models = of_models(log, ["p", "other"], "y", by="segment", **given)
     else:
-        models = sources.contents_of(
+        models = of_models(
             log.ec.sketch(["p", "other"], "y", by="segment", cluster="user", cost_fn=COST_FN), None, None, **given
         )
     names = [of_model.model for of_model in models]
@@ -423,7 +420,7 @@ def test_one_of_the_models_has_a_page() -> None:
 @pytest.mark.parametrize("prior", ["overall", pytest.param(0.2, marks=pytest.mark.slow)])
 def test_classes_have_a_table(prior: float | str) -> None:
     sketch = LOG.ec.sketch("q", "k", by="segment")
-    made = sources.contents_of(sketch, None, None, metrics=["nec"], prior=prior, options={})
+    made = of_models(sketch, None, None, metrics=["nec"], prior=prior, options={})
     assert [(of_class.noun, of_class.model) for of_class in made] == [("Class", str(k)) for k in range(3)]
     nec = [ec.nec(pl.col("q").arr.get(k), pl.col("k") == k).alias(str(k)) for k in range(3)]
     own = LOG.select(nec).row(0)
@@ -443,12 +440,12 @@ def test_classes_that_are_too_many_for_a_page(monkeypatch) -> None:
     monkeypatch.setattr(sources, "_MOST_CLASSES", 2)
     sketch = LOG.ec.sketch("q", "k")
     with pytest.raises(ec.SketchError, match=r"has 3 classes, and a page shows at most 2: pass sketch.filter"):
-        sources.contents_of(sketch, None, None, options={})
+        of_models(sketch, None, None, options={})
     one = contents_of(sketch.filter(pl.col("target") == 1), None, None, metrics=["nec"], options={})
     assert one.total["n"].item() == LOG.height
     models = LOG.with_columns(r="q").ec.sketch(["q", "r"], "k")
     with pytest.raises(ec.SketchError, match="has 2 models of 3 classes, and a page shows the classes of one model"):
-        sources.contents_of(models, None, None, options={})
+        of_models(models, None, None, options={})
 
 
 @pytest.mark.slow

@@ -13,9 +13,9 @@ import polars_ec as ec
 from polars_ec.cli import questions
 from polars_ec.cli.output import SideFile
 from polars_ec.page.contents import Contents
-from polars_ec.page.sources import contents_of
 from tests.support.cli import invoke
 from tests.support.items import LONG, MODELS, OF_ITEMS, WIDE
+from tests.support.pages import of_models
 
 
 def assert_same(found: list[Contents], expected: list[Contents]) -> None:
@@ -41,9 +41,9 @@ def assert_same(found: list[Contents], expected: list[Contents]) -> None:
     ],
 )
 def test_it_is_the_page_of_columns(options: dict[str, Any]) -> None:
-    expected = contents_of(WIDE, MODELS, "bad", **options)
-    assert_same(contents_of(LONG, "p", "bad", **OF_ITEMS, **options), expected)
-    assert_same(contents_of(LONG.lazy(), pl.col("p"), pl.col("bad"), **OF_ITEMS, **options), expected)
+    expected = of_models(WIDE, MODELS, "bad", **options)
+    assert_same(of_models(LONG, "p", "bad", **OF_ITEMS, **options), expected)
+    assert_same(of_models(LONG.lazy(), pl.col("p"), pl.col("bad"), **OF_ITEMS, **options), expected)
 
 
 @pytest.mark.slow
@@ -56,7 +56,7 @@ def test_the_file_is_that_of_columns(tmp_path) -> None:
 @pytest.mark.slow
 def test_items_that_a_model_lacks_are_missing() -> None:
     some = LONG.filter(~((pl.col("judge") == "judge b") & (pl.col("id") < 20)))
-    first, second, _ = contents_of(some, "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
+    first, second, _ = of_models(some, "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
     assert [first.total["n"].item(), first.total["n_missing"].item()] == [WIDE.height, 0]
     assert [second.total["n"].item(), second.total["n_missing"].item()] == [WIDE.height - 40, 40]
     assert second.versus is not None
@@ -65,7 +65,7 @@ def test_items_that_a_model_lacks_are_missing() -> None:
 
 @pytest.mark.slow
 def test_a_log_without_rows_has_no_models() -> None:
-    (one,) = contents_of(LONG.clear(), "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
+    (one,) = of_models(LONG.clear(), "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
     assert (one.model, one.total["n"].item()) == ("", 0)
 
 
@@ -75,8 +75,8 @@ def test_models_of_any_name() -> None:
     log = pl.concat(
         LONG.filter(judge=model).with_columns(judge=pl.lit(name)) for model, name in zip(MODELS, names, strict=True)
     )
-    found = contents_of(log, "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
-    expected = contents_of(WIDE, MODELS, "bad", metrics=["nec"], options={})
+    found = of_models(log, "p", "bad", **OF_ITEMS, metrics=["nec"], options={})
+    expected = of_models(WIDE, MODELS, "bad", metrics=["nec"], options={})
     assert [one.model for one in found] == sorted(names)
     for one, model in zip(found, ["judge c", "judge b", "judge a"], strict=True):
         (wanted,) = [other for other in expected if other.model == model]
@@ -109,7 +109,7 @@ SKETCH = WIDE.ec.sketch("judge a", "bad")
 )
 def test_errors(log: Any, keywords: dict[str, Any], kind: type[Exception], error: str) -> None:
     with pytest.raises(kind, match=error):
-        contents_of(log, **{"score": "p", "label": "bad", **keywords}, options={})
+        of_models(log, **{"score": "p", "label": "bad", **keywords}, options={})
 
 
 COMMAND = ("--score", "p", "--label", "bad", "--model", "judge", "--item", "id", "--item", "epoch")
@@ -119,17 +119,17 @@ def test_the_command(tmp_path, monkeypatch) -> None:
     """What it asks of the page is what Python asks."""
     LONG.write_parquet(tmp_path / "long.parquet")
     calls = []
-    monkeypatch.setattr(questions, "contents_of", lambda *log, **keywords: calls.append((log, keywords)))
+    monkeypatch.setattr(questions, "contents_of", lambda *log_and_page: calls.append(log_and_page))
     monkeypatch.setattr(questions.MadePage, "rendered", lambda made: SideFile("page", made.file, "--html", b"a page"))
     options = ["--by", "topic", "--cluster", "id", "--metrics", "nec", "--html", tmp_path / "page.html", "--quiet"]
     result = invoke("report", tmp_path / "long.parquet", *COMMAND, *options, "--out", tmp_path / "out.parquet")
     assert result.exit_code == 0, result.output
     assert (tmp_path / "page.html").read_text("utf-8") == "a page"
     # Once without rows, to refuse what can be refused.
-    for rows, ((frame, *columns), keywords) in zip((0, LONG.height), calls, strict=True):
+    for rows, (frame, *columns, page) in zip((0, LONG.height), calls, strict=True):
         assert frame.select(pl.len()).collect().item() == rows
         assert columns == [["p"], "bad"]
-        stated = {name: keywords[name] for name in ("model", "item", "by", "cluster", "metrics")}
+        stated = {name: getattr(page, name) for name in ("model", "item", "by", "cluster", "metrics")}
         assert stated == {**OF_ITEMS, "by": ["topic"], "cluster": "id", "metrics": ["nec"]}
 
 

@@ -272,3 +272,22 @@ def test_a_weight_whose_square_overflows_has_a_value_without_bounds(weight: floa
         (expected,) = log.ec.report("p", "y", **options).to_dicts()
     for name in ("nec", "nec_ci_low", "recall", "recall_ci_high", "nbs", "nbs_ci_low"):
         assert found[name] == (expected[name] and pytest.approx(expected[name], rel=1e-12)), name
+
+
+@pytest.mark.parametrize("invalid", ["score", "weight"])
+def test_small_counts_the_valid_rows_of_a_class(invalid: str) -> None:
+    """Ten rows of a class of which one is invalid are nine, and a class of fifty is not small for an invalid row."""
+    column = "p" if invalid == "score" else "w"
+    at = pl.int_range(pl.len())
+    groups = [
+        pl.select(g=pl.lit(g), y=pl.int_range(n) < of_class) for g, n, of_class in (("a", 120, 10), ("b", 200, 50))
+    ]
+    log = pl.concat(groups).with_columns(p=(at % 100) / 100, w=2.0)
+    log = log.with_columns(pl.when(at.over("g") != 3).then(column).otherwise(float("nan")).alias(column))
+    arguments: Any = {"by": "g", "weight": "w", "metrics": ["nec"], "interval": 0.95}
+    report = log.lazy().ec.report("p", "y", **arguments).collect()
+    with duckdb.connect() as connection:
+        connection.register("log", log)
+        query = connection.sql(ec.report_query("log", "p", "y", dialect="duckdb", **arguments)).pl().sort("g")
+    for table in (report, query):
+        assert table.select("g", "n", "n_invalid", "small").rows() == [("a", 119, 1, True), ("b", 199, 1, False)]

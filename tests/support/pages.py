@@ -13,7 +13,7 @@ import pytest
 
 from polars_ec.page import sources
 from polars_ec.page.contents import Contents
-from polars_ec.page.request import PageRequest
+from polars_ec.page.request import PageArguments, PageRequest
 from polars_ec.page.sources import SketchSource
 
 if TYPE_CHECKING:
@@ -66,9 +66,14 @@ def contents_of(log: pl.DataFrame, keys: Sequence[str] = ("group",), period: str
     return sources.build_contents(SketchSource(PageRequest(keys=list(keys), period=period, **asked), sketch))
 
 
+def of_models(log: Any, score: Any, label: Any, **given: Any) -> list[Contents]:
+    """The contents of the page of each model, with the arguments of `report_page`."""
+    return sources.contents_of(log, score, label, PageArguments(**given))
+
+
 def one_model(log: Any, score: Any, label: Any, **given: Any) -> Contents:
     """The contents of a page of one model, as `report_page` makes them."""
-    (contents,) = sources.contents_of(log, score, label, **given)
+    (contents,) = of_models(log, score, label, **given)
     return contents
 
 
