@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -16,6 +15,7 @@ from polars_ec.arguments.keywords import Options, did_you_mean, parse_options
 from polars_ec.arguments.scales import parse_sketch_score_type
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.numerics import np
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import check_names
 from polars_ec.sketches.arguments import check_prior, parse_operating_point

@@ -13,7 +13,6 @@ from polars_ec.arguments.options import EstimateOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS, Calibrator
-from polars_ec.comparisons.unlabelled import LABELLED, RESULT, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.formulas.decisions import CELLS, DECISIONS
 from polars_ec.formulas.losses import SCORING_RULES
@@ -150,6 +149,8 @@ def estimate(
     >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
     [('4', 'precision', 0.89, 0.383), ('4', 'recall', 0.58, 0.383)]
     """
+    from polars_ec.comparisons.unlabelled import LABELLED, RESULT, EstimateQuestion, estimated
+
     log = as_lazy(frame)
     scores, keys = expand(log, score, "score"), expand(log, by, "by")
     of_period = check_period(log, expand(log, period, "period"))

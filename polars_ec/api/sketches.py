@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, Literal, Unpack
@@ -20,6 +19,7 @@ from polars_ec.calibration.calibration import Calibration, Calibrator
 from polars_ec.calibration.cells import calibrate
 from polars_ec.calibration.reliability import reliability
 from polars_ec.exceptions import SketchError
+from polars_ec.records import dataclass
 from polars_ec.reports.of_decisions import evaluated
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.sketches import operating_points, weighted_risk

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import Parameter, Signature
 from typing import Any, get_args
 
@@ -15,6 +14,7 @@ from polars_ec.arguments.classes import EMPIRICAL, CheckedPrior, parse_classes, 
 from polars_ec.arguments.costs import CostMatrix, as_cost_matrix
 from polars_ec.arguments.options import DEFAULTS
 from polars_ec.arguments.scales import ScoreScale, parse_score_type
+from polars_ec.records import dataclass
 from polars_ec.typing import IntervalMethod, IntoExpr
 
 
@@ -127,6 +127,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}? " if near else ""
 
 
+# A million numbers where there are a thousand classes, which each metric of a call needs.
+_zero_one = lru_cache(maxsize=2)(CostMatrix.zero_one)
+
 BY_ROW = ("threshold", "cost_fn", "cost_fp")
 """The options that may be columns where decisions are made row by row."""
 
@@ -173,7 +176,7 @@ class Options:
             return CostMatrix.binary(**constant)
         if constant != {"cost_fn": 1, "cost_fp": 1}:
             raise ValueError(f"cost_fn and cost_fp are for two classes, but there are {n_classes}: pass costs=")
-        return CostMatrix.zero_one(n_classes)
+        return _zero_one(n_classes)
 
 
 def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, ranking: bool = False) -> Options:

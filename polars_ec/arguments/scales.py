@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, TypeVar, get_args
 
 import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
+from polars_ec.records import dataclass
 from polars_ec.typing import RankingScoreType, ScoreType
 
 _Numbers = TypeVar("_Numbers", pl.Expr, pl.Series)

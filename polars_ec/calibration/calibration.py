@@ -6,7 +6,6 @@ import datetime
 import math
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -20,6 +19,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.numerics import Floats, Integers, np
 from polars_ec.output.dialects import WarehouseDialect, Writer, is_number, quoted
 from polars_ec.output.words import Described, first_line, groups_by
+from polars_ec.records import dataclass
 from polars_ec.scores.by_row import RowArguments, per_row
 from polars_ec.scores.folds import FOLD, HASH_VERSION
 from polars_ec.scores.read import join_groups

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +13,7 @@ from polars_ec.arguments.classes import Prior
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, Texts, np, quiet
+from polars_ec.records import dataclass
 from polars_ec.scores.folds import FOLD
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import EXACT, SUMS, Grid

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 import polars as pl
@@ -43,6 +42,7 @@ from polars_ec.formulas.hull import upper_hull
 from polars_ec.formulas.losses import prior_loss
 from polars_ec.formulas.sums import GROUP
 from polars_ec.numerics import Bools, Floats, Integers, Texts, np, quiet
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.scores import BinaryScores, affine_log_odds
 from polars_ec.sketches.arguments import parse_arguments

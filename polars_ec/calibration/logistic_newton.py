@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from polars_ec.numerics import Bools, Floats, Integers, np, quiet
+from polars_ec.records import dataclass
 
 # Half the squared Newton decrement is what a step can still gain, in nats a row; times the share of the rarer class.
 CONVERGED = 1e-20

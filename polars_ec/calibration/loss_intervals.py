@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -13,6 +12,7 @@ from polars_ec.formulas.decisions import Scale
 from polars_ec.inference.bootstrap import percentile_limits, warn_of_time
 from polars_ec.inference.confidence import PARTS, Limits, extended, jackknife, limits, random_parts
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import Cells

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import partial
 
 import polars as pl
@@ -13,6 +12,7 @@ from polars_ec.calibration.calibration import REVERSED
 from polars_ec.calibration.cell_table import all_and_others, first_reason, reason_column
 from polars_ec.calibration.logistic_newton import Batch, SoftmaxFits, fit_softmax
 from polars_ec.numerics import Bools, Floats, Numbers, Texts, np
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.read import Rows, class_index
 from polars_ec.scores.scores import ManyScores, VectorScores

@@ -17,7 +17,6 @@ from polars_ec.calibration.calibration import PARAMETERS, STEPPED, Calibration, 
 from polars_ec.calibration.cells import LOSS_COLUMNS, NAMES, check_calibrator, check_loss, compare
 from polars_ec.calibration.cells import calibrate as calibrate_cells
 from polars_ec.calibration.cells import calibration_loss as loss_of_cells
-from polars_ec.calibration.multiclass import fit_classes
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.losses import prior_loss
 from polars_ec.metrics.counts import class_prior, n_rows
@@ -166,6 +165,8 @@ def _of_classes(
     assert isinstance(rows.scores, VectorScores | ManyScores)
     if rows.scores.scale.needs_prior:
         raise ValueError("log-likelihoods are calibrated as posteriors: pass ec.posterior(score, prior=...)")
+    from polars_ec.calibration.multiclass import fit_classes
+
     fitted = fit_classes(frame, keys, fold, n_folds, rows, with_shift=calibrator == "affine")
     return Calibration(fitted, calibrator, rows.scores.scale.name, rows.class_names)
 

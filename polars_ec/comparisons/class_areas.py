@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 
 import polars as pl
@@ -17,6 +16,7 @@ from polars_ec.inference.confidence import Variance, VarianceComponents
 from polars_ec.inference.estimator import Against, Differences, with_groups
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Floats, Integers, Numbers, np
+from polars_ec.records import dataclass
 from polars_ec.reports.class_areas import AreaInput, ClassAreas, RestAreas, area_cells, order_of
 from polars_ec.reports.models import Model, stated_vector
 from polars_ec.scores.counted import GroupPrior, packed_groups, unpacked_groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -17,6 +16,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate
 from polars_ec.inference.estimator import Differences, MetricChange
 from polars_ec.numerics import Floats, Integers, np
+from polars_ec.records import dataclass, replace
 from polars_ec.reports.models import Model
 from polars_ec.reports.result import ReportLayout
 from polars_ec.scores.read import join_groups

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from operator import and_, or_
 from typing import TypeAlias
@@ -18,6 +17,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import Clusters, Moments, Singletons, effective_rows, exclusive, has_rows, slopes_of
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.records import dataclass, replace
 from polars_ec.reports.intervals import CostFeatures, DecisionFeatures, Features, ValueFeatures
 from polars_ec.reports.models import Model, Requirements, is_multiclass, with_priors
 from polars_ec.reports.result import BY_COST, ReportLayout, group_columns, is_moved

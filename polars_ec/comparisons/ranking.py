@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 
 import polars as pl
@@ -28,6 +27,7 @@ from polars_ec.inference.confidence import (
 from polars_ec.inference.estimator import Against, Differences, with_groups
 from polars_ec.inference.ranking import more_with_few
 from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.records import dataclass, replace
 from polars_ec.reports.models import Model, stated_prior
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import class_index

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import polars as pl
@@ -16,6 +15,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, exclusive
 from polars_ec.inference.estimator import Against, Differences, adjusted
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
+from polars_ec.records import dataclass, field
 from polars_ec.reports.models import Model
 from polars_ec.scores.read import check_names, join_groups
 

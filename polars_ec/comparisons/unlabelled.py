@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -26,6 +25,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import percentile_limits
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import SCORE, Cells
 from polars_ec.sketches.evaluation import evaluate

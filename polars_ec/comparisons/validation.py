@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import polars as pl
@@ -17,6 +16,7 @@ from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import FACTORS, MIX
 from polars_ec.numerics import Integers
+from polars_ec.records import dataclass
 from polars_ec.reports.models import CONFUSION, Model, is_multiclass, metrics_of, named_metrics
 from polars_ec.scores.read import join_groups
 from polars_ec.typing import IntoExpr

@@ -12,12 +12,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
 import polars as pl
 
 from polars_ec.arguments.keywords import parse_number
+from polars_ec.records import dataclass
 
 _MIN_PARAMETER, _MAX_PARAMETER = 1e-3, 20.0
 _RELATIVE_TAIL = 1e-17

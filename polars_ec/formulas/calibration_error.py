@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
 import polars as pl
 
 from polars_ec.formulas.sums import GROUP
+from polars_ec.records import dataclass
 from polars_ec.typing import EceNorm
 
 Placement = tuple[pl.Expr, pl.Expr]

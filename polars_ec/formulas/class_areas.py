@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from polars_ec.numerics import Floats, Integers, np, quiet
+from polars_ec.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

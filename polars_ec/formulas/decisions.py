@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Literal, TypeAlias
 
@@ -14,6 +13,7 @@ from polars_ec.formulas import averages
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import ORDER_METRICS
 from polars_ec.formulas.sums import Detector, Sums, ratio, signed_ratio, term
+from polars_ec.records import dataclass
 
 # Below the one, numbers are taken times the other before they divide: what overflows by it has an infinite quotient anyway.
 _SMALL, _ENLARGED = 1e-300, 2.0**60
@@ -237,7 +237,7 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
 
 
 def _check_normalisable(costs: CostMatrix) -> None:
-    if min(map(min, costs.values)) >= 0:
+    if costs.lowest >= 0:
         return
     for i, row in enumerate(costs.values):
         for j, cost in enumerate(row):
@@ -310,7 +310,7 @@ _OTHER_SCALES: Mapping[str, Scale] = MappingProxyType(
 
 def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
     """The scale of the metric of this name, whatever prior it is at; areas and rates that are no metrics of decisions are shares."""
-    if costs is not None and name in _OF_COSTS and min(map(min, costs.values)) < 0:
+    if costs is not None and name in _OF_COSTS and costs.lowest < 0:
         return "identity"
     formula = DECISIONS.get(name) or OF_CLASSES.get(name)
     return _OTHER_SCALES.get(name, "logit") if formula is None else formula.scale

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from types import MappingProxyType
@@ -12,6 +11,7 @@ import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.sums import Priors, Sums, Totals, ratio, term
+from polars_ec.records import dataclass
 from polars_ec.typing import Rule
 
 

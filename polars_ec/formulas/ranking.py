@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -19,6 +18,7 @@ from polars_ec.arguments.keywords import parse_number
 from polars_ec.formulas.hull import upper_hull
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
 from polars_ec.numerics import np
+from polars_ec.records import dataclass
 from polars_ec.typing import EerMethod
 
 _N1, _N0 = pl.col("n1"), pl.col("n0")

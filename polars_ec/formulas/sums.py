@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import Literal, Protocol, TypeAlias
@@ -16,6 +15,7 @@ from typing import Literal, Protocol, TypeAlias
 import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
+from polars_ec.records import dataclass
 
 GROUP = "__ec_group"
 """The number of a group, in tables on the way to a metric."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 
 import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.formulas.sums import OfClass, Others, PerClass, Priors, Sums, Totals, ratio
+from polars_ec.records import dataclass, field
 
 
 @dataclass(frozen=True)

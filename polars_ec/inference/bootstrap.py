@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import TypeAlias
 
 import polars as pl
@@ -19,6 +18,7 @@ from polars_ec.arguments.keywords import Request
 from polars_ec.exceptions import warn
 from polars_ec.inference import confidence
 from polars_ec.numerics import Bools, Floats, Integers, np, quiet
+from polars_ec.records import dataclass
 
 Value: TypeAlias = Callable[[Floats, slice], Floats]
 """Metrics, (variants, groups, metrics), of tables of sums, (variants, groups, ..), of the groups of a slice; NaN where there are none."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 from types import MappingProxyType
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from polars_ec.formulas.decisions import Scale
 from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.records import dataclass, field, replace
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -9,7 +9,6 @@ it. The mean over all orders is its Shapley value.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
 from math import comb
@@ -28,6 +27,7 @@ from polars_ec.inference.confidence import (
     slopes_of,
 )
 from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.records import dataclass, replace
 
 MIX, PRIOR, LIKELIHOOD = "mix", "prior", "likelihood"
 FACTORS = (MIX, PRIOR, LIKELIHOOD)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from typing import Literal, TypeAlias
 
@@ -37,6 +36,7 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate, decompose
 from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.records import dataclass, replace
 
 Against: TypeAlias = "Literal['rest', 'total', 'best', 'highest', 'lowest'] | Integers"
 """The reference of each group, by name or by the number of a group, -1 for none."""

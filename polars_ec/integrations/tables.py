@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import takewhile
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -13,6 +12,7 @@ import polars as pl
 from polars_ec.formulas.decisions import CELLS, verdict
 from polars_ec.output.numbers import MIDNIGHT, NONE, days_as_dates, number_in_table, p_value, signed, with_interval
 from polars_ec.output.words import ALL_GROUPS, MISSING, in_words, short
+from polars_ec.records import dataclass
 
 TableStyle: TypeAlias = Literal["markdown", "latex"]
 

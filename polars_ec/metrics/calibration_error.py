@@ -7,7 +7,6 @@ They do not measure quality: a system that always returns the base rate has a ca
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from operator import add
 from typing import Any, Unpack
@@ -27,6 +26,7 @@ from polars_ec.formulas.calibration_error import (
 )
 from polars_ec.formulas.sums import array, sum_where
 from polars_ec.formulas.table_sums import Part
+from polars_ec.records import dataclass
 from polars_ec.scores.counted import CollectedSums, of_all_groups
 from polars_ec.scores.read import Rows, RowSums, class_index, per_group
 from polars_ec.typing import EceNorm, IntoExpr

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
+
+import polars as pl
 
 from polars_ec.metrics import (
     averages,
@@ -35,6 +37,16 @@ FAMILIES = (
     rows,
     scoring_rules,
 )
+
+METRICS: Mapping[str, Callable[..., pl.Expr]] = {
+    name: function
+    for family in FAMILIES
+    for name, function in vars(family).items()
+    if inspect.isfunction(function)
+    and function.__module__ == family.__name__
+    and next(iter(inspect.signature(function).parameters)) == "score"
+}
+"""The metrics of scores, of groups and of rows, by name."""
 
 
 def function_of(name: str) -> Callable[..., Any] | None:

@@ -7,7 +7,6 @@ each times the weight of its class. That includes what the row changes in the cl
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
@@ -28,6 +27,7 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.ranking import auc_limits
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
+from polars_ec.records import dataclass, replace
 from polars_ec.reports.intervals import HIGH, LOW
 from polars_ec.reports.models import BUCKET, Model, bucket_columns, with_total
 from polars_ec.reports.ranking import GroupedLog, Rank

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TypeAlias
 
@@ -25,6 +24,7 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.estimator import JACKKNIFE_PARTS, MOST_SLOPES, Estimator
 from polars_ec.numerics import Integers, Numbers, np
+from polars_ec.records import dataclass, field
 from polars_ec.reports.models import BUCKET, CLASS_OF_SUMS, ONCE, TWICE, UNITS, Model, is_multiclass, summed_decisions
 from polars_ec.scores.scores import CELL, CLASS, DECISION, WEIGHT
 

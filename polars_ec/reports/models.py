@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add, or_
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.formulas.sums import MOST_WEIGHT, Priors, Sums, array, ratio
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.counted import CollectedSums, GroupPrior
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +15,7 @@ from polars_ec.arguments.scales import POSTERIOR, POSTERIORS
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.ranking import CLASS_AREAS, RANKING_METRICS
+from polars_ec.records import dataclass, replace
 from polars_ec.reports.intervals import with_intervals
 from polars_ec.reports.models import (
     AMOUNT,

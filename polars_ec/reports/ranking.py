@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import polars as pl
 
@@ -12,6 +11,7 @@ from polars_ec.arguments.keywords import Request
 from polars_ec.arguments.scales import ScoreScale
 from polars_ec.formulas.ranking import RankingArguments, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP
+from polars_ec.records import dataclass
 from polars_ec.reports.intervals import HIGH, LOW
 from polars_ec.reports.models import BUCKET, TOTAL, Model, Pass, bucket_columns, with_total
 from polars_ec.scores.read import Rows, class_index

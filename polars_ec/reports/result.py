@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 
@@ -17,6 +16,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
 from polars_ec.formulas.sums import Sums, pack_confusion, pack_prior, ratio, row_weight
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
+from polars_ec.records import dataclass, replace
 from polars_ec.reports.intervals import (
     FEWEST,
     HIGH,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial, reduce
 from itertools import pairwise
 
@@ -13,6 +12,7 @@ from polars_ec.formulas.class_areas import Ranks, area
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
+from polars_ec.records import dataclass
 from polars_ec.scores.scores import CELL, CLASS, DECISION, TOP, WEIGHT, matrix_of, shares_of
 
 _DENSE = 2**22

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial, reduce
 from operator import or_
 from typing import Any, TypeVar
@@ -24,6 +23,7 @@ from polars_ec.arguments.options import CountOptions
 from polars_ec.arguments.scales import VECTOR_TYPES, ScoreScale
 from polars_ec.exceptions import warn
 from polars_ec.formulas.sums import MOST_WEIGHT, Sums, array, pack_prior, ratio, row_weight, sum_where
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.counted import CollectedSums, GroupPrior, collect
 from polars_ec.scores.scores import (
     CELL,

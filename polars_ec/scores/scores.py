@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add, and_, or_
 from typing import Any, TypeAlias
@@ -18,6 +17,7 @@ import polars as pl
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.scales import TOLERANCE, ScoreScale
 from polars_ec.numerics import Numbers, np
+from polars_ec.records import dataclass, field
 
 VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
@@ -196,15 +196,18 @@ class Decider:
     """
 
     def __init__(self, costs: CostMatrix) -> None:
-        matrix = np.array(costs.values)
+        matrix = np.array(costs)
         # Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax.
         reduced = matrix - matrix.max(axis=1, keepdims=True)
         self._diagonal: Numbers | None = None
         square = costs.n_classes == costs.n_decisions
-        if square and not (reduced - np.diag(np.diag(reduced))).any():
+        if square and np.count_nonzero(reduced) == np.count_nonzero(np.diag(reduced)):
             self._diagonal = np.diag(reduced).copy()
-        # The first of equal columns is used.
-        _, first = np.unique(reduced, axis=1, return_index=True)
+            return
+        # The first of equal columns is used. To sort columns takes long, and those of a full matrix differ in the first row.
+        _, first = np.unique(reduced[0], return_index=True)
+        if len(first) < costs.n_decisions:
+            _, first = np.unique(reduced, axis=1, return_index=True)
         self._columns = np.sort(first)
         self._costs = np.ascontiguousarray(reduced[:, self._columns])
         self._tolerance = 8 * len(matrix) * np.finfo(float).eps * float(np.abs(reduced).max())

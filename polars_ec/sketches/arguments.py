@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, get_args
 
@@ -20,6 +19,7 @@ from polars_ec.formulas.decisions import BATTERY, CELLS, DECISIONS, OF_RANKS, Ar
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, checked_method, checked_share
 from polars_ec.output.words import number
+from polars_ec.records import dataclass, field, replace
 from polars_ec.sketches.grid import Grid, check_same
 from polars_ec.typing import EerMethod, IntervalMethod
 

@@ -5,13 +5,12 @@ Each sum has bounds, which the exactly known losses make narrow.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import polars as pl
 
 from polars_ec.arguments.scales import LOG_ODDS
 from polars_ec.formulas.sums import GROUP
 from polars_ec.numerics import Bools, Floats, Integers, np, quiet
+from polars_ec.records import dataclass
 from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.grid import EXACT, Grid
 from polars_ec.sketches.sums import log_odds_bounds

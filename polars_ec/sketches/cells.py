@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Any, Self, TypeVar
 
 import polars as pl
@@ -11,6 +10,7 @@ import polars as pl
 from polars_ec.arguments.classes import UNKNOWN
 from polars_ec.exceptions import SketchError
 from polars_ec.output.words import Described, groups_by
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.folds import FOLD
 from polars_ec.scores.read import expand, join_groups
 from polars_ec.sketches.grid import AMOUNTS, BUCKET, RESERVED, TIMES_WEIGHT, WEIGHTS, Grid, check_same

@@ -6,7 +6,6 @@ import math
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from threading import Lock
@@ -15,6 +14,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_ec.numerics import Floats, Integers, np
+from polars_ec.records import dataclass
 from polars_ec.sketches.grid import BUCKET, EXACT, Grid
 
 # Places of combinations of keys that are looked up in an array; beyond, by a join.

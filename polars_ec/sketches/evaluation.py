@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property, partial, reduce
 from typing import Any
 
@@ -43,6 +42,7 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
+from polars_ec.records import dataclass, replace
 from polars_ec.sketches.arguments import EvaluationArguments, battery, check_metrics, parse_arguments
 from polars_ec.sketches.binned_losses import llr_losses
 from polars_ec.sketches.cells import Cells, check_keys

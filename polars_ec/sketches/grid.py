@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -16,6 +15,7 @@ from polars_ec.arguments.scales import POSTERIOR, SCALES, ScoreScale
 from polars_ec.exceptions import SketchError
 from polars_ec.numerics import np
 from polars_ec.output.words import numbers
+from polars_ec.records import dataclass, field, replace
 from polars_ec.scores.scores import sigmoid
 from polars_ec.typing import RankingScoreType
 

@@ -6,7 +6,6 @@ Each step is a separate select, because the engine computes columns of a step on
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any, get_args
 
@@ -17,6 +16,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import batches
 from polars_ec.arguments.keywords import Options, parse_options
 from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
 from polars_ec.scores.read import Rows, check_names, class_index, expand, resolve_columns, with_prior_column
 from polars_ec.scores.scores import MANY, BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior

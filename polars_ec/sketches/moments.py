@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
@@ -14,6 +13,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import Units
 from polars_ec.inference.confidence import Clusters, Moments
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
+from polars_ec.records import dataclass, replace
 from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.cells import Cells
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from types import MappingProxyType
 from typing import Any, Literal, TypedDict, TypeVar, Unpack
 
@@ -32,6 +31,7 @@ from polars_ec.formulas.decisions import (
 )
 from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
+from polars_ec.records import dataclass, field, fields
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
 from polars_ec.sketches.cells import TARGET, Cells, check_keys

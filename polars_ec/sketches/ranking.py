@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import cached_property
 
 import polars as pl
@@ -17,6 +16,7 @@ from polars_ec.inference import confidence
 from polars_ec.inference.bootstrap import DenseSums, OneSumEach, Units, UnitSums, bootstrap
 from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
+from polars_ec.records import dataclass, replace
 from polars_ec.sketches.grid import Grid
 from polars_ec.sketches.sums import ordered_cells
 

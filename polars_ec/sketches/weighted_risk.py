@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, TypeAlias
 
@@ -16,6 +15,7 @@ from polars_ec.arguments.keywords import parse_interval, parse_number
 from polars_ec.formulas.losses import expected_loss
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
 from polars_ec.numerics import Floats, Integers, Numbers, np
+from polars_ec.records import dataclass
 from polars_ec.sketches.arguments import parse_formula_arguments
 from polars_ec.sketches.binned_losses import BinnedRows, Bounds
 from polars_ec.sketches.cells import Cells, check_keys

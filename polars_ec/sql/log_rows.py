@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 
 from polars_ec.output.dialects import Writer, is_number
+from polars_ec.records import dataclass
 from polars_ec.sql.score_kinds import Kind
 
 Levels = dict[str, dict[str, str]]

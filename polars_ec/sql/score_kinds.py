@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
 from polars_ec.arguments.scales import DECISION, ScoreScale
 from polars_ec.output.dialects import is_number
+from polars_ec.records import dataclass, field
 from polars_ec.sketches.grid import RANGE, RAW_RANGE
 
 _EXP_RANGE = 745  # exp(-x) is 0 beyond

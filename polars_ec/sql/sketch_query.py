@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 from polars_ec.arguments.keywords import parse_options
 from polars_ec.arguments.scales import parse_sketch_score_type
 from polars_ec.output.dialects import WarehouseDialect, Writer, quoted
+from polars_ec.records import dataclass
 from polars_ec.scores.folds import BUCKETS, MURMUR3, buckets_of_clusters
 from polars_ec.sketches.files import HASH, TABLE
 from polars_ec.sketches.grid import BUCKET, RESERVED, Grid, SketchScoreType, checked_resolution, sorted_thresholds

@@ -18,6 +18,8 @@ import polars as pl
 import polars_ec as ec
 
 PACKAGE = Path(ec.__file__).parent
+# The constructors of dataclasses: those that the standard library compiles have no file.
+RECORDS = PACKAGE / "records.py"
 # No threshold separates the classes, so that a calibrator is fitted.
 FRAME = pl.DataFrame({"s": list("aabbab"), "p": [0.9, 0.4, 0.7, 0.1, 0.3, 0.8], "y": [1, 1, 0, 0, 0, 1]})
 JANUARY, FEBRUARY = date(2024, 1, 1), date(2024, 2, 1)
@@ -39,7 +41,7 @@ def visited(call: Callable[[], Any]) -> list[str]:
 
     def note(frame: FrameType, event: str, argument: object) -> None:
         file = Path(frame.f_code.co_filename)
-        if event == "call" and file.is_relative_to(PACKAGE):
+        if event == "call" and file.is_relative_to(PACKAGE) and file != RECORDS:
             files.setdefault(str(file.relative_to(PACKAGE)))
 
     sys.settrace(note)
