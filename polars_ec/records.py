@@ -1,7 +1,4 @@
-"""Frozen dataclasses that share their methods, which the standard library compiles for each class.
-
-To compile six methods for each of some 130 classes took half of the import. What is not imported with the package uses the standard library.
-"""
+"""Frozen dataclasses that share their methods; to compile six for each of 130 classes took half of the import of the package."""
 
 from __future__ import annotations
 

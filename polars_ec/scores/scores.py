@@ -293,11 +293,16 @@ def shares_of(prior: pl.Series, n_classes: int) -> Numbers:
 
 def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
     """The class of each label: 0..K-1, -1 for an invalid one, null for a null."""
-    index = np.full(len(label), -1, dtype=np.int32)
-    for i, value in enumerate(classes):
-        index[(label == value).fill_null(False).to_numpy()] = i
-    found = pl.Series(index)
-    return pl.select(pl.when(label.is_not_null()).then(found)).to_series() if label.null_count() else found
+    if label.dtype.is_integer() and set(map(type, classes)) == {int}:
+        # One look-up, where there may be a thousand classes to compare the column with.
+        numbers, known = label.cast(pl.Int128, strict=False), pl.Series(classes, dtype=pl.Int128)
+        places = numbers.replace_strict(known, range(len(known)), default=-1, return_dtype=pl.Int32)
+    else:
+        index = np.full(len(label), -1, dtype=np.int32)
+        for i, value in enumerate(classes):
+            index[(label == value).fill_null(False).to_numpy()] = i
+        places = pl.Series(index)
+    return pl.select(pl.when(label.is_not_null()).then(places)).to_series() if label.null_count() else places
 
 
 def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:
