@@ -322,8 +322,8 @@ def _sequence(value: Any, what: str) -> Sequence[Any]:
 
 def _row(i: int, entries_of: Any) -> tuple[float, ...]:
     entries = _sequence(entries_of, f"row {i} of costs")
-    if entries and set(map(type, entries)) == {float} and math.isfinite(max(entries) - min(entries)):
-        # The same without looking at each in turn, of which there are a million where there are a thousand classes.
+    # All at once, for there are a million where there are a thousand classes. A NaN hides from the largest, but not from the sum.
+    if set(map(type, entries)) == {float} and math.isfinite(max(entries) - min(entries) + 0 * sum(entries)):
         return tuple(entries)
     for j, cost in enumerate(entries):
         if not _is_number(cost) or not math.isfinite(cost):
