@@ -29,6 +29,8 @@ MATRICES = st.integers(2, 6).flatmap(
         ([[0, 1], [1]], "row 1 has 1"),
         ([[], []], "at least 1"),
         ([[0, float("nan")], [1, 0]], "class 0, decision 1 is nan"),
+        ([[0.0, float("nan")], [1.0, 0.0]], "class 0, decision 1 is nan"),
+        ([[1e308, 1e308, float("nan")], [0.0, 1.0, 1.0]], "class 0, decision 2 is nan"),
         ([[0, 1], [float("inf"), 0]], "class 1, decision 0 is inf"),
         ([[0, "1"], [1, 0]], "class 0, decision 1 is '1'"),
         ([[0, None], [1, 0]], "class 0, decision 1 is None"),

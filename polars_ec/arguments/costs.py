@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, TypeAlias
 
 from polars_ec.arguments.classes import ClassNames, literal_prior, plain
@@ -105,9 +106,17 @@ class CostMatrix:
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         """Float64 array of shape (K, M), always a new one."""
-        import numpy
+        return self._array.astype(np.float64 if dtype is None else dtype)
 
-        return numpy.array(self.values, dtype=numpy.float64 if dtype is None else dtype)
+    @cached_property
+    def _array(self) -> np.ndarray[Any, Any]:
+        # A million numbers are read one by one, and each metric needs them twice.
+        return np.array(self.values, dtype=np.float64)
+
+    @cached_property
+    def lowest(self) -> float:
+        """The smallest cost."""
+        return min(map(min, self.values))
 
     @classmethod
     def zero_one(cls, n_classes: int, *, abstain: float | None = None) -> CostMatrix:
@@ -301,20 +310,20 @@ def as_cost_matrix(costs: Costs) -> CostMatrix:
     return costs if isinstance(costs, CostMatrix) else CostMatrix(costs)
 
 
-def _sequence(value: Any, what: str) -> list[Any]:
+def _sequence(value: Any, what: str) -> Sequence[Any]:
     if hasattr(value, "to_numpy") and getattr(value, "ndim", 2) == 2:
         raise ValueError(
             f"{what} are a {type(value).__name__}: pass its to_numpy(), rows and columns in the order of the classes"
         )
     if isinstance(value, str | bytes | Set) or not hasattr(value, "__iter__"):
         raise ValueError(f"{what} must be a K x M nested sequence, rows = true class: got {value!r}")
-    return list(value)
+    return value if isinstance(value, list | tuple) else list(value)
 
 
 def _row(i: int, entries_of: Any) -> tuple[float, ...]:
     entries = _sequence(entries_of, f"row {i} of costs")
-    if entries and all(type(cost) is float for cost in entries) and math.isfinite(max(entries) - min(entries)):
-        # The same without looking at each in turn, of which there are a million where there are a thousand classes.
+    # All at once, for there are a million where there are a thousand classes. A NaN hides from the largest, but not from the sum.
+    if set(map(type, entries)) == {float} and math.isfinite(max(entries) - min(entries) + 0 * sum(entries)):
         return tuple(entries)
     for j, cost in enumerate(entries):
         if not _is_number(cost) or not math.isfinite(cost):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import wraps
+from functools import lru_cache, wraps
 from inspect import Parameter, Signature
 from typing import Any, get_args
 
@@ -129,6 +129,9 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {near[0]}? " if near else ""
 
 
+# A million numbers where there are a thousand classes, which each metric of a call needs.
+_zero_one = lru_cache(maxsize=2)(CostMatrix.zero_one)
+
 BY_ROW = ("threshold", "cost_fn", "cost_fp")
 """The options that may be columns where decisions are made row by row."""
 
@@ -175,7 +178,7 @@ class Options:
             return CostMatrix.binary(**constant)
         if constant != {"cost_fn": 1, "cost_fp": 1}:
             raise ValueError(f"cost_fn and cost_fp are for two classes, but there are {n_classes}: pass costs=")
-        return CostMatrix.zero_one(n_classes)
+        return _zero_one(n_classes)
 
 
 def parse_options(options: Mapping[str, Any], by_row: Collection[str] = (), *, ranking: bool = False) -> Options:

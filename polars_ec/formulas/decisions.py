@@ -237,7 +237,7 @@ def decision_value(name: str, sums: Sums, arguments: Arguments) -> pl.Expr:
 
 
 def _check_normalisable(costs: CostMatrix) -> None:
-    if min(map(min, costs.values)) >= 0:
+    if costs.lowest >= 0:
         return
     for i, row in enumerate(costs.values):
         for j, cost in enumerate(row):
@@ -310,7 +310,7 @@ _OTHER_SCALES: Mapping[str, Scale] = MappingProxyType(
 
 def interval_scale(name: str, costs: CostMatrix | None = None) -> Scale:
     """The scale of the metric of this name, whatever prior it is at; areas and rates that are no metrics of decisions are shares."""
-    if costs is not None and name in _OF_COSTS and min(map(min, costs.values)) < 0:
+    if costs is not None and name in _OF_COSTS and costs.lowest < 0:
         return "identity"
     formula = DECISIONS.get(name) or OF_CLASSES.get(name)
     return _OTHER_SCALES.get(name, "logit") if formula is None else formula.scale

@@ -196,15 +196,18 @@ class Decider:
     """
 
     def __init__(self, costs: CostMatrix) -> None:
-        matrix = np.array(costs.values)
+        matrix = np.array(costs)
         # Each row's maximum is subtracted from its costs: the decision stays, and 0-1 costs become an exact argmax.
         reduced = matrix - matrix.max(axis=1, keepdims=True)
         self._diagonal: Numbers | None = None
         square = costs.n_classes == costs.n_decisions
-        if square and not (reduced - np.diag(np.diag(reduced))).any():
+        if square and np.count_nonzero(reduced) == np.count_nonzero(np.diag(reduced)):
             self._diagonal = np.diag(reduced).copy()
-        # The first of equal columns is used.
-        _, first = np.unique(reduced, axis=1, return_index=True)
+            return
+        # The first of equal columns is used. To sort columns takes long, and those of a full matrix differ in the first row.
+        _, first = np.unique(reduced[0], return_index=True)
+        if len(first) < costs.n_decisions:
+            _, first = np.unique(reduced, axis=1, return_index=True)
         self._columns = np.sort(first)
         self._costs = np.ascontiguousarray(reduced[:, self._columns])
         self._tolerance = 8 * len(matrix) * np.finfo(float).eps * float(np.abs(reduced).max())
@@ -290,11 +293,16 @@ def shares_of(prior: pl.Series, n_classes: int) -> Numbers:
 
 def index_of(label: pl.Series, classes: Sequence[Any]) -> pl.Series:
     """The class of each label: 0..K-1, -1 for an invalid one, null for a null."""
-    index = np.full(len(label), -1, dtype=np.int32)
-    for i, value in enumerate(classes):
-        index[(label == value).fill_null(False).to_numpy()] = i
-    found = pl.Series(index)
-    return pl.select(pl.when(label.is_not_null()).then(found)).to_series() if label.null_count() else found
+    if label.dtype.is_integer() and set(map(type, classes)) == {int}:
+        # One look-up, where there may be a thousand classes to compare the column with.
+        numbers, known = label.cast(pl.Int128, strict=False), pl.Series(classes, dtype=pl.Int128)
+        places = numbers.replace_strict(known, range(len(known)), default=-1, return_dtype=pl.Int32)
+    else:
+        index = np.full(len(label), -1, dtype=np.int32)
+        for i, value in enumerate(classes):
+            index[(label == value).fill_null(False).to_numpy()] = i
+        places = pl.Series(index)
+    return pl.select(pl.when(label.is_not_null()).then(places)).to_series() if label.null_count() else places
 
 
 def cost_of(cells: pl.Expr, costs: CostMatrix) -> pl.Expr:

@@ -18,7 +18,7 @@ import pytest
 
 import polars_ec as ec
 from polars_ec.scores import counted
-from polars_ec.scores.scores import Decider
+from polars_ec.scores.scores import Decider, index_of
 from tests.support.cases import mostly_slow
 from tests.support.plans import assert_holds_cells_only, assert_streams
 
@@ -530,3 +530,40 @@ def test_normalized_losses_are_divided_by_those_of_the_priors(large: tuple[float
         used = prior[prior > 0]
         entropy, brier = -(used * np.log(used)).sum(), (used * (1 - used)).sum()
     assert found == pytest.approx((1 / entropy, n_classes / brier), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    "kind", ["full", "equal columns", "equal first row", "diagonal", "zero", "abstain", "negative zero"]
+)
+def test_decisions_are_those_of_all_columns(kind: str) -> None:
+    """The lowest index of the least expected cost, whichever way equal columns and diagonals are found."""
+    generator = np.random.default_rng(7)
+    costs = generator.integers(1, 4, (6, 6)).astype(float)
+    if kind == "equal columns":
+        costs[:, 4] = costs[:, 1]
+    elif kind == "equal first row":
+        costs[0] = 1
+    elif kind in ("diagonal", "zero", "negative zero"):
+        costs = np.zeros((6, 6)) if kind == "zero" else np.diag([-1.0, -2.0, -0.0, -3.0, -1.0, -1.0])
+        costs = -0.0 * np.ones((6, 6)) if kind == "negative zero" else costs
+    elif kind == "abstain":
+        costs = np.hstack([costs, np.full((6, 1), 1.5)])
+    # Posteriors in sixteenths: products and sums are exact, and ties are ties.
+    shares = generator.multinomial(16, np.full(6, 1 / 6), 500) / 16
+    assert Decider(ec.CostMatrix(costs)).decide(shares).tolist() == (shares @ costs).argmin(axis=1).tolist()
+
+
+@pytest.mark.parametrize(
+    "dtype", [pl.Int8, pl.UInt8, pl.Int64, pl.UInt64, pl.Int128, pl.Float64], ids=lambda dtype: dtype.__name__
+)
+def test_classes_that_are_numbers(dtype: type[pl.DataType]) -> None:
+    """A value of the label that is no class is invalid, and a null is missing, whatever the label can hold."""
+    large = [] if dtype == pl.Float64 else [2**63, -(2**63), 2**64 - 1]
+    values = [7, 3, *large, 100, 0, *range(200, 240)]
+    low, high = {"Int8": (-128, 127), "UInt8": (0, 255)}.get(dtype.__name__, (-(10**6), 10**6))
+    labels = [None, *(value for value in [7, 3, 100, 0, 5, 101, 239, -5, low, high] if low <= value <= high)]
+    if dtype == pl.UInt64:
+        labels = [*(value for value in labels if value is None or value >= 0), 2**64 - 1, 2**63]
+    expected = [None if label is None else values.index(label) if label in values else -1 for label in labels]
+    assert index_of(pl.Series(labels, dtype=dtype), values).to_list() == expected
+    assert index_of(pl.Series([], dtype=dtype), values).to_list() == []
