@@ -196,20 +196,20 @@ def _of_detectors(
 
 OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
     {
-        "class_precision": _of_detectors(lambda of: of.per_class(of.each.precision)),
+        "class_precision": _of_detectors(lambda of: of.per_class(map(averages.precision, of.each))),
         "class_recall": Formula(lambda sums, _: averages.class_recall(sums), "higher", "logit", binary=False),
-        "class_f1": _of_detectors(lambda of: of.per_class(of.each.fbeta(1.0))),
+        "class_f1": _of_detectors(lambda of: of.per_class(map(averages.f1, of.each))),
         "class_nec": _of_detectors(averages.class_nec, "lower", "log"),
-        "macro_precision": _of_detectors(lambda of: of.macro(of.each.precision)),
+        "macro_precision": _of_detectors(lambda of: of.macro(averages.precision)),
         "macro_recall": DECISIONS["balanced_accuracy"],
-        "macro_f1": _of_detectors(lambda of: of.macro(of.each.fbeta(1.0))),
+        "macro_f1": _of_detectors(lambda of: of.macro(averages.f1)),
         "f1_of_averages": _of_detectors(averages.f1_of_averages),
         "micro_precision": _of_detectors(lambda of: of.one(of.pooled.precision)),
         "micro_recall": DECISIONS["accuracy"],
         "micro_f1": _of_detectors(lambda of: of.one(of.pooled.fbeta(1.0))),
-        "weighted_precision": _of_detectors(lambda of: of.weighted(of.each.precision)),
+        "weighted_precision": _of_detectors(lambda of: of.weighted(averages.precision)),
         "weighted_recall": DECISIONS["accuracy"],
-        "weighted_f1": _of_detectors(lambda of: of.weighted(of.each.fbeta(1.0))),
+        "weighted_f1": _of_detectors(lambda of: of.weighted(averages.f1)),
     }
 )
 """Metrics of any number of classes that sketches do not have: of each class against the rest, as Arrays; averages of them."""
