@@ -37,14 +37,6 @@ class Detectors:
         return Detector(*map(self.total, parts))
 
 
-def precision(of: Detector) -> pl.Expr:
-    return of.precision
-
-
-def f1(of: Detector) -> pl.Expr:
-    return of.fbeta(1.0)
-
-
 def class_recall(sums: Sums) -> pl.Expr:
     # No prior moves it, and so it needs none.
     return pl.when(sums.size != 0).then(sums.each(lambda of: of.rate(right=True)))
@@ -65,7 +57,7 @@ def f1_of_averages(detectors: Detectors) -> pl.Expr:
         # Without hits both are 0.
         return 2 * mean * ratio(recall, mean + recall)
 
-    return sums.bound([detectors.macro(precision), recall_of_all], harmonic)
+    return sums.bound([detectors.macro(Detector.precision), recall_of_all], harmonic)
 
 
 def class_correlation(detectors: Detectors) -> pl.Expr:

@@ -278,12 +278,9 @@ class SeparateClasses(PerClass):
 def _decided_of(others: Others, sums: Sums) -> list[Sequence[int]]:
     """The decisions of rows of other classes, for each class."""
     n, classes = sums.n_decisions, range(sums.n_classes)
-    decided: dict[Others, list[Sequence[int]]] = {
-        "alarms": [[k] for k in classes],
-        "rejections": [_without(k, n) for k in classes],
-        "rest": [range(n) for _ in classes],
-    }
-    return decided[others]
+    if others == "alarms":
+        return [[k] for k in classes]
+    return [_without(k, n) if others == "rejections" else range(n) for k in classes]
 
 
 def _without(k: int, number: int) -> list[int]:
@@ -334,9 +331,11 @@ class Detector:
         """The detector of class 1 of two."""
         return cls(sums.joint(1, [1]), sums.joint(1, [0]), sums.joint(0, [1]))
 
-    @property
     def precision(self) -> pl.Expr:
         return ratio(self.hits, self.hits + self.alarms)
+
+    def f1(self) -> pl.Expr:
+        return self.fbeta(1.0)
 
     def fbeta(self, beta: float) -> pl.Expr:
         # Misses weigh beta^2 to 1; as shares, for the square of a large beta is infinite.

@@ -55,10 +55,8 @@ Columns = Mapping[str, pl.Expr]
 
 _OF_POSTERIORS = (*SCORING_RULES, "ece", *CLASS_AREAS)
 
-# Sums of a class against the rest: as counts, and as masses at the reference prior.
+# Sums of a class against the rest, and metrics with a value for each class: of counts, and of masses at the reference prior.
 OWN, AT_PRIOR = "class_", "class_at_prior_"
-OF_EACH_CLASS = "class_"
-"""Prefix of metrics with a value for each class."""
 _MOVED = "__ec_moved_"
 
 
@@ -389,7 +387,7 @@ def _value(name: str, model: Model, stated: Options | None) -> tuple[pl.Expr, pl
     shown = None
     if is_multiclass(model):
         shown = multiclass_value(name, model, None if stated is None else stated_vector(model, stated))
-        if name.startswith(OF_EACH_CLASS) or not has_columns(model):
+        if name.startswith(OWN) or not has_columns(model):
             return shown, None
     of_group = ClassSums.of_group(model) if stated is None else ClassSums(model, stated_prior(model, stated))
     return value_of(name, model, of_group), shown
@@ -402,7 +400,7 @@ def _families(
     layers = [{**own_priors(model), **_reference_of_classes(model)}] if has_columns(model) else []
     costs, estimates = model.rows.costs, dict[str, Value]()
     for name, (value, shown) in values.items():
-        width = costs.n_classes if name.startswith(OF_EACH_CLASS) else None
+        width = costs.n_classes if name.startswith(OWN) else None
         estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs, shown)
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
