@@ -2851,31 +2851,31 @@ CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
     invoke(lambda _h, _a, _b: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_h, ec._high_word(_a))), ec._high_word(_b))), ec._low_word(_a))),
                                            ec._low_word(_b))),
            hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block));
+-- The block is named first, because it would be worked out twice.
 CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
-    invoke(lambda _h, _a, _b, _1, _2, _3: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high_word(_a)), _1), ec._high_word(_b)), _2),
-                                                               ec._low_word(_a)), _3), ec._low_word(_b)),
-           hash, ec._scrambled_words(block >> 32), ec._scrambled_words(block),
-           CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT), CAST(n > 11 AS UBIGINT));
-CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
+    invoke(lambda _h, _x, _1, _2, _3:
+               invoke(lambda _a, _b: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_h, ec._high_word(_a)), _1), ec._high_word(_b)), _2),
+                                                         ec._low_word(_a)), _3), ec._low_word(_b)),
+                      ec._scrambled_words(_x >> 32), ec._scrambled_words(_x)),
+           hash, block, CAST(n > 3 AS UBIGINT), CAST(n > 7 AS UBIGINT), CAST(n > 11 AS UBIGINT));
+CREATE OR REPLACE MACRO ec._with_left(hash, bytes, n) AS
     CASE WHEN n < 4
          THEN xor(hash, ec._scrambled(invoke(lambda _x: ec._bytes_reversed(_x, 4278255360, 16711935),
-                                             ec._doubled(CAST(block >> 96 AS UBIGINT)))))
-         ELSE ec._with_words(hash, block, n) END;
+                                             ec._doubled(CAST(CAST(bytes AS BIT) AS UBIGINT) << CAST(32 - 8 * n AS UBIGINT)))))
+         ELSE ec._with_words(hash, CAST(CAST(bytes AS BIT) AS UHUGEINT) << CAST(128 - 8 * n AS UHUGEINT), n) END;
 -- To cut a text that has as many characters as bytes is faster than to cut bytes.
 CREATE OR REPLACE MACRO ec._bytes(t, since, n) AS
     CASE WHEN length(t) = strlen(t) THEN encode(substring(t, since, n)) ELSE encode(t)[since:since + n - 1] END;
 CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS BIT) AS UHUGEINT);
 CREATE OR REPLACE MACRO ec._with_blocks(t, n) AS
     CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
-         WHEN n < 32 THEN ec._with_block(CAST(0 AS UBIGINT), ec._block(t, 1))
+         WHEN n < 32 THEN invoke(lambda _block: ec._with_block(CAST(0 AS UBIGINT), _block), ec._block(t, 1))
          ELSE list_reduce(list_transform(range(1, n - 14, 16), lambda _i: ec._block(t, _i)),
                           lambda _hash, _block: ec._with_block(_hash, _block), CAST(0 AS UBIGINT)) END;
 CREATE OR REPLACE MACRO ec._bytes_left(t, n) AS
     CASE WHEN n & 15 = 0 THEN '\x00'::BLOB WHEN n < 16 THEN encode(t) ELSE ec._bytes(t, n - (n & 15) + 1, 15) END;
-CREATE OR REPLACE MACRO ec._block_left(t, n) AS
-    CAST(CAST(ec._bytes_left(t, n) AS BIT) AS UHUGEINT) << CAST(128 - 8 * (n & 15) AS UHUGEINT);
 CREATE OR REPLACE MACRO ec._unmixed_text_of(t, n) AS
-    xor(ec._with_left(ec._with_blocks(t, n), ec._block_left(t, n), n & 15), CAST(n AS UBIGINT));
+    xor(ec._with_left(ec._with_blocks(t, n), ec._bytes_left(t, n), n & 15), CAST(n AS UBIGINT));
 CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._unmixed_text_of(t, strlen(t));
 
 -- Microseconds, rounded down; casts round to the nearest. DuckDB 1 has no TIMESTAMPTZ_NS: its text has the nanoseconds.
@@ -4309,7 +4309,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '79bd75839516299531d0d76a3b2c694e9e4be14aee3a70d57c96cdcb9a1bfbf4', count(*),
+    SELECT concat_ws('-', 'a3dbe2966cc3de15bcbc712e00b0f2fc02cb03047add459bc961666b795bcbbe', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -2822,28 +2822,28 @@ CREATE OR REPLACE MACRO ec._low_word(words) AS CAST(words & 18446744073709551615
 CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
     list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block)}], lambda _values_60: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_values_60['_h'], ec._high_word(_values_60['_a']))), ec._high_word(_values_60['_b']))), ec._low_word(_values_60['_a']))),
                                            ec._low_word(_values_60['_b']))))[1];
+-- The block is named first, because it would be worked out twice.
 CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
-    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block), '_1': CAST(n > 3 AS UBIGINT), '_2': CAST(n > 7 AS UBIGINT), '_3': CAST(n > 11 AS UBIGINT)}], lambda _values_61: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_values_61['_h'], ec._high_word(_values_61['_a'])), _values_61['_1']), ec._high_word(_values_61['_b'])), _values_61['_2']),
-                                                               ec._low_word(_values_61['_a'])), _values_61['_3']), ec._low_word(_values_61['_b'])))[1];
-CREATE OR REPLACE MACRO ec._with_left(hash, block, n) AS
+    list_transform([{'_h': hash, '_x': block, '_1': CAST(n > 3 AS UBIGINT), '_2': CAST(n > 7 AS UBIGINT), '_3': CAST(n > 11 AS UBIGINT)}], lambda _values_62: 
+               list_transform([{'_a': ec._scrambled_words(_values_62['_x'] >> 32), '_b': ec._scrambled_words(_values_62['_x'])}], lambda _values_61: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_values_62['_h'], ec._high_word(_values_61['_a'])), _values_62['_1']), ec._high_word(_values_61['_b'])), _values_62['_2']),
+                                                         ec._low_word(_values_61['_a'])), _values_62['_3']), ec._low_word(_values_61['_b'])))[1])[1];
+CREATE OR REPLACE MACRO ec._with_left(hash, bytes, n) AS
     CASE WHEN n < 4
-         THEN xor(hash, ec._scrambled(list_transform([ec._doubled(CAST(block >> 96 AS UBIGINT))], lambda _x: ec._bytes_reversed(_x, 4278255360, 16711935))[1]))
-         ELSE ec._with_words(hash, block, n) END;
+         THEN xor(hash, ec._scrambled(list_transform([ec._doubled(CAST(CAST(bytes AS BIT) AS UBIGINT) << CAST(32 - 8 * n AS UBIGINT))], lambda _x: ec._bytes_reversed(_x, 4278255360, 16711935))[1]))
+         ELSE ec._with_words(hash, CAST(CAST(bytes AS BIT) AS UHUGEINT) << CAST(128 - 8 * n AS UHUGEINT), n) END;
 -- To cut a text that has as many characters as bytes is faster than to cut bytes.
 CREATE OR REPLACE MACRO ec._bytes(t, since, n) AS
     CASE WHEN length(t) = strlen(t) THEN encode(substring(t, since, n)) ELSE encode(t)[since:since + n - 1] END;
 CREATE OR REPLACE MACRO ec._block(t, since) AS CAST(CAST(ec._bytes(t, since, 16) AS BIT) AS UHUGEINT);
 CREATE OR REPLACE MACRO ec._with_blocks(t, n) AS
     CASE WHEN n < 16 THEN CAST(0 AS UBIGINT)
-         WHEN n < 32 THEN ec._with_block(CAST(0 AS UBIGINT), ec._block(t, 1))
+         WHEN n < 32 THEN list_transform([ec._block(t, 1)], lambda _block: ec._with_block(CAST(0 AS UBIGINT), _block))[1]
          ELSE list_reduce(list_transform(range(1, n - 14, 16), lambda _i: ec._block(t, _i)),
                           lambda _hash, _block: ec._with_block(_hash, _block), CAST(0 AS UBIGINT)) END;
 CREATE OR REPLACE MACRO ec._bytes_left(t, n) AS
     CASE WHEN n & 15 = 0 THEN '\x00'::BLOB WHEN n < 16 THEN encode(t) ELSE ec._bytes(t, n - (n & 15) + 1, 15) END;
-CREATE OR REPLACE MACRO ec._block_left(t, n) AS
-    CAST(CAST(ec._bytes_left(t, n) AS BIT) AS UHUGEINT) << CAST(128 - 8 * (n & 15) AS UHUGEINT);
 CREATE OR REPLACE MACRO ec._unmixed_text_of(t, n) AS
-    xor(ec._with_left(ec._with_blocks(t, n), ec._block_left(t, n), n & 15), CAST(n AS UBIGINT));
+    xor(ec._with_left(ec._with_blocks(t, n), ec._bytes_left(t, n), n & 15), CAST(n AS UBIGINT));
 CREATE OR REPLACE MACRO ec._unmixed_text(t) AS ec._unmixed_text_of(t, strlen(t));
 
 -- Microseconds, rounded down; casts round to the nearest. DuckDB 1 has no TIMESTAMPTZ_NS: its text has the nanoseconds.
@@ -2923,8 +2923,8 @@ COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to fold
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    list_transform([{'_x': x, '_alpha': alpha, '_beta': beta}], lambda _values_63: CASE WHEN isfinite(_values_63['_alpha']) AND isfinite(_values_63['_beta']) AND _values_63['_x'] IS NOT NULL
-                                          THEN ec._sigmoid(CASE WHEN _values_63['_alpha'] = 0 THEN _values_63['_beta'] ELSE _values_63['_alpha'] * _values_63['_x'] + _values_63['_beta'] END) END)[1];
+    list_transform([{'_x': x, '_alpha': alpha, '_beta': beta}], lambda _values_65: CASE WHEN isfinite(_values_65['_alpha']) AND isfinite(_values_65['_beta']) AND _values_65['_x'] IS NOT NULL
+                                          THEN ec._sigmoid(CASE WHEN _values_65['_alpha'] = 0 THEN _values_65['_beta'] ELSE _values_65['_alpha'] * _values_65['_x'] + _values_65['_beta'] END) END)[1];
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta must be numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
@@ -3296,7 +3296,7 @@ CREATE OR REPLACE MACRO ec._degrees(df) AS
 
 CREATE OR REPLACE MACRO ec.normal_quantile(p) AS list_transform([CAST(p AS DOUBLE)], lambda _p: ec._normal_quantile(_p))[1];
 CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
-    list_transform([{'_p': CAST(p AS DOUBLE), '_n': ec._degrees(CAST(df AS DOUBLE))}], lambda _values_75: list_transform([{'_normal': ec._normal_quantile(_values_75['_p']), '_k': ec._t_constant(_values_75['_n'])}], lambda _values_74: ec._t_quantile(_values_75['_p'], _values_74['_normal'], _values_75['_n'], _values_74['_k']))[1])[1];
+    list_transform([{'_p': CAST(p AS DOUBLE), '_n': ec._degrees(CAST(df AS DOUBLE))}], lambda _values_77: list_transform([{'_normal': ec._normal_quantile(_values_77['_p']), '_k': ec._t_constant(_values_77['_n'])}], lambda _values_76: ec._t_quantile(_values_77['_p'], _values_76['_normal'], _values_77['_n'], _values_76['_k']))[1])[1];
 COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z with probability p below it. Infinite at 0 and 1, NaN outside.';
 COMMENT ON MACRO ec.t_quantile IS 'Quantile of the t distribution with df degrees of freedom: the t with probability p below it. A df below 1 counts as 1, infinity gives the normal quantile, NaN gives NaN.';
 -- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
@@ -3624,9 +3624,9 @@ CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
 CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
     CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
          WHEN i['w'] > 0
-         THEN list_transform([{'_own': greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), '_both': mean * i['m'] - mean * mean * i['w2'], '_other': mean * mean * i['w2'], '_times': 1 / (1 - i['w2'] / i['w'] / total)}], lambda _values_76: {
-                  'own': _values_76['_own'], 'other': _values_76['_other'],
-                  'added': _values_76['_own'] * _values_76['_times'] * _values_76['_times'] + 2 * _values_76['_both'] * _values_76['_times'] * of_number + _values_76['_other'] * of_number * of_number})[1]
+         THEN list_transform([{'_own': greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), '_both': mean * i['m'] - mean * mean * i['w2'], '_other': mean * mean * i['w2'], '_times': 1 / (1 - i['w2'] / i['w'] / total)}], lambda _values_78: {
+                  'own': _values_78['_own'], 'other': _values_78['_other'],
+                  'added': _values_78['_own'] * _values_78['_times'] * _values_78['_times'] + 2 * _values_78['_both'] * _values_78['_times'] * of_number + _values_78['_other'] * of_number * of_number})[1]
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
 CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
@@ -4270,7 +4270,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '058b9f6fa4106846f8ef829c5ffec2050a9edd896bd0f55182d31df22570b2d6', count(*),
+    SELECT concat_ws('-', '1c76d2ad001af97fd378dcb0d2ab0a12ab069edb5d64a63350865dbe394bcfc4', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -165,7 +165,7 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
         "accuracy": Formula(lambda sums, _: accuracy(sums), "higher", "logit", binary=False),
         "balanced_error_rate": Formula(lambda sums, _: balanced_error_rate(sums), "lower", "logit", binary=False),
         "balanced_accuracy": Formula(lambda sums, _: balanced_accuracy(sums), "higher", "logit", binary=False),
-        "precision": Formula(lambda sums, _: Detector.of_positive(sums).precision, "higher", "logit"),
+        "precision": Formula(lambda sums, _: Detector.of_positive(sums).precision(), "higher", "logit"),
         "recall": Formula(lambda sums, _: sums.rate(1, [1]), "higher", "logit"),
         "specificity": Formula(lambda sums, _: sums.rate(0, [0]), "higher", "logit"),
         "fpr": Formula(lambda sums, _: sums.rate(0, [1]), "lower", "logit"),
@@ -174,7 +174,7 @@ DECISIONS: Mapping[str, Formula] = MappingProxyType(
             lambda sums, a: averages.decision_share(sums, a.decision), None, "logit", binary=False
         ),
         "fbeta": Formula(lambda sums, a: Detector.of_positive(sums).fbeta(a.beta), "higher", "logit"),
-        "f1": Formula(lambda sums, _: Detector.of_positive(sums).fbeta(1.0), "higher", "logit"),
+        "f1": Formula(lambda sums, _: Detector.of_positive(sums).f1(), "higher", "logit"),
         "informedness": Formula(lambda sums, _: rate_difference(sums), "higher", "atanh"),
         "mcc": Formula(lambda sums, _: mcc(sums), "higher", "atanh", binary=False, square=True),
         "lr_plus": Formula(lambda sums, _: likelihood_ratio(sums, 1), "higher", "ratio"),
@@ -196,20 +196,20 @@ def _of_detectors(
 
 OF_CLASSES: Mapping[str, Formula] = MappingProxyType(
     {
-        "class_precision": _of_detectors(lambda of: of.per_class(of.each.precision)),
+        "class_precision": _of_detectors(lambda of: of.per_class(map(Detector.precision, of.each))),
         "class_recall": Formula(lambda sums, _: averages.class_recall(sums), "higher", "logit", binary=False),
-        "class_f1": _of_detectors(lambda of: of.per_class(of.each.fbeta(1.0))),
+        "class_f1": _of_detectors(lambda of: of.per_class(map(Detector.f1, of.each))),
         "class_nec": _of_detectors(averages.class_nec, "lower", "log"),
-        "macro_precision": _of_detectors(lambda of: of.macro(of.each.precision)),
+        "macro_precision": _of_detectors(lambda of: of.macro(Detector.precision)),
         "macro_recall": DECISIONS["balanced_accuracy"],
-        "macro_f1": _of_detectors(lambda of: of.macro(of.each.fbeta(1.0))),
+        "macro_f1": _of_detectors(lambda of: of.macro(Detector.f1)),
         "f1_of_averages": _of_detectors(averages.f1_of_averages),
-        "micro_precision": _of_detectors(lambda of: of.one(of.pooled.precision)),
+        "micro_precision": _of_detectors(lambda of: of.one(of.pooled.precision())),
         "micro_recall": DECISIONS["accuracy"],
-        "micro_f1": _of_detectors(lambda of: of.one(of.pooled.fbeta(1.0))),
-        "weighted_precision": _of_detectors(lambda of: of.weighted(of.each.precision)),
+        "micro_f1": _of_detectors(lambda of: of.one(of.pooled.f1())),
+        "weighted_precision": _of_detectors(lambda of: of.weighted(Detector.precision)),
         "weighted_recall": DECISIONS["accuracy"],
-        "weighted_f1": _of_detectors(lambda of: of.weighted(of.each.fbeta(1.0))),
+        "weighted_f1": _of_detectors(lambda of: of.weighted(Detector.f1)),
     }
 )
 """Metrics of any number of classes that sketches do not have: of each class against the rest, as Arrays; averages of them."""

@@ -55,25 +55,30 @@ Others: TypeAlias = Literal["alarms", "rejections", "rest"]
 
 
 class PerClass(ABC):
-    """Columns of one value per class, of which formulas are: priors, and probabilities of the class decided for it, or otherwise.
+    """What formulas on all classes are made of: one expression on columns of one value per class, or an expression for each class.
 
-    `one` and `each` make values of the group of them.
+    These are priors, and probabilities of the class decided for it, or otherwise. `one` makes a value of the group of those of `total`.
     """
 
-    prior: pl.Expr
-    hits: pl.Expr
-    misses: pl.Expr
+    prior: Sequence[pl.Expr]
+    hits: Sequence[pl.Expr]
+    misses: Sequence[pl.Expr]
 
     @abstractmethod
-    def of_others(self, others: Others) -> pl.Expr:
+    def of_others(self, others: Others) -> Sequence[pl.Expr]:
         """For each class the probability of any other class and such a decision."""
+
+    def total(self, values: Iterable[pl.Expr]) -> pl.Expr:
+        """The sum over the classes; null where a class has no value, over which Polars would pass."""
+        (column,) = values
+        return pl.when(column.null_count() == 0).then(column.sum())
 
     @abstractmethod
     def one(self, value: pl.Expr) -> pl.Expr:
         """One value, of sums over the classes."""
 
     @abstractmethod
-    def each(self, value: pl.Expr) -> pl.Expr:
+    def each(self, values: Sequence[pl.Expr]) -> pl.Expr:
         """The values of all classes, as an Array."""
 
 
@@ -164,6 +169,10 @@ class Sums(ABC):
         """P_i R_ij: probability of class i and a decision in `decided`."""
         return term(self.prior[i], self.rate(i, decided))
 
+    def of_any(self, classes: Sequence[int], decided: Collection[int]) -> pl.Expr:
+        """The probability of any of these classes and a decision in `decided`."""
+        return reduce(add, [self.joint(i, decided) for i in classes])
+
     def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
         """For each class k the probability of any other class and a decision in `decided[k]`: an Array.
 
@@ -222,30 +231,56 @@ class _Columns(PerClass):
     def __init__(self, sums: Sums) -> None:
         self._sums, self._parts = sums, list[pl.Expr]()
         classes = range(sums.n_classes)
-        self.prior, count = self._part(array(sums.prior)), self._part(array(sums.count(k) for k in classes))
+        prior, count = self._part(array(sums.prior)), self._part(array(sums.count(k) for k in classes))
         hits = self._part(array(sums.cell(k, [k]) for k in classes))
         misses = self._part(array(sums.cell(k, _without(k, sums.n_decisions)) for k in classes))
-        self.hits, self.misses = (term(self.prior, ratio(cell, count)) for cell in (hits, misses))
+        self.prior, self.hits, self.misses = [prior], *([term(prior, ratio(cell, count))] for cell in (hits, misses))
 
-    def of_others(self, others: Others) -> pl.Expr:
-        n, classes = self._sums.n_decisions, range(self._sums.n_classes)
-        decided: dict[Others, list[Sequence[int]]] = {
-            "alarms": [[k] for k in classes],
-            "rejections": [_without(k, n) for k in classes],
-            "rest": [range(n) for _ in classes],
-        }
-        return self._part(self._sums.of_others(decided[others]))
+    def of_others(self, others: Others) -> Sequence[pl.Expr]:
+        return [self._part(self._sums.of_others(_decided_of(others, self._sums)))]
 
     def one(self, value: pl.Expr) -> pl.Expr:
         return pl.concat_arr(self._parts).arr.agg(value)
 
-    def each(self, value: pl.Expr) -> pl.Expr:
-        return self.one(value.implode()).cast(pl.Array(pl.Float64, self._sums.n_classes))
+    def each(self, values: Sequence[pl.Expr]) -> pl.Expr:
+        return self.one(values[0].implode()).cast(pl.Array(pl.Float64, self._sums.n_classes))
 
     def _part(self, values: pl.Expr) -> pl.Expr:
         self._parts.append(values)
         n = self._sums.n_classes
         return pl.element().slice((len(self._parts) - 1) * n, n)
+
+
+class SeparateClasses(PerClass):
+    """An expression for each class, for sums that are columns: arithmetic of columns is faster than that of elements."""
+
+    def __init__(self, sums: Sums) -> None:
+        self._sums, classes = sums, range(sums.n_classes)
+        self.prior = sums.prior
+        self.hits = [sums.joint(k, [k]) for k in classes]
+        self.misses = [sums.joint(k, _without(k, sums.n_decisions)) for k in classes]
+
+    def of_others(self, others: Others) -> Sequence[pl.Expr]:
+        sums = self._sums
+        decided = enumerate(_decided_of(others, sums))
+        return [sums.of_any([i for i in range(sums.n_classes) if i != k], such) for k, such in decided]
+
+    def total(self, values: Iterable[pl.Expr]) -> pl.Expr:
+        return reduce(add, values)
+
+    def one(self, value: pl.Expr) -> pl.Expr:
+        return value
+
+    def each(self, values: Sequence[pl.Expr]) -> pl.Expr:
+        return array(values)
+
+
+def _decided_of(others: Others, sums: Sums) -> list[Sequence[int]]:
+    """The decisions of rows of other classes, for each class."""
+    n, classes = sums.n_decisions, range(sums.n_classes)
+    if others == "alarms":
+        return [[k] for k in classes]
+    return [_without(k, n) if others == "rejections" else range(n) for k in classes]
 
 
 def _without(k: int, number: int) -> list[int]:
@@ -296,9 +331,11 @@ class Detector:
         """The detector of class 1 of two."""
         return cls(sums.joint(1, [1]), sums.joint(1, [0]), sums.joint(0, [1]))
 
-    @property
     def precision(self) -> pl.Expr:
         return ratio(self.hits, self.hits + self.alarms)
+
+    def f1(self) -> pl.Expr:
+        return self.fbeta(1.0)
 
     def fbeta(self, beta: float) -> pl.Expr:
         # Misses weigh beta^2 to 1; as shares, for the square of a large beta is infinite.

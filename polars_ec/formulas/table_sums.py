@@ -132,14 +132,14 @@ class _AllClasses:
 class _TablePerClass(PerClass):
     def __init__(self, sums: TableSums) -> None:
         self._sums = sums
-        self.prior = sums.part(Part("prior"))
-        self.hits, self.misses = (sums.part(Part(name, joint=True)) for name in ("hits", "misses"))
+        self.prior = [sums.part(Part("prior"))]
+        self.hits, self.misses = ([sums.part(Part(name, joint=True))] for name in ("hits", "misses"))
 
-    def of_others(self, others: Others) -> pl.Expr:
-        return self._sums.part(Part(others))
+    def of_others(self, others: Others) -> Sequence[pl.Expr]:
+        return [self._sums.part(Part(others))]
 
     def one(self, value: pl.Expr) -> pl.Expr:
         return value
 
-    def each(self, value: pl.Expr) -> pl.Expr:
-        return self._sums.packed(value)
+    def each(self, values: Sequence[pl.Expr]) -> pl.Expr:
+        return self._sums.packed(values[0])

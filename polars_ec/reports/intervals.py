@@ -25,7 +25,17 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.estimator import JACKKNIFE_PARTS, MOST_SLOPES, Estimator
 from polars_ec.numerics import Integers, Numbers, np
-from polars_ec.reports.models import BUCKET, CLASS_OF_SUMS, ONCE, TWICE, UNITS, Model, is_multiclass, summed_decisions
+from polars_ec.reports.models import (
+    BUCKET,
+    CLASS_OF_SUMS,
+    ONCE,
+    TWICE,
+    UNITS,
+    Model,
+    has_columns,
+    is_multiclass,
+    summed_decisions,
+)
 from polars_ec.scores.scores import CELL, CLASS, DECISION, WEIGHT
 
 Read: TypeAlias = Callable[[str], Numbers]
@@ -127,7 +137,7 @@ class ValueFeatures(Features):
         return Moments(linear, square, np.eye(n)[0])
 
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
-        if is_multiclass(self.model):
+        if not has_columns(self.model):
             return self.listed({name: linear[..., f] for f, name in enumerate((WEIGHT, *self.values))})
         columns = dict[str, Numbers | pl.Series]()
         for f, name in enumerate(("count", *self.values)):
@@ -155,16 +165,16 @@ class DecisionFeatures(Features):
     def _of_decisions(self, read: Read, suffix: str) -> Numbers:
         if is_multiclass(self.model):
             return read(f"{DECISIONS}{suffix}")
-        summed = [read(f"decided_{j}{suffix}") for j in summed_decisions(self.model.rows)]
+        summed = [read(f"decided_{j}{suffix}") for j in summed_decisions(self.model)]
         if not self.weighted:
             summed.insert(0, read("count") - sum(summed))
         return np.stack(summed, axis=-1)
 
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
-        if is_multiclass(self.model):
+        if is_multiclass(self.model) and (self.of_one_class or not has_columns(self.model)):
             return self.listed({CELL: linear})
         columns = self.named("count", linear.sum(axis=-1))
-        for j in summed_decisions(self.model.rows):
+        for j in summed_decisions(self.model):
             columns |= self.named(f"decided_{j}", linear[..., j])
         return columns
 
@@ -355,7 +365,7 @@ _MOST_SUMS = 40_000
 
 @dataclass(frozen=True, eq=False)
 class Value:
-    """A value with an interval: its name in the table of sums, the metric, and an expression on this table.
+    """A value with an interval: its name in the table of sums, the metric, and its formula; the report may have another, `shown`.
 
     `width` is the number of values: one, or, as an Array, one per class; `costs` are those of the decisions, None for 0 and 1.
     """
@@ -365,6 +375,7 @@ class Value:
     value: pl.Expr
     width: int | None = None
     costs: CostMatrix | None = None
+    shown: pl.Expr | None = None
 
     @property
     def dtype(self) -> pl.DataType:
@@ -472,9 +483,10 @@ class _MetricFormula:
     """The report's own expressions, on a table whose sums are others."""
 
     def __init__(self, table: pl.DataFrame, family: Family) -> None:
-        self.values = [estimate.value.alias(estimate.column) for estimate in family.estimates]
+        self._values = [of.value.alias(of.column) for of in family.estimates]
+        self._shown = [(of.value if of.shown is None else of.shown).alias(of.column) for of in family.estimates]
         self._family = family
-        needed = {name for value in self.values for name in value.meta.root_names()}
+        needed = {name for value in self._values for name in value.meta.root_names()}
         layers: list[dict[str, pl.Expr]] = []
         for layer in reversed(family.layers):
             kept = {name: value for name, value in layer.items() if name in needed}
@@ -483,7 +495,7 @@ class _MetricFormula:
         self._layers = [layer for layer in layers if layer]
         made = {name for layer in layers for name in layer}
         self._table, self._others = table, table.select(name for name in table.columns if name in needed - made)
-        self._is_in_table = needed <= set(table.columns)
+        self._is_in_table = {name for value in self._shown for name in value.meta.root_names()} <= set(table.columns)
 
     def of_groups(self, groups: slice | Integers) -> _MetricFormula:
         """The formula of some groups of the table."""
@@ -492,7 +504,10 @@ class _MetricFormula:
 
     def of_table(self, moments: Moments) -> Numbers:
         """The values, as the report has them."""
-        return _matrix(self._table.select(self.values)) if self._is_in_table else self(moments.linear[None])[0]
+        if self._is_in_table:
+            return _matrix(self._table.lazy().select(self._shown).collect())
+        values: Numbers = self(moments.linear[None])[0]
+        return values
 
     def __call__(self, sums: Numbers) -> Numbers:
         n_variants, n_groups, *shape = sums.shape
@@ -502,9 +517,11 @@ class _MetricFormula:
         others = self._others.drop(columns, strict=False)
         if others.width:
             table = table.hstack(pl.concat([others] * n_variants))
+        # Lazy, because then what formulas share is computed once.
+        lazy = table.lazy()
         for layer in self._layers:
-            table = table.with_columns(**layer)
-        return _matrix(table.select(self.values)).reshape(n_variants, n_groups, -1)
+            lazy = lazy.with_columns(**layer)
+        return _matrix(lazy.select(self._values).collect()).reshape(n_variants, n_groups, -1)
 
 
 def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:

@@ -17,7 +17,7 @@ from polars_ec.formulas.calibration_error import ECE_BINS, in_bin
 from polars_ec.formulas.decisions import BATTERY, BATTERY_OF_CLASSES, BATTERY_OF_ONE_CLASS, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS, RANKING_METRICS
-from polars_ec.formulas.sums import MOST_WEIGHT, Priors, Sums, array, ratio
+from polars_ec.formulas.sums import MOST_WEIGHT, PerClass, Priors, SeparateClasses, Sums, array, ratio
 from polars_ec.scores.counted import CollectedSums, GroupPrior
 from polars_ec.scores.folds import bucket
 from polars_ec.scores.read import (
@@ -49,6 +49,7 @@ Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 _SCORE_PRIOR = "__ec_score_prior"
 # Vectors of more classes are read by the kernel, whose plan is smaller for the many sums of a report.
 _MANY = 2
+_FEW_CLASSES = 8
 
 
 def pass_over(frame: FrameLike) -> Pass:
@@ -617,6 +618,11 @@ def is_multiclass(model: Model) -> bool:
     return isinstance(model.rows.scores, ManyScores) and n_classes > 2
 
 
+def has_columns(model: Model) -> bool:
+    """Whether formulas for intervals use columns, which take longer to plan than lists if there are many classes."""
+    return not is_multiclass(model) or max(model.rows.costs.n_classes, model.rows.costs.n_decisions) <= _FEW_CLASSES
+
+
 def report_sums(model: Model, prior: tuple[float, ...] | GroupPrior | None) -> CollectedSums:
     """The sums of a group of many classes, of the table that has a list of its cells."""
     costs = model.rows.costs
@@ -656,7 +662,7 @@ class ClassSums(Sums):
         super().__init__(model.rows.costs.n_decisions, prior, model.rows.costs.n_classes)
         self.costs_by_row = model.rows.row_costs is not None
         self._model = model
-        self._summed = summed_decisions(model.rows)
+        self._summed = summed_decisions(model)
         self._is_of_group = False
 
     @classmethod
@@ -675,14 +681,17 @@ class ClassSums(Sums):
             return self.count(i) - self.cell(i, others) if others else self.count(i)
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 
-    def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
+    def per_class(self) -> PerClass:
+        return SeparateClasses(self)
+
+    def of_any(self, classes: Sequence[int], decided: Collection[int]) -> pl.Expr:
         if not self._is_of_group:
-            return super().of_others(decided)
-        # Every row weighs the same; and arithmetic of columns is faster than that of elements.
-        classes = range(self.n_classes)
-        sums = [reduce(add, [self.cell(i, decided[k]) for i in classes if i != k]) for k in classes]
-        # Number by number: where no group has rows, Polars has no Array that it could go on with.
-        return array(ratio(number, self.size) for number in sums)
+            return super().of_any(classes, decided)
+        # Every row weighs the same.
+        return ratio(reduce(add, [self.cell(i, decided) for i in classes]), self.size)
+
+    def bound(self, values: Sequence[pl.Expr], build: Callable[..., pl.Expr]) -> pl.Expr:
+        return build(*values)
 
     def of_priors(self, build: Callable[[Priors], pl.Expr]) -> pl.Expr:
         return build(self.prior)
@@ -760,7 +769,7 @@ def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
         column, n_decisions = model.column("decision"), rows.costs.n_decisions
         by_index = rows.decisions.positive is None
         decided = Decisions(n_decisions, number=column) if by_index else Decisions(n_decisions, positive=column)
-        masks |= {f"decided_{j}": usable & decided.among([j]) for j in summed_decisions(rows)}
+        masks |= {f"decided_{j}": usable & decided.among([j]) for j in summed_decisions(model)}
         sums["undecided"] = count_rows(model.column("undecided"))
         values += [] if rows.row_costs is None else ["class_cost", "error_cost"]
     sums |= {name: amount(mask) for name, mask in masks.items()}
@@ -792,9 +801,10 @@ def _known_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
     )
 
 
-def summed_decisions(rows: Rows) -> range:
-    """All decisions but one if rows are counted; with weights all, because a difference would lose digits."""
-    return range(0 if rows.weight is not None else 1, rows.costs.n_decisions)
+def summed_decisions(model: Model) -> range:
+    """All decisions but one if rows are counted in columns; with weights all, because a difference would lose digits."""
+    rows = model.rows
+    return range(0 if rows.weight is not None or is_multiclass(model) else 1, rows.costs.n_decisions)
 
 
 # A class against the rest: two by two sums of the decisions made between more.

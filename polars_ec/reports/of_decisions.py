@@ -162,7 +162,7 @@ class DecisionTables:
         }
         for end, amount in amounts.items():
             sums[f"count{end}"] = total(label >= 0, amount)
-            decided = {f"decided_{j}{end}": decision == j for j in summed_decisions(model.rows)}
+            decided = {f"decided_{j}{end}": decision == j for j in summed_decisions(model)}
             sums |= {name: total((label >= 0) & mask, amount) for name, mask in decided.items()}
         there = table.collect_schema()
         sums |= {to: pl.col(name).sum() for name, to in renamed.items() if name in there}

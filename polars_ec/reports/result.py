@@ -37,6 +37,7 @@ from polars_ec.reports.models import (
     ClassSums,
     Model,
     OneVsRest,
+    has_columns,
     is_binary,
     is_decided,
     is_multiclass,
@@ -54,7 +55,7 @@ Columns = Mapping[str, pl.Expr]
 
 _OF_POSTERIORS = (*SCORING_RULES, "ece", *CLASS_AREAS)
 
-# Sums of a class against the rest: as counts, and as masses at the reference prior.
+# Sums of a class against the rest, and metrics with a value for each class: of counts, and of masses at the reference prior.
 OWN, AT_PRIOR = "class_", "class_at_prior_"
 _MOVED = "__ec_moved_"
 
@@ -381,21 +382,26 @@ def families_of(model: Model, names: Sequence[str], layout: ReportLayout) -> Ite
         yield from _families(of, values, "_at_prior")
 
 
-def _value(name: str, model: Model, stated: Options | None) -> pl.Expr:
-    """At the group's own prior, or at the stated one."""
+def _value(name: str, model: Model, stated: Options | None) -> tuple[pl.Expr, pl.Expr | None]:
+    """At the group's own prior, or at the stated one: as a formula on changed sums, and that of the report if it is another."""
+    shown = None
     if is_multiclass(model):
-        return multiclass_value(name, model, None if stated is None else stated_vector(model, stated))
+        shown = multiclass_value(name, model, None if stated is None else stated_vector(model, stated))
+        if name.startswith(OWN) or not has_columns(model):
+            return shown, None
     of_group = ClassSums.of_group(model) if stated is None else ClassSums(model, stated_prior(model, stated))
-    return value_of(name, model, of_group)
+    return value_of(name, model, of_group), shown
 
 
-def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: str | None = None) -> Iterator[Family]:
+def _families(
+    model: Model, values: Mapping[str, tuple[pl.Expr, pl.Expr | None]], suffix: str, kinked: str | None = None
+) -> Iterator[Family]:
     """The metrics grouped by the features that they use."""
-    layers = [] if is_multiclass(model) else [own_priors(model)]
+    layers = [{**own_priors(model), **_reference_of_classes(model)}] if has_columns(model) else []
     costs, estimates = model.rows.costs, dict[str, Value]()
-    for name, value in values.items():
-        width = costs.n_classes if name.startswith("class_") else None
-        estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs)
+    for name, (value, shown) in values.items():
+        width = costs.n_classes if name.startswith(OWN) else None
+        estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs, shown)
     for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
         yield Family(ValueFeatures(model, [loss]), of_loss, layers)
@@ -409,6 +415,14 @@ def _families(model: Model, values: Mapping[str, pl.Expr], suffix: str, kinked: 
         if decided:
             of_these = [estimates[name] for name in decided]
             yield Family(features, of_these, layers, kinked if "nec" in decided else None)
+
+
+def _reference_of_classes(model: Model) -> dict[str, pl.Expr]:
+    """The reference prior of each class, from the vector that a column of many classes holds."""
+    if not is_multiclass(model):
+        return {}
+    reference = model.column("reference")
+    return {f"{model.prefix}reference_{i}": reference.arr.get(i) for i in range(model.rows.costs.n_classes)}
 
 
 def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout) -> Iterator[Family]:
