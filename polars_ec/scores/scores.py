@@ -136,7 +136,8 @@ class RowKernel:
 
     def _values(self, x: Numbers, index: Numbers, prior: Numbers | None) -> tuple[dict[str, Numbers], Numbers]:
         """Requested fields for a block of rows, and the bits of their faults."""
-        at, logs, log_norm = np.arange(len(x)), None, None
+        # Places of the true class among all numbers: one index is taken in a third of the time of two.
+        true, logs, log_norm = np.arange(len(x)) * self.n_classes + index, None, None
         if self.scale.is_share:
             q = x
             # One comparison of all rows where all are right.
@@ -160,12 +161,12 @@ class RowKernel:
             values[name] = self._decider.decide(q)
         if LOG_LOSS in self.outputs:
             if log_norm is not None:
-                values[LOG_LOSS] = log_norm - joint[at, index]
+                values[LOG_LOSS] = log_norm - joint.take(true)
             else:
-                values[LOG_LOSS] = -np.log(q[at, index]) if logs is None else -logs[at, index]
+                values[LOG_LOSS] = -np.log(q.take(true)) if logs is None else -logs.take(true)
         if BRIER in self.outputs:
             error = q.copy()
-            error[at, index] -= 1
+            error.reshape(-1)[true] -= 1
             values[BRIER] = np.einsum("ij,ij->i", error, error) / self.n_classes
         if TOP in self.outputs:
             values[TOP] = q.max(axis=1)
