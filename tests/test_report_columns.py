@@ -105,12 +105,10 @@ def test_ranking_metrics_are_those_of_the_sketch(options: dict) -> None:
     sketch = GAPS.ec.sketch(score, "y", by="g", **own)
     of_sketch = sketch.evaluate(*names)
     columns = ["n", "n_missing", *(f"{name}{end}" for name in names for end in ("", "_error"))]
-    assert report["g"].to_list() == [None, "a", "b"]
-    assert of_sketch["g"].to_list() == ["a", "b", None]
-    turned = of_sketch[[2, 0, 1]]
-    assert_frame_equal(report.select(columns), turned.select(columns), rel_tol=1e-9, abs_tol=1e-12)
+    assert report["g"].to_list() == of_sketch["g"].to_list() == [None, "a", "b"]
+    assert_frame_equal(report.select(columns), of_sketch.select(columns), rel_tol=1e-9, abs_tol=1e-12)
     if asked:
-        at_prior = sketch.evaluate(*names, **asked)[[2, 0, 1]]
+        at_prior = sketch.evaluate(*names, **asked)
         moved = ["average_precision", "auprg", "min_expected_cost", "min_dcf"]
         assert {c for c in report.columns if c.endswith("_at_prior")} == {f"{name}_at_prior" for name in moved}
         for name in moved:

@@ -27,7 +27,7 @@ from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import expand
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, without_clusters
+from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, in_order, without_clusters
 from polars_ec.sketches.files import cells_of_table, grid_of_table, read_cells, write_cells
 from polars_ec.sketches.grid import DecisionGrid, SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -339,7 +339,7 @@ class Sketch(DecidingCells):
         >>> sketch = log.ec.sketch("p", "y", by="month", unlabelled=True)
         >>> estimates = sketch.estimate("precision", "recall", period="month")
         >>> estimates.filter(month=5).select("reference", "metric", pl.col("value", "class_prior").round(3)).rows()
-        [('4', 'precision', 0.808, 0.5), ('4', 'recall', 0.808, 0.5)]
+        [('4', 'precision', 0.785, 0.5), ('4', 'recall', 0.785, 0.5)]
         """
         point = self._deciding(_point(costs, cost_fn, cost_fp, threshold, prior, 1.0, None))
         stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
@@ -578,7 +578,7 @@ class Windows:
         sketch = self.sketch if clustered else without_clusters(self.sketch)
         for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
             tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
-        return pl.concat(tables).sort(self.sketch.keys)
+        return in_order(pl.concat(tables), self.sketch.keys)
 
     @checked_keywords
     def drift(

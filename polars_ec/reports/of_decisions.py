@@ -37,7 +37,7 @@ from polars_ec.reports.models import (
 from polars_ec.reports.result import ReportLayout, families_of, group_columns
 from polars_ec.scores.read import Labels, Rows
 from polars_ec.scores.scores import CLASS, DECISION, WEIGHT, BinaryScores, DecidedScores, ManyScores, RowCosts
-from polars_ec.sketches.cells import check_keys, of_each_model
+from polars_ec.sketches.cells import check_keys, in_order, of_each_model
 from polars_ec.sketches.decision_pass import row_costs_in_words
 from polars_ec.sketches.grid import BUCKET as CELL_BUCKET
 from polars_ec.sketches.grid import ERROR_COST, SQUARE, TIMES_WEIGHT, UNDECIDED, WEIGHTS, DecisionGrid
@@ -219,7 +219,7 @@ def columns(
 ) -> pl.DataFrame:
     """A row per group of each model, as in a report on the rows."""
     tables = [DecisionTables(cells, options).report(metrics, request) for _, cells in of_each_model(sketch)]
-    return pl.concat(tables).sort(sketch.keys) if sketch.keys else tables[0]
+    return in_order(pl.concat(tables), sketch.keys)
 
 
 def evaluated(

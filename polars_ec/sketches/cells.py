@@ -212,6 +212,12 @@ def check_keys(keys: Sequence[str], columns: Collection[str]) -> None:
         raise SketchError(f"the sketch has a group column {clash[0]!r}, as the result has: rename it")
 
 
+def in_order(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The rows by their groups, null groups first; classes stay in their own order, which is not that of their names."""
+    names = [name for name in keys if name != TARGET]
+    return table.sort(names, maintain_order=True) if names else table
+
+
 def add_up(table: pl.DataFrame) -> pl.DataFrame:
     """One row per group and cell of a table of cells, or of sums, sorted."""
     if "n" in table.columns:

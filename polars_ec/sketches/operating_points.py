@@ -34,7 +34,7 @@ from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.arguments import OperatingPoint, parse_formula_arguments, parse_method
-from polars_ec.sketches.cells import TARGET, Cells, check_keys
+from polars_ec.sketches.cells import TARGET, Cells, check_keys, in_order
 from polars_ec.sketches.evaluation import evaluate, with_bands
 from polars_ec.sketches.grid import Grid
 from polars_ec.sketches.sums import LOWEST, GroupSums, T, at_every_edge, is_exact, prepared_cells
@@ -618,7 +618,7 @@ class DecidingCells(Cells):
         point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity}
         table = self._evaluated(metrics, {**point, **others, "method": eer, "bins": bins, "norm": norm}, request)
-        return table.sort(self.keys) if self.keys else table
+        return in_order(table, self.keys)
 
     def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
         keywords, own_threshold = self.operating_point.stands_in(stated, self.grid.classes)
