@@ -350,7 +350,12 @@ def test_a_report_of_another_library_is_named():
 @pytest.mark.parametrize(
     ("report", "arguments", "words"),
     [
-        (pl.concat([BY_DAY, BY_DAY]), {}, "several rows for 2025-03-01"),
+        (
+            pl.concat([BY_DAY, BY_DAY]),
+            {},
+            "several rows for 2025-03-01 and one group: name all group columns in by=, and",
+        ),
+        (pl.concat([BY_DAY, BY_DAY]).with_columns(score=pl.lit("a")), {}, "in by=, such as by='score' for models, and"),
         (BY_DAY.with_columns(day=pl.lit(None, pl.Date)), {}, "have no period"),
         (BY_DAY.rename({"day": "since"}), {"period": "since"}, "a column 'since', which alarms"),
         (BY_DAY.rename({"day": "mean"}), {"period": "mean"}, "a column 'mean', which alarms"),

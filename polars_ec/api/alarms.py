@@ -216,9 +216,10 @@ def _check_periods(numbered: pl.DataFrame, period: str) -> None:
         raise ValueError(f"period={period!r}: some rows of the report have no period: filter them out")
     twice = numbered.filter(pl.struct(GROUP, _PERIOD).is_duplicated())
     if twice.height:
+        such_as = ", such as by='score' for models" if "score" in twice.columns else ""
         raise ValueError(
             f"period={period!r}: the report has several rows for {twice[period][0]} and one group: name all group "
-            "columns in by=, and filter a comparison to one metric"
+            f"columns in by={such_as}, and filter a comparison to one metric"
         )
 
 

@@ -103,9 +103,9 @@ def estimate(
     -------
     One row per group, period, model and metric, sorted in this order, also for a LazyFrame. The columns:
 
-    - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator) and `metric`.
-    - `value`: the estimate. It is null if a calibrator has no labelled period before, the fit has no solution, or the unit has invalid rows,
-      of which a warning tells.
+    - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator, as text) and `metric`.
+    - `value`: the estimate. It is null if a calibrator has no labelled period before, the fit has no solution, or the group and period have
+      invalid rows, which a warning counts.
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.

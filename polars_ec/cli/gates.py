@@ -119,13 +119,17 @@ class Names:
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a gate: the rows that trip it, with what is said of them; and how many it did not judge, and why."""
+    """What came of a gate: the rows that trip it, with what is said of them; and how many it did not judge, and why.
+
+    `last` is the period of these rows, if evidence of earlier ones counts too.
+    """
 
     gate: Gate
     tripped: Sequence[str]
     rows: int
     small: int
     null: int
+    last: str | None = None
 
     def lines(self) -> Iterator[str]:
         """One for each of the first groups that trip it, and one for all others."""
@@ -146,6 +150,9 @@ class Verdict:
         if not why:
             return None
         values = "1 value" if self.rows == 1 else f"{self.rows} values"
+        if self.last is not None:
+            skipped = f"{self.gate} skipped {self.small + self.null} of {values} of {self.last}, where only earlier periods count"
+            return f"{skipped}: {', '.join(why)} (--fail-on-null fails on these)"
         if self.is_blind:
             return f"{self.gate} judged no value, which only --fail-on-null counts as a failure: of {values} {', '.join(why)}"
         return f"{self.gate} skipped {self.small + self.null} of {values}: {', '.join(why)} (--fail-on-null judges these too)"
@@ -248,7 +255,8 @@ class Gates:
                 tripped.append(f"{name_of(row)}: {gate.column} is null or of a small group ({stated}, --fail-on-null)")
             elif not of["judged"]:
                 unjudged[of["small"]] += 1
-        return Verdict(gate, tripped, last.height, unjudged[True], unjudged[False])
+        shown = next(iter(_texts(last[names.period])), None)
+        return Verdict(gate, tripped, last.height, unjudged[True], unjudged[False], shown)
 
     def _verdict(self, gate: Gate, table: pl.DataFrame, names: Names) -> Verdict:
         excuses = names.small and not self.on_null and not _OF_SIZE.fullmatch(gate.column)

@@ -732,7 +732,8 @@ def _limits(estimator: LabelEstimator, fits: Sequence[ReferenceFit], tables: pl.
     seconds = len(fits) * question.replicates * _SECONDS
     if seconds > _LONG:
         number = f"{len(fits):,} groups and periods with {question.replicates:,} replicates take about {seconds:,.0f} s"
-        warn(f"{number}. Pass fewer replicates, metrics without auc_roc, or interval=None", PerformanceWarning)
+        areas = ", metrics without auc_roc," if "auc_roc" in question.metrics else ""
+        warn(f"{number}. Pass fewer replicates{areas} or interval=None", PerformanceWarning)
     names = list(question.metrics)
     errors = {m: floats(tables[f"{name}_error"]) for m, name in enumerate(names) if f"{name}_error" in tables.columns}
     replicates = _evaluated(map(estimator.replicates, range(len(fits)), fits), estimator.coarse, question)

@@ -426,7 +426,7 @@ def grid_of_table(
     for made_with in table[COSTS].unique().to_list() if COSTS in table.columns else ():
         if point.threshold is not None or made_with != [[*row] for row in point.costs.values]:
             raise SketchError(
-                f"the table has the Bayes decisions at costs={made_with}, not {point.words()}: pass these costs"
+                f"the table has the Bayes decisions at costs={made_with}: pass these as costs=. The call has {point.words()}"
             )
     return grid, point
 

@@ -485,7 +485,9 @@ def test_tables_need_the_costs_of_their_query(connection: Any) -> None:
     ).pl()
     assert ec.Sketch.from_arrow(of_two, cost_fn=3).operating_point.costs.values == ((0, 1), (3, 0))
     for point in ({"cost_fn": 2}, {"cost_fn": 3, "threshold": 0.25}):
-        with pytest.raises(SketchError, match=r"at costs=\[\[0.0, 1.0\], \[3.0, 0.0\]\], not "):
+        with pytest.raises(
+            SketchError, match=r"at costs=\[\[0.0, 1.0\], \[3.0, 0.0\]\]: pass these as costs=. The call has "
+        ):
             ec.Sketch.from_arrow(of_two, **point)
     with pytest.raises(ValueError, match="is for tables of decisions"):
         ec.Sketch.from_arrow(connection.sql("FROM ec.sketch('log', w, y = 1)").pl(), classes=[0, 1])
