@@ -164,7 +164,7 @@ def _check_not_by_row(options: Mapping[str, Any]) -> None:
         if isinstance(cost := options.get(name), str | pl.Expr):
             shown = repr(cost) if isinstance(cost, str) else str(cost)
             raise ValueError(
-                f"{name}={shown} is a column, but cells of scores have one cost for all rows: pass reduction='decisions', or a number"
+                f"{name}={shown} is a column, but a sketch of scores has one cost for all rows: pass reduction='decisions', or a number"
             )
 
 

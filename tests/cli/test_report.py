@@ -414,7 +414,7 @@ def test_a_column_where_one_number_is_needed(option):
     result = invoke("sketch", "x.parquet", *READ, option, "amount", "--out", "out")
     assert result.exit_code == 2
     said = (
-        f"{option} 'amount' is a column, but cells of scores have one cost for all rows: pass --reduction 'decisions'"
+        f"{option} 'amount' is a column, but a sketch of scores has one cost for all rows: pass --reduction 'decisions'"
     )
     assert said in " ".join(result.stderr.split())
 
