@@ -364,9 +364,9 @@ class Value:
     column: str
     metric: str
     value: pl.Expr
+    shown: pl.Expr | None = None
     width: int | None = None
     costs: CostMatrix | None = None
-    shown: pl.Expr | None = None
 
     @property
     def dtype(self) -> pl.DataType:
