@@ -308,10 +308,10 @@ def with_references(model: Model, layout: ReportLayout, cells: JointCells, group
 
 def _with_sums(groups: pl.DataFrame, features: Features, sums: Floats) -> pl.DataFrame:
     """The table of groups, and of each the sums as the report has them."""
-    columns = {name: pl.Series(values) for name, values in features.columns(sums).items()}
     if is_multiclass(features.model):
-        columns[f"{features.model.prefix}size"] = pl.Series(features.weight(sums).sum(axis=-1))
-    return groups.with_columns(**columns)
+        size = pl.Series(features.weight(sums).sum(axis=-1))
+        return groups.with_columns(**features.listed(sums), **{f"{features.model.prefix}size": size})
+    return groups.with_columns(**{name: pl.Series(values) for name, values in features.columns(sums).items()})
 
 
 @dataclass(frozen=True)

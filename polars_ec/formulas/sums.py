@@ -169,10 +169,6 @@ class Sums(ABC):
         """P_i R_ij: probability of class i and a decision in `decided`."""
         return term(self.prior[i], self.rate(i, decided))
 
-    def of_any(self, classes: Sequence[int], decided: Collection[int]) -> pl.Expr:
-        """The probability of any of these classes and a decision in `decided`."""
-        return reduce(add, [self.joint(i, decided) for i in classes])
-
     def of_others(self, decided: Sequence[Collection[int]]) -> pl.Expr:
         """For each class k the probability of any other class and a decision in `decided[k]`: an Array.
 
@@ -254,16 +250,18 @@ class _Columns(PerClass):
 class SeparateClasses(PerClass):
     """An expression for each class, for sums that are columns: arithmetic of columns is faster than that of elements."""
 
-    def __init__(self, sums: Sums) -> None:
-        self._sums, classes = sums, range(sums.n_classes)
+    def __init__(self, sums: Sums, *, of_group: bool) -> None:
+        self._sums, self._is_of_group, classes = sums, of_group, range(sums.n_classes)
         self.prior = sums.prior
         self.hits = [sums.joint(k, [k]) for k in classes]
         self.misses = [sums.joint(k, _without(k, sums.n_decisions)) for k in classes]
 
     def of_others(self, others: Others) -> Sequence[pl.Expr]:
-        sums = self._sums
-        decided = enumerate(_decided_of(others, sums))
-        return [sums.of_any([i for i in range(sums.n_classes) if i != k], such) for k, such in decided]
+        sums, decided = self._sums, enumerate(_decided_of(others, self._sums))
+        amount = sums.cell if self._is_of_group else sums.joint
+        of_rest = [reduce(add, [amount(i, such) for i in _without(k, sums.n_classes)]) for k, such in decided]
+        # At the group's own prior every row weighs the same.
+        return [ratio(number, sums.size) for number in of_rest] if self._is_of_group else of_rest
 
     def total(self, values: Iterable[pl.Expr]) -> pl.Expr:
         return reduce(add, values)

@@ -25,17 +25,7 @@ from polars_ec.inference.confidence import (
 )
 from polars_ec.inference.estimator import JACKKNIFE_PARTS, MOST_SLOPES, Estimator
 from polars_ec.numerics import Integers, Numbers, np
-from polars_ec.reports.models import (
-    BUCKET,
-    CLASS_OF_SUMS,
-    ONCE,
-    TWICE,
-    UNITS,
-    Model,
-    has_columns,
-    is_multiclass,
-    summed_decisions,
-)
+from polars_ec.reports.models import BUCKET, CLASS_OF_SUMS, ONCE, TWICE, UNITS, Model, is_multiclass, summed_decisions
 from polars_ec.scores.scores import CELL, CLASS, DECISION, WEIGHT
 
 Read: TypeAlias = Callable[[str], Numbers]
@@ -99,11 +89,13 @@ class Features(ABC):
         """The sums of what rows have beside being there; none for decisions, of which each has one."""
         return ()
 
-    def listed(self, sums: Mapping[str, Numbers]) -> dict[str, pl.Series]:
-        """The column of the cells of a group of many classes, from sums of each class, (groups, ...)."""
-        arrays = [
-            pl.Series(name, values.ravel()).reshape((len(values), values[0].size)) for name, values in sums.items()
-        ]
+    def in_cells(self, linear: Numbers) -> Mapping[str, Numbers]:
+        """Sums of w x, by their names in the cells of many classes."""
+        return {name: linear[..., f] for f, name in enumerate((WEIGHT, *self.values))}
+
+    def listed(self, linear: Numbers) -> dict[str, pl.Series]:
+        """The column of the cells of groups of many classes, in place of `columns`."""
+        arrays = [pl.Series(x, of.ravel()).reshape((len(of), of[0].size)) for x, of in self.in_cells(linear).items()]
         return {f"{self.model.prefix}cells": pl.DataFrame(arrays).to_struct()}
 
     def named(self, name: str, values: Numbers) -> dict[str, Numbers | pl.Series]:
@@ -137,8 +129,6 @@ class ValueFeatures(Features):
         return Moments(linear, square, np.eye(n)[0])
 
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
-        if not has_columns(self.model):
-            return self.listed({name: linear[..., f] for f, name in enumerate((WEIGHT, *self.values))})
         columns = dict[str, Numbers | pl.Series]()
         for f, name in enumerate(("count", *self.values)):
             columns |= self.named(name, linear[..., f])
@@ -170,9 +160,10 @@ class DecisionFeatures(Features):
             summed.insert(0, read("count") - sum(summed))
         return np.stack(summed, axis=-1)
 
+    def in_cells(self, linear: Numbers) -> Mapping[str, Numbers]:
+        return {CELL: linear}
+
     def columns(self, linear: Numbers) -> Mapping[str, Numbers | pl.Series]:
-        if is_multiclass(self.model) and (self.of_one_class or not has_columns(self.model)):
-            return self.listed({CELL: linear})
         columns = self.named("count", linear.sum(axis=-1))
         for j in summed_decisions(self.model):
             columns |= self.named(f"decided_{j}", linear[..., j])
@@ -373,9 +364,9 @@ class Value:
     column: str
     metric: str
     value: pl.Expr
+    shown: pl.Expr | None = None
     width: int | None = None
     costs: CostMatrix | None = None
-    shown: pl.Expr | None = None
 
     @property
     def dtype(self) -> pl.DataType:
@@ -493,6 +484,8 @@ class _MetricFormula:
             needed |= {name for value in kept.values() for name in value.meta.root_names()}
             layers.insert(0, kept)
         self._layers = [layer for layer in layers if layer]
+        features = family.features
+        self._columns = features.listed if f"{features.model.prefix}cells" in needed else features.columns
         made = {name for layer in layers for name in layer}
         self._table, self._others = table, table.select(name for name in table.columns if name in needed - made)
         self._is_in_table = {name for value in self._shown for name in value.meta.root_names()} <= set(table.columns)
@@ -511,7 +504,7 @@ class _MetricFormula:
 
     def __call__(self, sums: Numbers) -> Numbers:
         n_variants, n_groups, *shape = sums.shape
-        columns = self._family.features.columns(sums.reshape(-1, *shape))
+        columns = self._columns(sums.reshape(-1, *shape))
         table = pl.DataFrame([pl.Series(name, values) for name, values in columns.items()])
         # Equal for all variants: inputs of the formulas besides sums, such as a stated prior.
         others = self._others.drop(columns, strict=False)

@@ -49,7 +49,6 @@ Pass: TypeAlias = Callable[[pl.LazyFrame], pl.LazyFrame]
 _SCORE_PRIOR = "__ec_score_prior"
 # Vectors of more classes are read by the kernel, whose plan is smaller for the many sums of a report.
 _MANY = 2
-_FEW_CLASSES = 8
 
 
 def pass_over(frame: FrameLike) -> Pass:
@@ -618,11 +617,6 @@ def is_multiclass(model: Model) -> bool:
     return isinstance(model.rows.scores, ManyScores) and n_classes > 2
 
 
-def has_columns(model: Model) -> bool:
-    """Whether formulas for intervals use columns, which take longer to plan than lists if there are many classes."""
-    return not is_multiclass(model) or max(model.rows.costs.n_classes, model.rows.costs.n_decisions) <= _FEW_CLASSES
-
-
 def report_sums(model: Model, prior: tuple[float, ...] | GroupPrior | None) -> CollectedSums:
     """The sums of a group of many classes, of the table that has a list of its cells."""
     costs = model.rows.costs
@@ -682,13 +676,7 @@ class ClassSums(Sums):
         return reduce(add, [self.column(f"decided_{j}_{i}") for j in sorted(decided)])
 
     def per_class(self) -> PerClass:
-        return SeparateClasses(self)
-
-    def of_any(self, classes: Sequence[int], decided: Collection[int]) -> pl.Expr:
-        if not self._is_of_group:
-            return super().of_any(classes, decided)
-        # Every row weighs the same.
-        return ratio(reduce(add, [self.cell(i, decided) for i in classes]), self.size)
+        return SeparateClasses(self, of_group=self._is_of_group)
 
     def bound(self, values: Sequence[pl.Expr], build: Callable[..., pl.Expr]) -> pl.Expr:
         return build(*values)

@@ -37,7 +37,6 @@ from polars_ec.reports.models import (
     ClassSums,
     Model,
     OneVsRest,
-    has_columns,
     is_binary,
     is_decided,
     is_multiclass,
@@ -360,6 +359,7 @@ def _ece(sums: ClassSums, *, stated: bool) -> pl.Expr:
 
 # Columns with intervals: their values again, with their row features.
 
+_FEW_CLASSES = 8
 BY_COST = ("expected_cost", "bayes_risk", "nec")
 """Metrics that depend on the costs of each row, if these are columns."""
 
@@ -373,13 +373,16 @@ def families_of(model: Model, names: Sequence[str], layout: ReportLayout) -> Ite
     """Families of the metrics of a group."""
     with_limits = [name for name in names if has_limits(name)]
     kinked = f"{model.prefix}{KINKED}" if "nec" in with_limits else None
-    values = {name: _value(name, model, None) for name in with_limits}
     yield Family(ValueFeatures(model), [], fewest=f"{model.prefix}{FEWEST}")
-    yield from _families(model, values, "", kinked)
+    yield from _families(model, with_limits, None, kinked)
     if layout.options.prior.stated:
-        of = model.at_prior
-        values = {name: _value(name, of, layout.options) for name in with_limits if is_moved(name, model)}
-        yield from _families(of, values, "_at_prior")
+        moved = [name for name in with_limits if is_moved(name, model)]
+        yield from _families(model.at_prior, moved, layout.options, None)
+
+
+def _has_columns(model: Model) -> bool:
+    """Whether formulas for intervals use columns, which take longer to plan than lists if there are many classes."""
+    return not is_multiclass(model) or max(model.rows.costs.n_classes, model.rows.costs.n_decisions) <= _FEW_CLASSES
 
 
 def _value(name: str, model: Model, stated: Options | None) -> tuple[pl.Expr, pl.Expr | None]:
@@ -387,42 +390,34 @@ def _value(name: str, model: Model, stated: Options | None) -> tuple[pl.Expr, pl
     shown = None
     if is_multiclass(model):
         shown = multiclass_value(name, model, None if stated is None else stated_vector(model, stated))
-        if name.startswith(OWN) or not has_columns(model):
+        if name.startswith(OWN) or not _has_columns(model):
             return shown, None
     of_group = ClassSums.of_group(model) if stated is None else ClassSums(model, stated_prior(model, stated))
     return value_of(name, model, of_group), shown
 
 
-def _families(
-    model: Model, values: Mapping[str, tuple[pl.Expr, pl.Expr | None]], suffix: str, kinked: str | None = None
-) -> Iterator[Family]:
+def _families(model: Model, names: Sequence[str], stated: Options | None, kinked: str | None) -> Iterator[Family]:
     """The metrics grouped by the features that they use."""
-    layers = [{**own_priors(model), **_reference_of_classes(model)}] if has_columns(model) else []
-    costs, estimates = model.rows.costs, dict[str, Value]()
-    for name, (value, shown) in values.items():
+    costs, estimates, suffix = model.rows.costs, dict[str, Value](), "" if stated is None else "_at_prior"
+    reference, classes = model.column("reference").arr, range(costs.n_classes if is_multiclass(model) else 0)
+    priors = {f"{model.prefix}reference_{i}": reference.get(i) for i in classes}
+    layers = [own_priors(model) | priors] if _has_columns(model) else []
+    for name in names:
         width = costs.n_classes if name.startswith(OWN) else None
-        estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs, shown)
-    for loss in dict.fromkeys(SCORING_RULES[name].loss for name in values if name in SCORING_RULES):
+        estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, *_value(name, model, stated), width, costs)
+    for loss in dict.fromkeys(SCORING_RULES[name].loss for name in names if name in SCORING_RULES):
         of_loss = [e for name, e in estimates.items() if name in SCORING_RULES and SCORING_RULES[name].loss == loss]
         yield Family(ValueFeatures(model, [loss]), of_loss, layers)
     by_cost = BY_COST if model.rows.row_costs is not None else ()
-    decisions = [name for name in values if name not in (*by_cost, *SCORING_RULES)]
+    decisions = [name for name in names if name not in (*by_cost, *SCORING_RULES)]
     for features, decided in (
-        (CostFeatures(model), [name for name in values if name in by_cost]),
+        (CostFeatures(model), [name for name in names if name in by_cost]),
         (DecisionFeatures(model), [name for name in decisions if estimates[name].width is None]),
         (DecisionFeatures(model, of_one_class=True), [name for name in decisions if estimates[name].width is not None]),
     ):
         if decided:
             of_these = [estimates[name] for name in decided]
             yield Family(features, of_these, layers, kinked if "nec" in decided else None)
-
-
-def _reference_of_classes(model: Model) -> dict[str, pl.Expr]:
-    """The reference prior of each class, from the vector that a column of many classes holds."""
-    if not is_multiclass(model):
-        return {}
-    reference = model.column("reference")
-    return {f"{model.prefix}reference_{i}": reference.arr.get(i) for i in range(model.rows.costs.n_classes)}
 
 
 def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout) -> Iterator[Family]:
