@@ -397,12 +397,8 @@ def _families(
     model: Model, values: Mapping[str, tuple[pl.Expr, pl.Expr | None]], suffix: str, kinked: str | None = None
 ) -> Iterator[Family]:
     """The metrics grouped by the features that they use."""
+    layers = [{**own_priors(model), **_reference_of_classes(model)}] if has_columns(model) else []
     costs, estimates = model.rows.costs, dict[str, Value]()
-    layers = [own_priors(model)] if has_columns(model) else []
-    if layers and is_multiclass(model):
-        # The reference prior of each class, from the vector that a column of many classes holds.
-        of_class = enumerate(model.column("reference").arr.get(i) for i in range(costs.n_classes))
-        layers = [layers[0] | {f"{model.prefix}reference_{i}": share for i, share in of_class}]
     for name, (value, shown) in values.items():
         width = costs.n_classes if name.startswith(OWN) else None
         estimates[name] = Value(f"{model.prefix}{name}{suffix}", name, value, width, costs, shown)
@@ -419,6 +415,14 @@ def _families(
         if decided:
             of_these = [estimates[name] for name in decided]
             yield Family(features, of_these, layers, kinked if "nec" in decided else None)
+
+
+def _reference_of_classes(model: Model) -> dict[str, pl.Expr]:
+    """The reference prior of each class, from the vector that a column of many classes holds."""
+    if not is_multiclass(model):
+        return {}
+    reference = model.column("reference")
+    return {f"{model.prefix}reference_{i}": reference.arr.get(i) for i in range(model.rows.costs.n_classes)}
 
 
 def families_of_classes(model: Model, names: Sequence[str], layout: ReportLayout) -> Iterator[Family]:
