@@ -19,7 +19,14 @@ from polars_ec.formulas.losses import SCORING_RULES, expected_loss
 from polars_ec.formulas.ranking import RANKING_METRICS, prepare
 from polars_ec.formulas.ranking import evaluate as evaluate_ranks
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, ratio, row_weight
-from polars_ec.inference import bootstrap
+from polars_ec.inference.bootstrap import (
+    BinnedClusters,
+    Resampled,
+    bootstrap_limits,
+    if_calibrated,
+    resampled_values,
+    variance_of_gaps,
+)
 from polars_ec.inference.confidence import (
     FEW_OF_A_CLASS,
     Clusters,
@@ -177,7 +184,7 @@ class Intervals:
         known &= moments.varies & ~is_degenerate(variance.variance, middle[:, 0])
         if self.request.is_resampled:
             estimates = np.where(known[:, None], middle, np.nan)
-            ends = bootstrap.bootstrap_limits(of_groups, *_resampled(cells, loss), estimates, self.request)
+            ends = bootstrap_limits(of_groups, *_resampled(cells, loss), estimates, self.request)
             low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
             return low, high
         low, high = (limits(bound, variance, scale, self.request.level)[end] for end, bound in enumerate(bounds))
@@ -205,10 +212,10 @@ class Intervals:
         return formula_of(self.table.select(prior_columns(self.arguments) or []), columns, expressions, groups)
 
 
-def _resampled(cells: UsableCells, loss: Floats) -> bootstrap.Resampled:
+def _resampled(cells: UsableCells, loss: Floats) -> Resampled:
     bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
     squares = [(cells.weight2 * loss, cells.weight2 * loss**2)]
-    return bootstrap.resampled_values(
+    return resampled_values(
         *(cells.group, cells.label, [loss], cells.weight, squares, cells.weight2), (cells.n_groups, 2), bucket
     )
 
@@ -399,10 +406,10 @@ def error_if_calibrated(intervals: Intervals) -> Limits:
     noise = _summed(fine.group * number + _bins(fine, p, number), fine.weight2 * p * (1 - p), (fine.n_groups, number))
     size = fine.total(fine.weight).sum(axis=-1)
     clusters = None if intervals.by_bucket is None else _clusters(intervals.by_bucket, number)
-    return bootstrap.if_calibrated(bootstrap.variance_of_gaps(size, noise, clusters), request.level, request.seed)
+    return if_calibrated(variance_of_gaps(size, noise, clusters), request.level, request.seed)
 
 
-def _clusters(cells: UsableCells, number: int) -> bootstrap.BinnedClusters:
+def _clusters(cells: UsableCells, number: int) -> BinnedClusters:
     p, n_buckets = _posterior(cells), cells.buckets + 1
     at = (cells.group * n_buckets + cells.bucket) * number + _bins(cells, p, number)
     rows, gaps, noise = (
@@ -410,7 +417,7 @@ def _clusters(cells: UsableCells, number: int) -> bootstrap.BinnedClusters:
         for values in (cells.weight, cells.weight * (p - cells.label), cells.weight2 * p * (1 - p))
     )
     # The last are the rows that are in no bucket.
-    return bootstrap.BinnedClusters(rows[:, :-1], gaps[:, :-1], noise[:, -1], rows[:, -1].sum(axis=-1))
+    return BinnedClusters(rows[:, :-1], gaps[:, :-1], noise[:, -1], rows[:, -1].sum(axis=-1))
 
 
 def _posterior(cells: UsableCells) -> Floats:
