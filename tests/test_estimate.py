@@ -334,6 +334,14 @@ def test_a_small_group_takes_the_calibrator_of_all() -> None:
     assert found.filter(g="b")["value"].to_list() == pytest.approx([expected["nec"], expected["auc_roc"]], rel=1e-6)
 
 
+def test_a_group_that_the_reference_lacks_is_calibrated_on_all_groups_even_if_there_is_one() -> None:
+    log = pl.concat([WITHOUT.filter(g="a"), WITHOUT.filter(month=2, g="b")])
+    for name in ("b", "0"):
+        named = log.with_columns(pl.col("g").replace("b", name))
+        found = named.ec.estimate("p", "y", period="month", by="g", metrics=["recall"], interval=None).filter(month=2)
+        assert dict(found.select("g", "calibrated_on").rows()) == {"a": "group", name: "all groups"}
+
+
 @from_rows_and_sketches
 def test_missing_and_invalid_rows(by_call: Any) -> None:
     at = pl.int_range(pl.len())

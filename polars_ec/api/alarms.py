@@ -164,7 +164,15 @@ def alarms(
     groups, numbered = with_numbers(report, keys)
     place = pl.col(period).rank("dense").cast(pl.Int64) - 1
     numbered = numbered.with_columns(place.alias(_PERIOD)).sort(*keys, period)
-    _check_periods(numbered, period)
+    if numbered[period].null_count():
+        raise ValueError(f"period={period!r}: some rows of the report have no period: filter them out")
+    twice = numbered.filter(pl.struct(GROUP, _PERIOD).is_duplicated())
+    if twice.height:
+        such_as = ", such as by='score' for models" if "score" in twice.columns else ""
+        raise ValueError(
+            f"period={period!r}: the report has several rows for {twice[period][0]} and one group: name all group "
+            f"columns in by={such_as}, and filter a comparison to one metric"
+        )
     starts, level = numbered[period].unique().sort(), parse_level(interval)
     at = numbered[_PERIOD].to_numpy(), numbered[GROUP].to_numpy()
 
@@ -209,18 +217,6 @@ def _check_columns(report: pl.DataFrame, names: Sequence[str]) -> None:
     clash = next((name for name in names if name in _ADDED), None)
     if clash is not None:
         raise ValueError(f"the report has a column {clash!r}, which alarms() adds: rename it")
-
-
-def _check_periods(numbered: pl.DataFrame, period: str) -> None:
-    if numbered[period].null_count():
-        raise ValueError(f"period={period!r}: some rows of the report have no period: filter them out")
-    twice = numbered.filter(pl.struct(GROUP, _PERIOD).is_duplicated())
-    if twice.height:
-        such_as = ", such as by='score' for models" if "score" in twice.columns else ""
-        raise ValueError(
-            f"period={period!r}: the report has several rows for {twice[period][0]} and one group: name all group "
-            f"columns in by={such_as}, and filter a comparison to one metric"
-        )
 
 
 def _estimates(report: pl.DataFrame, metric: str) -> tuple[Floats, Floats, Floats, Floats]:

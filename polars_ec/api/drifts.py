@@ -135,7 +135,8 @@ def drift(
     taken = validation.drift_columns(validation.factors_of(strata))
     validation.check_names_of_periods(key_names, period_name, taken, mix_names)
     validation.check_reference(reference)
-    named, least = validation.movable(metrics), parse_min_rows(min_rows)
+    named, least = validation.comparable(metrics), parse_min_rows(min_rows)
+    validation.check_movable(named or ())
     if cluster is not None:
         as_expr(cluster, "cluster")
     level, clusters = validation.level_and_clusters(intervals, names)

@@ -162,7 +162,13 @@ def estimate(
     key_names, period_name = [key.meta.output_name() for key in keys], of_period.meta.output_name()
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
     column, is_labelled = labels_to_come(log, scores, label, options)
-    _check_costs(options)
+    # Cells of scores do not keep costs by row.
+    for name, cost in options.items():
+        if name in ("cost_fn", "cost_fp") and isinstance(cost, str | pl.Expr):
+            shown = repr(cost) if isinstance(cost, str) else str(cost)
+            raise ValueError(
+                f"{name}={shown} is a column, but an estimate has one cost for all rows: pass a number, such as the mean cost"
+            )
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
     checked = _checked(prior, metrics, calibrator, shift_prior, reference, labelled, interval, replicates, seed)
     clusters = ClusterKey(cluster, buckets)
@@ -217,13 +223,10 @@ def estimate_cells(
 def labels_to_come(
     log: pl.LazyFrame, scores: Sequence[pl.Expr], label: IntoExpr, options: EstimateOptions | SketchOptions
 ) -> tuple[pl.Expr, pl.Expr]:
-    """The labels with the value of some class in place of null, and the column `LABELLED`; ValueError for scores that have no estimates."""
-    _check_scores(log, scores, options)
-    return _labels(log, label, options), as_expr(label, "label").is_not_null().alias(LABELLED)
+    """The labels with the value of some class in place of null, so that cells count all rows, and the column `LABELLED`.
 
-
-def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions | SketchOptions) -> None:
-    """ValueError unless each score is a posterior or log-odds of the positive class."""
+    ValueError unless each score is a posterior or log-odds of the positive class.
+    """
     scale = scale_of(options)
     for name, dtype in log.select(scores).collect_schema().items():
         if dtype.is_nested() or (scale is not None and scale.is_vector):
@@ -236,21 +239,8 @@ def _check_scores(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: Estimat
             f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
             "calibrate(...).apply(score) for raw scores"
         )
-
-
-def _check_costs(options: EstimateOptions) -> None:
-    """ValueError for costs by row, which cells of scores do not keep."""
-    for name, cost in options.items():
-        if name in ("cost_fn", "cost_fp") and isinstance(cost, str | pl.Expr):
-            shown = repr(cost) if isinstance(cost, str) else str(cost)
-            raise ValueError(
-                f"{name}={shown} is a column, but an estimate has one cost for all rows: pass a number, such as the mean cost"
-            )
-
-
-def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | SketchOptions) -> pl.Expr:
-    """The labels with the value of some class in place of null, so that cells count rows without labels too."""
     column = as_expr(label, "label")
+    is_labelled = column.is_not_null().alias(LABELLED)
     dtype = log.select(column).collect_schema().dtypes()[0]
     value: Any = False if dtype == pl.Boolean else 0
     if options.get("pos_label") is not None:
@@ -259,8 +249,8 @@ def _labels(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | Sketc
         value = next(iter(options["classes"] or ()))
     elif not (dtype == pl.Boolean or dtype.is_integer() or dtype == pl.Null):
         # The pass over the log says what is wrong.
-        return column
-    return column.fill_null(pl.lit(value))
+        return column, is_labelled
+    return column.fill_null(pl.lit(value)), is_labelled
 
 
 def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
@@ -271,19 +261,6 @@ def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
         raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
     if prior is not None:
         parse_number(prior, "prior")
-    return {
-        "metrics": _checked_metrics(metrics),
-        "calibrator": calibrator,
-        "shift_prior": _checked_shift(shift_prior),
-        "reference": reference,
-        "labelled": _checked_share(labelled),
-        "level": None if interval is None else parse_level(interval),
-        "replicates": parse_whole(replicates, "replicates", 2),
-        "seed": parse_whole(seed, "seed", 0),
-    }
-
-
-def _checked_metrics(metrics: Any) -> Sequence[str]:
     names = named_metrics(metrics) or _USUAL
     for name in names:
         if name not in _METRICS:
@@ -291,20 +268,24 @@ def _checked_metrics(metrics: Any) -> Sequence[str]:
             raise ValueError(
                 f"metrics= holds {name!r}, which cannot be estimated: {hint}The metrics are {', '.join(_METRICS)}"
             )
-    return names
-
-
-def _checked_shift(shift_prior: Any) -> float | Literal["em"] | None:
-    if shift_prior is None or (isinstance(shift_prior, str) and shift_prior == "em"):
-        return None if shift_prior is None else "em"
-    if isinstance(shift_prior, str | bool) or not hasattr(shift_prior, "__float__") or not 0 < float(shift_prior) < 1:
-        raise ValueError(f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1")
-    return float(shift_prior)
-
-
-def _checked_share(labelled: Any) -> float:
+    if shift_prior is not None and not (isinstance(shift_prior, str) and shift_prior == "em"):
+        is_number = hasattr(shift_prior, "__float__") and not isinstance(shift_prior, bool)
+        if not is_number or not 0 < float(shift_prior) < 1:
+            raise ValueError(
+                f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1"
+            )
+        shift_prior = float(shift_prior)
     if isinstance(labelled, str | pl.Expr) or not 0 < parse_number(labelled, "labelled") <= 1:
         raise ValueError(
             f"labelled={labelled!r} is not a share of rows above 0 and at most 1. Rows without a label have null in label="
         )
-    return float(labelled)
+    return {
+        "metrics": names,
+        "calibrator": calibrator,
+        "shift_prior": shift_prior,
+        "reference": reference,
+        "labelled": float(labelled),
+        "level": None if interval is None else parse_level(interval),
+        "replicates": parse_whole(replicates, "replicates", 2),
+        "seed": parse_whole(seed, "seed", 0),
+    }

@@ -89,7 +89,7 @@ class Sketch(DecidingCells):
         The number of buckets, the name of the cluster column, and the hash that assigns clusters to buckets; None without clusters.
     unlabelled
         The rows without a label, if `sketch(unlabelled=True)` kept them: a table of cells with the same attributes, in which `class` says
-        nothing. In `frame` they count as rows with missing values. None else.
+        nothing. In `frame` they count as rows with missing values. Otherwise None.
     costs, threshold
         The default operating point of the methods: 2 x 2 costs and the threshold, None for the Bayes threshold of the costs. Of decisions, the
         K x M costs that they were made with; costs per row are named in `grid.row_costs`.

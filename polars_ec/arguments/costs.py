@@ -201,7 +201,9 @@ class CostMatrix:
         >>> CostMatrix([[-1, 3], [2, 1]]).normalized().values
         ((0.0, 4.0), (1.0, 0.0))
         """
-        return self._with_values([[c - min(row) for c in row] for row in self.values])
+        values = [[c - min(row) for c in row] for row in self.values]
+        names = zip(("classes", "decisions"), (self.classes, self.decisions), self._named, strict=True)
+        return CostMatrix(values, **{what: of for what, of, is_named in names if is_named})
 
     def naive(self, prior: float | Sequence[float]) -> tuple[float, int]:
         """Return cost and index of the cheapest constant decision at these priors: min over j of sum_i P_i c_ij.
@@ -286,12 +288,6 @@ class CostMatrix:
                 "decision belongs to which class: name the columns with decisions= too, or put the rows in class order"
             )
         return list(range(self.n_decisions))
-
-    def _with_values(self, values: Sequence[Sequence[float]]) -> CostMatrix:
-        classes, decisions = self._named
-        return CostMatrix(
-            values, classes=self.classes if classes else None, decisions=self.decisions if decisions else None
-        )
 
     def margins(self) -> tuple[float, float]:
         """Return the extra cost of an error over a hit in class 0 and in class 1; raises ValueError as `bayes_threshold` does."""

@@ -535,20 +535,16 @@ def _losses(
         # Posteriors at even priors are calibrated LLRs.
         prior = 0.5 if rule == "cllr" else keywords["prior"]
         calibration = fit(table, calibrator, prior=prior, **histogram)
-    found = calibrated_of(table, calibration, out_of_fold=out_of_fold)
+    fitted = calibrated_of(table, calibration, out_of_fold=out_of_fold)
     shift = _prior_log_odds(calibration) if rule == "cllr" else 0.0
-    of_calibrated = _sketch_of_calibrated(table, found.log_odds - shift, rule, keywords)
+    of_calibrated = _sketch_of_calibrated(table, fitted.log_odds - shift, rule, keywords)
     calibrated = evaluate(of_calibrated, [rule], keywords)[rule].alias("calibrated")
-    uncertainty = _uncertainty(of_calibrated, rule, keywords)
-    both = raw.rename({rule: "raw"}).hstack([calibrated, uncertainty, found.lost, found.reason])
-    return compare(both).select(*keys, *LOSS_COLUMNS).sort(keys or "n")
-
-
-def _uncertainty(cells: Cells, rule: Rule, keywords: dict[str, Any]) -> pl.Series:
-    arguments = parse_arguments([rule], cells.grid, keywords)
-    _, table = tabulate(cells, cells.keys, arguments)
+    arguments = parse_arguments([rule], of_calibrated.grid, keywords)
+    _, numbered = tabulate(of_calibrated, of_calibrated.keys, arguments)
     loss = prior_loss(rule, GroupSums(prior_columns(arguments)), arguments.formula.costs)
-    return table.with_columns(uncertainty=loss)["uncertainty"]
+    uncertainty = numbered.with_columns(uncertainty=loss)["uncertainty"]
+    both = raw.rename({rule: "raw"}).hstack([calibrated, uncertainty, fitted.lost, fitted.reason])
+    return compare(both).select(*keys, *LOSS_COLUMNS).sort(keys or "n")
 
 
 def _checked(training: Calibration, cells: Cells) -> Calibration:

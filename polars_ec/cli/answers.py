@@ -31,7 +31,7 @@ from polars_ec.cli.options import (
     with_time,
 )
 from polars_ec.cli.questions import Answer, Question, RowInput, SketchInput
-from polars_ec.cli.request import RowRequest, positive_warnings, values_and_presence
+from polars_ec.cli.request import RowRequest, values_and_presence, without_positives
 from polars_ec.cli.sketch_folder import Manifest, SketchFolder, pos_label_note, total
 from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
@@ -145,7 +145,9 @@ def _answer(
     if "pos_label" in rows.options and question.lacks_positives(table):
         labels = as_lazy(rows.frame).select(values_and_presence(request.label, rows.options["pos_label"]))
         presence = read(lambda: labels.collect(engine="streaming"))
-        warnings = positive_warnings(presence, request.options["pos_label"], request.label, name)
+        if not presence["is_there"].item():
+            values = presence["values"].item().to_list()
+            warnings = without_positives(request.options["pos_label"], request.label, values, name)
     if any(table.null_count().row(0)):
         warnings += read(lambda: _undecided_rows(as_lazy(rows.frame), rows.options))
     page = None

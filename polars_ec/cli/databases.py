@@ -75,7 +75,10 @@ class Database:
         if self.type is not None:
             connection.execute("SET autoinstall_known_extensions = false")
         try:
-            connection.execute(self._statement())
+            # A database of one's own in MotherDuck takes neither another name nor options.
+            kind = "TYPE duckdb, " if self.type is None else ""
+            named = "" if self.type in _MOTHERDUCK else f" AS log ({kind}READ_ONLY)"
+            connection.execute(f"ATTACH {quoted_text(self.text)}{named}")
             if self.type == "ducklake":
                 self._open_folder(connection)
         except (duckdb.Error, UnicodeError) as error:
@@ -94,12 +97,6 @@ class Database:
         if there is None or not stat.S_ISREG(there.st_mode):
             kind = "SQLite" if self.type else "DuckDB"
             raise UsageError(f"{redacted(file)}: {f'no such {kind} file' if there is None else 'not a regular file'}")
-
-    def _statement(self) -> str:
-        if self.type in _MOTHERDUCK:
-            # It takes neither another name nor options of a database that is one's own.
-            return f"ATTACH {quoted_text(self.text)}"
-        return f"ATTACH {quoted_text(self.text)} AS log ({'TYPE duckdb, ' if self.type is None else ''}READ_ONLY)"
 
     def _open_folder(self, connection: duckdb.DuckDBPyConnection) -> None:
         ((folder,),) = connection.execute("SELECT data_path FROM ducklake_settings('log')").fetchall()

@@ -473,7 +473,12 @@ class CompareQuestion(DifferenceQuestion):
         return sketched_differences(sketched, self.layout, partial(sketch.compare, reference=against), _RANKING)
 
 
-_NOTHING = "no group has another period beside the reference, so there is no change to explain"
+def _columns_of_periods(rows: RowInput, reference: str | None, every: str) -> dict[str, Any]:
+    """The columns of a question about periods, and the reference that the command line names."""
+    assert rows.period is not None
+    ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
+    named = period_of(reference, column, dtype, every)
+    return {"period": rows.period, "by": rows.by, "cluster": rows.cluster, "reference": named}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -488,10 +493,7 @@ class PeriodQuestion(DifferenceQuestion):
         return "In a drift all differences share the rows of the reference. Run polars-ec report instead"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
-        assert rows.period is not None
-        ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
-        columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "mix": self.mix, "cluster": rows.cluster}
-        columns["reference"] = period_of(self.reference, column, dtype, self.every)
+        columns = {"mix": self.mix, **_columns_of_periods(rows, self.reference, self.every)}
         return drift(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 
     def from_sketch(self, sketched: SketchInput) -> pl.DataFrame:
@@ -508,7 +510,8 @@ class PeriodQuestion(DifferenceQuestion):
         return plot.drift(self.first_metric_rows(table))
 
     def notes(self, table: pl.DataFrame) -> list[str]:
-        return super().notes(table) if table.height else [_NOTHING]
+        nothing = "no group has another period beside the reference, so there is no change to explain"
+        return super().notes(table) if table.height else [nothing]
 
     def verdict(self, table: pl.DataFrame) -> list[str]:
         """How the first metric changed, and which part of the change is significant; nothing of several models."""
@@ -533,10 +536,7 @@ class UnlabelledQuestion(Question):
         return {"--label-probability": [] if self.label_probability is None else [self.label_probability]}
 
     def from_rows(self, rows: RowInput) -> pl.DataFrame:
-        assert rows.period is not None
-        ((column, dtype),) = as_lazy(rows.frame).select(rows.period).collect_schema().items()
-        columns: dict[str, Any] = {"period": rows.period, "by": rows.by, "cluster": rows.cluster}
-        columns["reference"] = period_of(self.reference, column, dtype, self.every)
+        columns = _columns_of_periods(rows, self.reference, self.every)
         columns["label_probability"] = self.label_probability
         return estimate(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
 

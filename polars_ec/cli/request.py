@@ -92,7 +92,9 @@ class RowRequest:
         label = pl.String if {"pos_label", "classes"} & set(self.options) else pl.Boolean
         dtypes: dict[str, Any] = dict.fromkeys(names, pl.String)
         dtypes |= dict.fromkeys(self.columns()["--score"], pl.Float64) | {self.label: label}
-        if self._has_vectors:
+        scale = scale_of(self.options)
+        n_stated = max(len(self.options.get(name, ())) for name in ("classes", "costs"))
+        if self.vectors or n_stated > 2 or (scale is not None and scale.is_vector):
             classes, prior = self.options.get("classes"), self.options.get("prior")
             listed = prior if isinstance(prior, list) else ()
             n_classes = len(classes or listed or self.options.get("costs") or range(2))
@@ -104,13 +106,6 @@ class RowRequest:
         if self.time is not None:
             dtypes[self.time] = pl.Datetime("us", "UTC" if self.time_zone is not None else None)
         return pl.LazyFrame(schema=dtypes)
-
-    @property
-    def _has_vectors(self) -> bool:
-        """Whether the options say that scores are vectors, or there is a list of columns."""
-        scale = scale_of(self.options)
-        n_classes = max(len(self.options.get(name, ())) for name in ("classes", "costs"))
-        return bool(self.vectors) or n_classes > 2 or (scale is not None and scale.is_vector)
 
     def for_label(self, dtype: pl.DataType) -> dict[str, Any]:
         """The options, with the label's values as a label of this dtype holds them."""
@@ -157,12 +152,6 @@ def values_and_presence(label: str, positive: Any) -> tuple[pl.Expr, pl.Expr]:
     column = pl.col(label).cast(pl.String) if isinstance(positive, str) else pl.col(label)
     values = column.drop_nulls().unique().head(MOST_VALUES)
     return values.implode().alias("values"), (column == positive).any().alias("is_there")
-
-
-def positive_warnings(labels: pl.DataFrame, stated: str, label: str, log: str) -> list[str]:
-    """What to say of a log where no positive was counted; `labels` is what `values_and_presence` select of it."""
-    values = labels["values"].item().to_list()
-    return [] if labels["is_there"].item() else without_positives(stated, label, values, log)
 
 
 def without_positives(stated: str, label: str, values: Sequence[Any], log: str) -> list[str]:

@@ -6,22 +6,8 @@ from dataclasses import replace
 
 import polars as pl
 
+from polars_ec.comparisons import joint_pass
 from polars_ec.comparisons.class_areas import ROWS, area_differences
-from polars_ec.comparisons.joint_pass import (
-    JOINT,
-    KIND,
-    UNEQUAL,
-    Comparison,
-    JointCells,
-    Metrics,
-    Pair,
-    Shape,
-    compare_models,
-    estimator_of,
-    families,
-    joint_class,
-    with_references,
-)
 from polars_ec.comparisons.ranking import ranking_differences
 from polars_ec.comparisons.result import ResultRow, Sizes, against_of, in_order, result_table, with_numbers, with_sums
 from polars_ec.formulas.ranking import CLASS_AREAS, ORDER_METRICS
@@ -33,27 +19,31 @@ _UNEQUAL_LABELS = "the labels of the models differ in {} rows: the rows are not 
 _UNEQUAL_KEYS = "the cluster keys of the models differ in {} rows: the rows are not the same. Join the models by a key"
 
 
-def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
+def compared(cells: pl.DataFrame, comparison: joint_pass.Comparison) -> pl.DataFrame:
     """The result, from the cells of the joint pass."""
     for name, message in (("label", _UNEQUAL_LABELS), ("cluster", _UNEQUAL_KEYS)):
-        if UNEQUAL[name] in cells.columns and (number := cells[UNEQUAL[name]].sum()):
+        if joint_pass.UNEQUAL[name] in cells.columns and (number := cells[joint_pass.UNEQUAL[name]].sum()):
             raise ValueError(message.format(number))
     keys = list(comparison.keys)
     groups, numbered = with_numbers(cells, keys)
     if not groups.height:
         return pl.DataFrame(schema={**groups.select(keys).schema, **comparison.reference.columns})
     ranks = pl.DataFrame()
-    if KIND in numbered.columns:
-        ranks = numbered.filter(pl.col(KIND).is_not_null())
-        numbered = numbered.filter(pl.col(KIND).is_null())
+    if joint_pass.KIND in numbered.columns:
+        ranks = numbered.filter(pl.col(joint_pass.KIND).is_not_null())
+        numbered = numbered.filter(pl.col(joint_pass.KIND).is_null())
     result_rows = []
     with np.errstate(all="ignore"):
         costs = comparison.models[0].rows.costs
-        shape = Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets)
+        shape = joint_pass.Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets)
         for pair in comparison.pairs:
             models = [model for model in pair if model is not None]
-            of_pair = numbered if JOINT in numbered.columns else numbered.with_columns(joint_class(models))
-            joint, table = JointCells(of_pair, shape), with_sums(groups, of_pair, models)
+            of_pair = (
+                numbered
+                if joint_pass.JOINT in numbered.columns
+                else numbered.with_columns(joint_pass.joint_class(models))
+            )
+            joint, table = joint_pass.JointCells(of_pair, shape), with_sums(groups, of_pair, models)
             differences = _differences(joint, ranks, table, pair, comparison)
             sizes = Sizes.of(pair[0], table, joint.counts, joint.counts2)
             names = in_order(differences, comparison.names)
@@ -62,27 +52,33 @@ def compared(cells: pl.DataFrame, comparison: Comparison) -> pl.DataFrame:
 
 
 def _differences(
-    joint: JointCells, ranks: pl.DataFrame, groups: pl.DataFrame, pair: Pair, comparison: Comparison
+    joint: joint_pass.JointCells,
+    ranks: pl.DataFrame,
+    groups: pl.DataFrame,
+    pair: joint_pass.Pair,
+    comparison: joint_pass.Comparison,
 ) -> dict[str, Differences]:
     """Differences of each column of a metric of a model."""
     model, other = pair
     against = None if other is not None else against_of(comparison.reference, groups, comparison.keys)
-    tables = {m.name: with_references(m, comparison.layout, joint, groups) for m in pair if m is not None}
+    tables = {m.name: joint_pass.with_references(m, comparison.layout, joint, groups) for m in pair if m is not None}
     differences: dict[str, Differences] = {}
     of_sums = [name for name in comparison.names if name not in ORDER_METRICS]
-    for family in families(of_sums, model.rows.row_costs is not None):
-        metrics, table = Metrics(model, family, comparison.layout), tables[model.name]
+    for family in joint_pass.families(of_sums, model.rows.row_costs is not None):
+        metrics, table = joint_pass.Metrics(model, family, comparison.layout), tables[model.name]
         if other is None:
             assert against is not None
-            estimator = estimator_of(joint.sums(model, family), table, metrics)
+            estimator = joint_pass.estimator_of(joint.sums(model, family), table, metrics)
             differences |= estimator.difference(against, comparison.level)
         else:
             metrics_of_pair = (metrics, replace(metrics, model=other))
-            differences |= compare_models(joint, (table, tables[other.name]), metrics_of_pair, comparison.level)
+            differences |= joint_pass.compare_models(
+                joint, (table, tables[other.name]), metrics_of_pair, comparison.level
+            )
     same = against is None and joint.is_reference(model)
     if comparison.grids:
         differences |= ranking_differences(ranks, tables, pair, comparison, against, same=same)
     if any(name in CLASS_AREAS for name in comparison.names):
-        rows = ranks.filter(pl.col(KIND) == ROWS).sort(GROUP, maintain_order=True)
+        rows = ranks.filter(pl.col(joint_pass.KIND) == ROWS).sort(GROUP, maintain_order=True)
         differences |= area_differences(rows, tables, pair, comparison, against, same=same)
     return differences

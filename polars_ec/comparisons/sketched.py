@@ -11,35 +11,9 @@ import polars as pl
 
 from polars_ec.arguments.classes import CheckedPrior
 from polars_ec.arguments.keywords import Request
-from polars_ec.comparisons.joint_pass import (
-    BUCKET,
-    COSTS,
-    JOINT,
-    ROWS,
-    UNDECIDED,
-    WEIGHT,
-    WEIGHT2,
-    JointCells,
-    MetricFamily,
-    Metrics,
-    Shape,
-    estimator_of,
-    families,
-    product,
-    with_references,
-    with_weight,
-)
+from polars_ec.comparisons import joint_pass, validation
 from polars_ec.comparisons.ranking import have_same_cells, ranking_estimator
 from polars_ec.comparisons.result import ResultRow, Sizes, against_of, result_table, with_numbers, with_sums
-from polars_ec.comparisons.validation import (
-    FEWEST_BUCKETS,
-    Reference,
-    check_comparable,
-    check_direction,
-    check_number,
-    check_prior,
-    parse_reference,
-)
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import AT_PRIOR, CELLS, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
@@ -94,11 +68,11 @@ def compare_cells(
     """The result of `Sketch.compare`."""
     models = cells.frame[SCORE].unique(maintain_order=True).to_list() if SCORE in cells.keys else ["the model"]
     keys = [key for key in cells.keys if key != SCORE]
-    against = parse_reference(reference, models, keys)
+    against = validation.parse_reference(reference, models, keys)
     check_keys(cells.keys, against.columns)
     names = list(metrics) or usual_metrics(cells, keywords)
     check_difference(cells, names, keywords)
-    check_direction(names, against)
+    validation.check_direction(names, against)
     if against.model is not None:
         return _models(tables_of(cells)(cells, names, keywords, own_threshold, request), models, against, min_rows)
     tables_of_models = []
@@ -125,20 +99,20 @@ def without_models(cells: DecidingCells) -> Iterator[tuple[dict[str, Any], Decid
 
 def check_difference(cells: DecidingCells, names: Sequence[str], keywords: Mapping[str, Any]) -> None:
     """SketchError for a metric that the sketch does not have, or within bounds only; and for too few buckets."""
-    if cells.buckets is not None and cells.buckets < FEWEST_BUCKETS:
+    if cells.buckets is not None and cells.buckets < validation.FEWEST_BUCKETS:
         raise SketchError(
-            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch the log with buckets={FEWEST_BUCKETS} or more"
+            f"the sketch has {cells.buckets} buckets, too few for p-values: sketch the log with buckets={validation.FEWEST_BUCKETS} or more"
         )
     decides = isinstance(cells.grid, DecisionGrid)
     if not decides:
         check_metrics(names, cells.grid, keywords.get("prior"))
-    check_comparable(names)
+    validation.check_comparable(names)
     for name in names:
         if names.count(name) > 1:
             raise SketchError(f"{name} is named twice")
     if decides:
         tables = DecisionTables(cells, keywords)
-        check_number(tables.model.rows.costs)
+        validation.check_number(tables.model.rows.costs)
         tables.metrics(names)
     elif cells.grid.scale.needs_prior:
         for name in names:
@@ -289,12 +263,14 @@ class SketchedDecisions(SketchTables):
         return DecisionTables(self.cells, self.keywords)
 
     @cached_property
-    def _joint(self) -> tuple[JointCells, pl.DataFrame]:
+    def _joint(self) -> tuple[joint_pass.JointCells, pl.DataFrame]:
         tables, model, costs = self._tables, self._tables.model, self._tables.model.rows.costs
         groups, numbered = with_numbers(_joint_table(tables), self.cells.keys)
-        cells = JointCells(numbered, Shape(groups.height, costs.n_classes, costs.n_decisions, self.cells.buckets))
+        cells = joint_pass.JointCells(
+            numbered, joint_pass.Shape(groups.height, costs.n_classes, costs.n_decisions, self.cells.buckets)
+        )
         groups = tables.with_prior(with_sums(groups, numbered, [model]).lazy()).collect()
-        return cells, with_references(model, self._layout, cells, groups)
+        return cells, joint_pass.with_references(model, self._layout, cells, groups)
 
     @property
     def _layout(self) -> ReportLayout:
@@ -327,15 +303,15 @@ class SketchedDecisions(SketchTables):
 
     def have_same_cells(self, places: Numbers, others: Numbers) -> bool:
         cells, model = self._joint[0], self._tables.model
-        losses = [MetricFamily((), (value,)) for value in self._tables.values]
+        losses = [joint_pass.MetricFamily((), (value,)) for value in self._tables.values]
         # Equal decisions in each bucket may be those of other rows, but then the losses of some bucket differ.
-        sums = (cells.linear(model, family, by_bucket=True) for family in (MetricFamily((), ()), *losses))
+        sums = (cells.linear(model, family, by_bucket=True) for family in (joint_pass.MetricFamily((), ()), *losses))
         return all(np.allclose(of[places], of[others], rtol=_ROUNDING) for of in sums)
 
     def estimators(self) -> Iterator[Estimator]:
         model, (cells, groups) = self._tables.model, self._joint
-        for family in families(self.names, model.rows.row_costs is not None):
-            yield estimator_of(cells.sums(model, family), groups, _AtOnePrior(model, family, self._layout))
+        for family in joint_pass.families(self.names, model.rows.row_costs is not None):
+            yield joint_pass.estimator_of(cells.sums(model, family), groups, _AtOnePrior(model, family, self._layout))
 
 
 def tables_of(cells: DecidingCells) -> type[SketchTables]:
@@ -343,7 +319,7 @@ def tables_of(cells: DecidingCells) -> type[SketchTables]:
     return SketchedDecisions if isinstance(cells.grid, DecisionGrid) else SketchTables
 
 
-class _AtOnePrior(Metrics):
+class _AtOnePrior(joint_pass.Metrics):
     """Metrics at the stated prior alone, by their own names."""
 
     @cached_property
@@ -357,32 +333,37 @@ def _joint_table(tables: DecisionTables) -> pl.DataFrame:
     prefix, label, n = tables.model.prefix, pl.col(CLASS), pl.col("n")
     table = tables.table(clustered=True)
     columns = {
-        JOINT: label,
+        joint_pass.JOINT: label,
         f"{prefix}{DECISION}": pl.col(DECISION),
-        ROWS: n,
+        joint_pass.ROWS: n,
         f"{prefix}invalid": pl.when(label == -1).then(n).otherwise(0),
-        UNDECIDED: pl.when(pl.col(DECISION) == NO_DECISION).then(n).otherwise(0),
+        joint_pass.UNDECIDED: pl.when(pl.col(DECISION) == NO_DECISION).then(n).otherwise(0),
     }
     if tables.cells.weighted:
-        columns |= {WEIGHT: pl.col(WEIGHTS[0]), WEIGHT2: pl.col(WEIGHTS[1])}
+        columns |= {joint_pass.WEIGHT: pl.col(WEIGHTS[0]), joint_pass.WEIGHT2: pl.col(WEIGHTS[1])}
     for x in tables.values:
-        columns |= {f"{prefix}{x}": pl.col(x), product(f"{prefix}{x}", f"{prefix}{x}"): pl.col(f"{x}{SQUARE}")}
+        columns |= {
+            f"{prefix}{x}": pl.col(x),
+            joint_pass.product(f"{prefix}{x}", f"{prefix}{x}"): pl.col(f"{x}{SQUARE}"),
+        }
         if tables.cells.weighted:
-            columns[with_weight(f"{prefix}{x}")] = pl.col(f"{x}{TIMES_WEIGHT}")
+            columns[joint_pass.with_weight(f"{prefix}{x}")] = pl.col(f"{x}{TIMES_WEIGHT}")
     if tables.model.rows.row_costs is not None:
         # The cost of an error that is made, or 0.
-        columns[product(*(f"{prefix}{x}" for x in COSTS))] = pl.col(f"{COSTS[1]}{SQUARE}")
-    buckets = [BUCKET] if BUCKET in table.columns else []
+        columns[joint_pass.product(*(f"{prefix}{x}" for x in joint_pass.COSTS))] = pl.col(
+            f"{joint_pass.COSTS[1]}{SQUARE}"
+        )
+    buckets = [joint_pass.BUCKET] if joint_pass.BUCKET in table.columns else []
     return table.select(*tables.cells.keys, *buckets, **columns)
 
 
 def _groups(
-    tables: SketchTables, model: str | None, keys: Sequence[str], reference: Reference, min_rows: int | None
+    tables: SketchTables, model: str | None, keys: Sequence[str], reference: validation.Reference, min_rows: int | None
 ) -> pl.DataFrame:
     table = tables.table
     groups = table.select(GROUP, *keys)
     against = against_of(reference, groups, keys)
-    check_prior(tables.prior, reference)
+    validation.check_prior(tables.prior, reference)
     level, differences = tables.request.level, dict[str, Differences]()
     with np.errstate(all="ignore"):
         for estimator in tables.estimators():
@@ -396,7 +377,9 @@ def _groups(
     return result_table(rows, groups, keys, reference, min_rows)
 
 
-def _models(tables: SketchTables, models: Sequence[str], reference: Reference, min_rows: int | None) -> pl.DataFrame:
+def _models(
+    tables: SketchTables, models: Sequence[str], reference: validation.Reference, min_rows: int | None
+) -> pl.DataFrame:
     """Models whose rows are the same: by what each bucket adds to either."""
     cells, table = tables.cells, tables.table
     if cells.coarse is None:

@@ -9,17 +9,10 @@ from typing import Any
 import polars as pl
 
 from polars_ec.arguments.keywords import Request
+from polars_ec.comparisons import validation
 from polars_ec.comparisons.drift import STRATUM, PeriodChanges, most_strata, numbered_strata
 from polars_ec.comparisons.result import Sizes
 from polars_ec.comparisons.sketched import SketchTables, check_difference, tables_of, usual_metrics, without_models
-from polars_ec.comparisons.validation import (
-    PREVIOUS,
-    check_movable,
-    check_reference,
-    drift_columns,
-    factors_of,
-    references,
-)
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.ranking import RANKING_METRICS
 from polars_ec.formulas.sums import GROUP
@@ -57,17 +50,17 @@ class SketchDriftRequest:
 def drift_cells(cells: DecidingCells, question: SketchDriftRequest, rolling: Rolling | None = None) -> pl.DataFrame:
     """The result of `Sketch.drift`, or with `rolling` that for the windows over the cells."""
     question = _checked(cells, question)
-    period, factors = question.period, factors_of(question.mix)
+    period, factors = question.period, validation.factors_of(question.mix)
     by = [key for key in cells.keys if key not in (SCORE, period, *question.mix)]
-    check_keys([*by, period], drift_columns(factors))
+    check_keys([*by, period], validation.drift_columns(factors))
     # Periods are those of all groups, so a group without the reference is not an error.
     periods = _periods(cells, question, rolling)
     if periods.height:
-        against = references(question.reference, periods, [], period)
-        if not (isinstance(question.reference, str) and question.reference == PREVIOUS):
+        against = validation.references(question.reference, periods, [], period)
+        if not (isinstance(question.reference, str) and question.reference == validation.PREVIOUS):
             # The value as it is in the column of periods.
             question = replace(question, reference=periods[period][int(against[0])])
-    tables = [pl.DataFrame(schema={**cells.frame.select(*by, period).schema, **drift_columns(factors)})]
+    tables = [pl.DataFrame(schema={**cells.frame.select(*by, period).schema, **validation.drift_columns(factors)})]
     for chosen, of_model in without_models(cells):
         # From all groups, with each row counted once even if it is in several windows.
         prior = prior_of_rows(question.keywords.get("prior"), of_model)
@@ -90,7 +83,7 @@ def _checked(cells: DecidingCells, question: SketchDriftRequest) -> SketchDriftR
             raise SketchError(f"mix= names {name!r}, which is the period: leave it out")
         if name not in keys:
             raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch. It has {keys}")
-    check_reference(question.reference)
+    validation.check_reference(question.reference)
     metrics = list(question.metrics)
     if not metrics:
         metrics = [name for name in usual_metrics(cells, question.keywords) if name not in RANKING_METRICS]
@@ -100,7 +93,7 @@ def _checked(cells: DecidingCells, question: SketchDriftRequest) -> SketchDriftR
                 "explained: pass names of metrics, or threshold="
             )
     check_difference(cells, metrics, question.keywords)
-    check_movable(metrics)
+    validation.check_movable(metrics)
     return replace(question, metrics=metrics)
 
 
@@ -148,7 +141,9 @@ def _changes_of(
     with np.errstate(all="ignore"):
         for periods, of_periods in zip(tables.estimators(), of_strata.estimators(), strict=True):
             stratified = _stratified(periods, of_periods, unit, stratum)
-            changes |= periods.decompose(stratified, against, factors_of(question.mix), question.request.level)
+            changes |= periods.decompose(
+                stratified, against, validation.factors_of(question.mix), question.request.level
+            )
         if overlaps is not None:
             known = overlaps.known(groups, against)
             changes = {name: change.only(known, known[against >= 0]) for name, change in changes.items()}
@@ -158,12 +153,12 @@ def _changes_of(
 def _against(groups: pl.DataFrame, by: Sequence[str], question: SketchDriftRequest) -> Integers:
     """For each period of each group the number of the one that it is compared with, -1 for none."""
     period, reference = question.period, question.reference
-    is_value = not (isinstance(reference, str) and reference == PREVIOUS)
+    is_value = not (isinstance(reference, str) and reference == validation.PREVIOUS)
     if is_value and not groups[period].eq_missing(pl.Series([reference], dtype=groups.schema[period])).any():
         return np.full(groups.height, -1)
     ordered = groups.rename({GROUP: _PLACE}).sort(*by, period).with_row_index(GROUP)
     place = ordered[_PLACE].to_numpy().astype(np.int64)
-    of_ordered = references(reference, ordered.drop(_PLACE), list(by), period)
+    of_ordered = validation.references(reference, ordered.drop(_PLACE), list(by), period)
     against = np.empty_like(of_ordered)
     against[place] = np.where(of_ordered < 0, -1, place[of_ordered])
     return against

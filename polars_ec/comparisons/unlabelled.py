@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any, Literal, TypeAlias
 
 import polars as pl
@@ -203,11 +203,6 @@ class UnitCells:
             summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
             effective_rows(total, total2),
         )
-
-    def n_clusters(self, unit: int) -> int:
-        """The number of clusters that rows of a unit are in."""
-        bucket = self.bucket[self.starts[unit] : self.starts[unit + 1]]
-        return len(np.unique(bucket[bucket >= 0]))
 
     @cached_property
     def log_odds(self) -> Floats:
@@ -470,13 +465,7 @@ class LabelEstimator:
 
     def fits(self) -> list[ReferenceFit]:
         """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
-        by_units: dict[tuple[int, ...], ReferenceFit] = {}
-
-        def fit_to(units: tuple[int, ...], on: str) -> ReferenceFit:
-            if units not in by_units:
-                by_units[units] = self._fit_to(units, on)
-            return by_units[units]
-
+        fit_to = cache(self._fit_to)
         of_units = []
         for of_group, pool in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
             of_all = () if pool is None else tuple(self.pools[pool])
@@ -489,7 +478,7 @@ class LabelEstimator:
             of_units.append(fit_to(of_all, "all groups"))
         return of_units
 
-    def _fit_to(self, units: Sequence[int], on: str) -> ReferenceFit:
+    def _fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
         """The calibrator of the labelled rows of these units."""
         question, rows = self.question, self.fine.rows(units)
         unit = rows.total[:_UNLABELLED].sum() / rows.sizes[:_UNLABELLED].sum()
@@ -558,7 +547,8 @@ class LabelEstimator:
 
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
         """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
-        n_clusters = self.coarse.n_clusters(unit)
+        buckets = self.coarse.bucket[self.coarse.starts[unit] : self.coarse.starts[unit + 1]]
+        n_clusters = len(np.unique(buckets[buckets >= 0]))
         return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
@@ -613,7 +603,8 @@ def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[p
     counts = pl.col("n", "n_labelled").sum()
     periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort(*within, period)
     is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
-    is_labelled &= pl.col(period).is_not_null()
+    with_period = pl.col(period).is_not_null()
+    is_labelled &= with_period
     if question.reference is None:
         last = pl.when(is_labelled).then(period).forward_fill().shift(1)
         reference = last.over(within) if within else last
@@ -624,11 +615,10 @@ def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[p
         if not periods.filter(pl.col(period) == value, pl.col("n_labelled") > 0).height:
             raise ValueError(f"reference={value} has no labels: pass a period with labels")
     # A period is not estimated by its own labels, and rows without a period are neither before nor after others.
-    is_other = pl.col(period).is_not_null() & (reference != pl.col(period))
+    is_other = with_period & (reference != pl.col(period))
     stated = periods.select(
         *within, period, is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
     )
-    with_period = pl.col(period).is_not_null()
     numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
     group = units.filter(with_period).select(
         *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
@@ -692,8 +682,12 @@ def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
     seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
     is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
     observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
-    known_fits = enumerate(zip(fits, is_known, strict=True))
-    p_values = [_p_value(estimator, unit, fit) if known else math.nan for unit, (fit, known) in known_fits]
+    # The test is of an estimated prior, and of independent rows.
+    is_tested = is_known & (isinstance(question.shift_prior, str) and cells.coarse is None)
+    p_values = [
+        _p_value_of_shift(fit.rows, estimator.fine.rows([unit])) if is_tested[unit] else math.nan
+        for unit, fit in enumerate(fits)
+    ]
     calibrated_on = [fit.on if fit.is_known and question.calibrator else None for fit in fits]
     shared = units.with_columns(
         *([] if SCORE in question.by else [pl.lit(model, pl.String).alias(SCORE)]),
@@ -702,15 +696,16 @@ def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
         calibrated_on=pl.Series(calibrated_on, dtype=pl.String),
         shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
     ).rename({SCORE: "model"})
-    of_metrics = []
-    for m, name in enumerate(names):
-        numbers = {"value": values, "value_ci_low": low, "value_ci_high": high, "observed": observed}
-        table = shared.with_columns(
-            pl.lit(name).alias("metric"), **{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()}
+    numbers = {"value": values, "value_ci_low": low, "value_ci_high": high, "observed": observed}
+    of_metrics = [
+        shared.with_columns(
+            metric=pl.lit(name), **{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()}
         )
-        covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
-        of_metrics.append(table.with_columns(covered=covered).select(*schema))
-    return pl.concat(of_metrics).sort(*keys, question.period, "model", maintain_order=True)
+        for m, name in enumerate(names)
+    ]
+    covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
+    table = pl.concat(of_metrics).with_columns(covered=covered).select(*schema)
+    return table.sort(*keys, question.period, "model", maintain_order=True)
 
 
 def _range(name: str, question: EstimateQuestion) -> tuple[float, float]:
@@ -747,10 +742,3 @@ def _limits(estimator: LabelEstimator, fits: Sequence[ReferenceFit], tables: pl.
             low[unit, m] -= error[unit]
             high[unit, m] += error[unit]
     return low, high
-
-
-def _p_value(estimator: LabelEstimator, unit: int, fit: ReferenceFit) -> float:
-    """The p-value of an estimated prior; NaN if no prior is estimated, or rows are correlated."""
-    if not isinstance(estimator.question.shift_prior, str) or estimator.question.cells.coarse is not None:
-        return math.nan
-    return _p_value_of_shift(fit.rows, estimator.fine.rows([unit]))

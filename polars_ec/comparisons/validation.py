@@ -305,13 +305,6 @@ def part_columns(factor: str) -> list[str]:
     return [factor, f"{factor}_ci_low", f"{factor}_ci_high", f"{factor}_least", f"{factor}_most"]
 
 
-def movable(metrics: Any) -> tuple[str, ...] | None:
-    """The metrics passed, if any; raises errors for metrics whose change cannot be decomposed."""
-    names = comparable(metrics)
-    check_movable(names or ())
-    return names
-
-
 def check_movable(names: Sequence[str]) -> None:
     """Raise ValueError for metrics whose change cannot be decomposed."""
     for name in names:

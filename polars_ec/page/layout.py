@@ -609,22 +609,19 @@ def _shown_groups(contents: Contents, most: int) -> list[int]:
 
 def _worst(contents: Contents, among: Sequence[int], most: int) -> list[int]:
     """The worst groups: those significantly above 1 first, then those that are not small."""
-    main = contents.metrics[0]
+    main, with_trend = contents.metrics[0], list[int]()
+    if contents.trend is not None and contents.keys:
+        trends = contents.numbered().join(contents.trend, on=contents.keys, nulls_equal=True, how="semi")
+        with_trend = trends[ROW].to_list()
     order = [
         ~pl.col(ROW).is_in(contents.costly),
-        ~pl.col(ROW).is_in(_with_trend(contents)),
+        ~pl.col(ROW).is_in(with_trend),
         pl.col("small").fill_null(value=True) if "small" in contents.groups.columns else pl.lit(value=False),
         (-pl.col(main) if lower_is_better(main) else pl.col(main)).fill_nan(None),
         pl.col(ROW),
     ]
     numbered = contents.groups.with_row_index(ROW).filter(pl.col(ROW).is_in(list(among)))
     return numbered.sort(order, nulls_last=True)[ROW].head(most).to_list()
-
-
-def _with_trend(contents: Contents) -> list[int]:
-    if contents.trend is None or not contents.keys:
-        return []
-    return contents.numbered().join(contents.trend, on=contents.keys, nulls_equal=True, how="semi")[ROW].to_list()
 
 
 def _lead(contents: Contents, trends: Trends | None) -> str:

@@ -22,15 +22,7 @@ from polars_ec.arguments.signatures import without_parameter
 from polars_ec.calibration.calibration import Calibrator
 from polars_ec.calibration.reliability import reliability as reliability_table
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import (
-    CELLS,
-    DECISIONS,
-    NET_BENEFITS,
-    FormulasOverT,
-    elementary_score,
-    lower_is_better,
-    risk_over_t,
-)
+from polars_ec.formulas import decisions
 from polars_ec.formulas.sums import GROUP
 from polars_ec.output.words import costs_in_words, in_words, naive_value
 from polars_ec.plot.layers import (
@@ -489,7 +481,7 @@ def _over_thresholds(
     most: int,
 ) -> alt.LayerChart:
     known = {name: value for name, value in keywords.items() if value is not None}
-    decides = cells.grid.scale.has_posteriors and metric in DECISIONS and metric not in CELLS
+    decides = cells.grid.scale.has_posteriors and metric in decisions.DECISIONS and metric not in decisions.CELLS
     at_declared = known if declared is None else {**known, "threshold": declared}
     shown = shown_groups(cells, metric, at_declared) if decides else shown_groups(cells, "auc_roc")
     curve = shown.only(limits_as_band(operating_points.cost_curve(shown.cells, [metric], keywords, interval), metric))
@@ -498,7 +490,7 @@ def _over_thresholds(
     x = threshold_axis(shown.cells, curve, [*marked.values()])
     steps = over_thresholds(shown.cells, curve, x)
     title, naive = in_words(metric), naive_value(metric)
-    y = _axis_of(title, curve, normalised=DECISIONS[metric].by_naive_cost)
+    y = _axis_of(title, curve, normalised=decisions.DECISIONS[metric].by_naive_cost)
     numbers = {"Threshold": "x", title: "y", **({"From": "low", "To": "high"} if "low" in steps.columns else {})}
     kept = thin(steps.drop("threshold"), (x.width, y.width), most=most)
     layers = curve_layers(shown, kept, x, y, numbers)
@@ -559,7 +551,7 @@ def bayes_risk(sketch: DecidingCells, **_rows: Unpack[CurveOptions]) -> alt.Laye
     ['4 rows', 'The area below is the cross-entropy, in nats']
     """
     shown = shown_groups(sketch, _loss_of(sketch))
-    curve = _over_t(shown, {"bayes_risk": risk_over_t})
+    curve = _over_t(shown, {"bayes_risk": decisions.risk_over_t})
     x = Axis("t: a miss costs 1 / t, a false alarm 1 / (1 - t)")
     y = _axis_of(in_words("bayes_risk"), curve, normalised=True)
     layers = curve_layers(shown, thin(curve, (1.0, y.width)), x, y, {"t": "x", y.title: "y"})
@@ -607,7 +599,7 @@ def murphy(
     >>> ec.plot.murphy(log.ec.sketch("p", "y"), interval=None).title.subtitle
     ['4 rows', 'Twice the area below is the Brier score']
     """
-    title, formulas = "Murphy diagram", {"elementary_score": elementary_score}
+    title, formulas = "Murphy diagram", {"elementary_score": decisions.elementary_score}
     x = Axis("Threshold t: a miss costs 1 - t, a false alarm t")
     if reference is not None:
         return _difference(sketch, reference, formulas, prior, interval, title, x)
@@ -655,7 +647,7 @@ def decision_curve(
     >>> ec.plot.decision_curve(log.ec.sketch("p", "y"), interval=None).title.subtitle
     ['4 rows', 'Dashed: every case is treated, or at 0 none', 'Cut off at -0.125']
     """
-    title, formulas, x = "Decision curve", NET_BENEFITS[normalized], Axis("Threshold probability")
+    title, formulas, x = "Decision curve", decisions.NET_BENEFITS[normalized], Axis("Threshold probability")
     if reference is not None:
         if normalized:
             raise ValueError(
@@ -684,7 +676,9 @@ def decision_curve(
     return titled(layers, shown, title, [*shown.notes, *notes])
 
 
-def _over_t(shown: Shown, formulas: FormulasOverT, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
+def _over_t(
+    shown: Shown, formulas: decisions.FormulasOverT, prior: Prior = None, interval: float | None = None
+) -> pl.DataFrame:
     """The first of the formulas at every t, `x`, with its band; and the others."""
     along = partial(sums_over_t, shown.cells)
     curve = operating_points.values_over_t(shown.cells, formulas, prior, interval, along)
@@ -694,7 +688,7 @@ def _over_t(shown: Shown, formulas: FormulasOverT, prior: Prior = None, interval
 def _difference(
     sketch: DecidingCells,
     reference: str,
-    formulas: FormulasOverT,
+    formulas: decisions.FormulasOverT,
     prior: Prior,
     interval: float | None,
     title: str,
@@ -733,7 +727,7 @@ def _difference(
     axis = replace(axis, low=max(axis.low, -most), high=min(axis.high, most))
     kept = thin(others.only(curve), (1.0, axis.width))
     layers = curve_layers(others, kept, x, axis, {x.title: "x", axis.title: "y"})
-    better = "Below" if lower_is_better(metric) else "Above"
+    better = "Below" if decisions.lower_is_better(metric) else "Above"
     notes = [f"{better} 0: better than {plain(reference)}", *band_note(interval, kept), *_cut_off(curve["y"], axis)]
     heading = f"{of_model(title, others.model)}: difference from {plain(reference)}"
     return titled([rule_at(0.0), *layers], replace(others, model=None), heading, [*others.notes, *notes])

@@ -444,23 +444,19 @@ def _period_rows(
             numbers(report, metric, "y"),
             numbers(report, f"{metric}_ci_low", "low"),
             numbers(report, f"{metric}_ci_high", "high"),
+            numbers(report, metric, "far"),
             measure=pl.lit(title),
-            far=_infinite_sign(report, metric),
         )
         for metric, title in words.items()
     ]
+    # On which side a value is infinite: 1 or -1.
+    far = pl.when(pl.col("far").is_infinite()).then(pl.col("far").sign()).cast(pl.Int8)
     ticks = clock(periods).dt.epoch("ms").to_list() if is_time else []
     return (
-        finite(pl.concat(measures)),
+        finite(pl.concat(measures).with_columns(far)),
         _PeriodAxis(plain(x), is_time, time_format(periods) if is_time else "", ticks),
         left_out,
     )
-
-
-def _infinite_sign(report: pl.DataFrame, metric: str) -> pl.Series:
-    """On which side a value is infinite: 1 or -1."""
-    value = numbers(report, metric, "far")
-    return value.to_frame().select(pl.when(pl.first().is_infinite()).then(pl.first().sign()).cast(pl.Int8)).to_series()
 
 
 def _with_rest(

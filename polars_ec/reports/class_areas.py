@@ -16,16 +16,7 @@ from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.class_areas import Ranks
 from polars_ec.formulas.ranking import CLASS_AREAS
 from polars_ec.formulas.table_sums import Part
-from polars_ec.inference.confidence import (
-    Singletons,
-    Variance,
-    VarianceComponents,
-    cluster_influence,
-    effective_clusters,
-    effective_rows,
-    exclusive,
-    in_one_cluster,
-)
+from polars_ec.inference import confidence
 from polars_ec.inference.ranking import auc_limits
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
 from polars_ec.reports.intervals import HIGH, LOW
@@ -151,36 +142,38 @@ class ClassAreas(ClassCounts):
 
     # Variance.
 
-    def components(self, influence: Floats, *, others: bool = False) -> VarianceComponents:
+    def components(self, influence: Floats, *, others: bool = False) -> confidence.VarianceComponents:
         """Components of the variance of each group, from the influence of its rows, or of those of all others."""
         psi, w = np.where(self.weight > 0, influence, 0.0), self.weight
         alone = self._bucket < 0
 
         def taken(sums: Floats) -> Floats:
-            return exclusive(sums) if others else sums
+            return confidence.exclusive(sums) if others else sums
 
-        singletons = Singletons.of(lambda sums: taken(self.per_class(sums, alone)), w, w**2, psi)
+        singletons = confidence.Singletons.of(lambda sums: taken(self.per_class(sums, alone)), w, w**2, psi)
         if self.input.n_buckets is None:
-            return VarianceComponents.of_variance(singletons.variance)
+            return confidence.VarianceComponents.of_variance(singletons.variance)
         buckets, by_bucket = (taken(self._per_bucket(of)) for of in (w, w * psi))
         keyless = singletons if alone.any() else None
-        components = cluster_influence(buckets, by_bucket, buckets.sum(axis=-1), keyless).components
-        on_one = in_one_cluster(buckets, keyless).any(axis=-1) & (not others)
+        components = confidence.cluster_influence(buckets, by_bucket, buckets.sum(axis=-1), keyless).components
+        on_one = confidence.in_one_cluster(buckets, keyless).any(axis=-1) & (not others)
         return replace(components, independent=np.where(on_one, np.nan, components.independent))
 
-    def rows_of_area(self, components: VarianceComponents) -> Floats:
+    def rows_of_area(self, components: confidence.VarianceComponents) -> Floats:
         """The effective sample size as of two classes, (groups, 2), for intervals from few rows; NaN without a variance.
 
         A class as large as it weighs in the mean, as positive and as negative; in clusters fewer, by the ratio of the variance to that of
         independent rows, or, if neither is positive, as many as there are clusters.
         """
-        rows = self._mean_rows(effective_rows(self.per_class(self.weight), self.per_class(self.weight**2)))
+        rows = self._mean_rows(confidence.effective_rows(self.per_class(self.weight), self.per_class(self.weight**2)))
         if self.input.n_buckets is not None:
             alone, w = self._bucket < 0, self.weight
             singletons = self.per_class(w, alone), self.per_class(w**2, alone)
-            clusters = self._mean_rows(effective_clusters(np.moveaxis(self._per_bucket(w), 1, 2), *singletons))
+            clusters = self._mean_rows(
+                confidence.effective_clusters(np.moveaxis(self._per_bucket(w), 1, 2), *singletons)
+            )
             psi = np.where(w > 0, self.influence, 0.0)
-            independent = Singletons.of(self.per_class, w, w**2, psi)
+            independent = confidence.Singletons.of(self.per_class, w, w**2, psi)
             larger = components.variance / independent.variance.variance
             fewer = np.fmax(rows / np.fmax(larger, 1), 1)
             rows = np.where((larger > 0) & np.isfinite(larger), fewer, np.fmin(rows, clusters))
@@ -196,7 +189,7 @@ class ClassAreas(ClassCounts):
     def limits(self, level: float) -> tuple[Floats, Floats]:
         """Lower and upper bound of each group; NaN without an interval."""
         components = self.components(self.influence)
-        variance = Variance(components.variance, components.df)
+        variance = confidence.Variance(components.variance, components.df)
         return auc_limits(self.value, variance, self.rows_of_area(components), level)
 
 

@@ -202,15 +202,6 @@ def stratified_fold(key: IntoExpr, within: IntoExpr | Sequence[IntoExpr], folds:
     return _from_key(key, take_turns).alias(FOLD)
 
 
-def fold_of(folds: int | None, key: IntoExpr | None, strata: list[pl.Expr]) -> pl.Expr:
-    """The column `fold` for these keywords; with strata, balanced within each."""
-    if folds is None or key is None:
-        raise ValueError(
-            "pass both folds=5 and fold_by='user_id', the column that keeps related rows in one fold (a row number if rows are independent)"
-        )
-    return stratified_fold(key, strata, folds) if strata else fold(key, folds)
-
-
 def buckets_of_clusters(cluster: object, buckets: int) -> int | None:
     """The number of buckets of the clusters, at least five because variances need as many; None without clusters."""
     number = parse_whole(buckets, "buckets", _FEWEST_OF_CLUSTERS, _LARGEST)

@@ -93,9 +93,8 @@ class RowKernel:
             index = np.maximum(index, 0)
         amount = None
         if WEIGHT in columns:
-            weight = columns[WEIGHT]
-            missing = missing | weight.is_null().to_numpy()
-            amount = weight.fill_null(0.0).to_numpy()
+            missing = missing | columns[WEIGHT].is_null().to_numpy()
+            amount = columns[WEIGHT].fill_null(0.0).to_numpy()
             labelled_wrong = labelled_wrong | ~((amount >= 0) & np.isfinite(amount))
         if "prior" in columns:
             prior = shares_of(columns["prior"], self.n_classes)
@@ -109,7 +108,10 @@ class RowKernel:
                 here = prior if prior is None or len(prior) == 1 else prior[rows]
                 values, wrong = self._values(x[rows], index[rows], here)
                 if amount is not None:
-                    values = self._weighted(values, amount[rows])
+                    # A row of weight 0 counts as no row, also when its loss is infinite.
+                    weight = values[WEIGHT] = amount[rows]
+                    for loss in {LOG_LOSS, BRIER}.intersection(values):
+                        values[loss] = np.where(weight == 0, 0.0, values[loss] * weight)
                 faults[rows] |= wrong
                 for name, blocks in computed.items():
                     blocks.append(values[name])
@@ -175,13 +177,6 @@ class RowKernel:
         if LOG_POSTERIORS in self.outputs:
             values[LOG_POSTERIORS] = np.log(q) if logs is None else logs
         return values, wrong
-
-    def _weighted(self, values: dict[str, Numbers], amount: Numbers) -> dict[str, Numbers]:
-        """Losses times weight; a row of weight 0 counts as no row, also when its loss is infinite."""
-        losses = {
-            n: np.where(amount == 0, 0.0, value * amount) for n, value in values.items() if n in (LOG_LOSS, BRIER)
-        }
-        return {**values, **losses, WEIGHT: amount}
 
     @cached_property
     def _decider(self) -> Decider:

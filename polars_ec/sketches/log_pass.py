@@ -17,7 +17,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import batches
 from polars_ec.arguments.keywords import Options, parse_options
 from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
-from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold_of
+from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold, stratified_fold
 from polars_ec.scores.read import Rows, check_names, class_index, expand, resolve_columns, with_prior_column
 from polars_ec.scores.scores import MANY, BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior
 from polars_ec.sketches.arguments import OperatingPoint, check_prior, parse_operating_point
@@ -70,7 +70,13 @@ class FoldKey:
         """The column `fold`, if there are folds."""
         if not self.is_stated:
             return None
-        return fold_of(self.folds, self.key, [*keys, class_index(rows.labels)] if self.stratified else [])
+        if self.folds is None or self.key is None:
+            raise ValueError(
+                "pass both folds=5 and fold_by='user_id', the column that keeps related rows in one fold (a row number if rows are independent)"
+            )
+        if self.stratified:
+            return stratified_fold(self.key, [*keys, class_index(rows.labels)], self.folds)
+        return fold(self.key, self.folds)
 
 
 @dataclass(frozen=True)
@@ -114,14 +120,9 @@ def make_cells(
     assigned = clusters.bucket(lazy)
     keys = expand(lazy, by, "by")
     if reduction == "decisions":
-        _check_not_scores(
-            {
-                "resolution": resolution != _RESOLUTION,
-                "thresholds": thresholds,
-                "exact": exact,
-                "folds": folds.is_stated,
-            }
-        )
+        stated = {"resolution": resolution != _RESOLUTION, "thresholds": thresholds, "exact": exact}
+        for name in [name for name, is_stated in {**stated, "folds": folds.is_stated}.items() if is_stated]:
+            raise ValueError(f"{name}= is for cells of scores, but reduction='decisions' keeps decisions: leave it out")
         checked = parse_options(options, _COSTS)
         check_prior(options.get("prior"), checked.scale)
         lazy, checked = with_prior_column(lazy, checked)
@@ -151,12 +152,6 @@ def make_cells(
         return _count(columns, grid, few_rows, {}), point
     cluster = {"buckets": int(clusters.buckets), "cluster": assigned.meta.output_name(), "hash": MURMUR3}
     return _count(columns, grid, few_rows, cluster), point
-
-
-def _check_not_scores(stated: Mapping[str, Any]) -> None:
-    for name, is_stated in stated.items():
-        if is_stated:
-            raise ValueError(f"{name}= is for cells of scores, but reduction='decisions' keeps decisions: leave it out")
 
 
 def _check_not_by_row(options: Mapping[str, Any]) -> None:

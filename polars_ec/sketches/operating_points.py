@@ -19,17 +19,7 @@ from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.keywords import Request, did_you_mean, parse_interval, parse_number
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import (
-    CELLS,
-    DECISIONS,
-    NET_BENEFITS,
-    FormulasOverT,
-    decision_value,
-    direction,
-    elementary_score,
-    lower_is_better,
-    risk_over_t,
-)
+from polars_ec.formulas import decisions
 from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
 from polars_ec.scores.scores import sigmoid
@@ -49,7 +39,7 @@ D = TypeVar("D", bound="DecidingCells")
 
 def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
     """The place of the best value of a decision metric, the first of several, apart from rounding; null if none is known."""
-    best = value.min() if lower_is_better(metric) else value.max()
+    best = value.min() if decisions.lower_is_better(metric) else value.max()
     is_best = (value == best) | ((value - best).abs() <= best.abs() * ROUNDING)
     return pl.when(is_best).then(pl.int_range(pl.len())).min()
 
@@ -62,12 +52,12 @@ def cost_curve(
 ) -> pl.DataFrame:
     """Compute decision metrics at every operating point, for `Sketch.cost_curve`."""
     for name in metrics:
-        if not isinstance(name, str) or name not in DECISIONS:
-            hint = did_you_mean(str(name), DECISIONS)
-            raise SketchError(f"{name!r} is not a metric of decisions: {hint}They are {', '.join(DECISIONS)}")
+        if not isinstance(name, str) or name not in decisions.DECISIONS:
+            hint = did_you_mean(str(name), decisions.DECISIONS)
+            raise SketchError(f"{name!r} is not a metric of decisions: {hint}They are {', '.join(decisions.DECISIONS)}")
     arguments = parse_formula_arguments(metrics, keywords)
     points, sums = at_every_edge(cells, arguments)
-    formulas = {name: decision_value(name, sums, arguments.formula) for name in metrics}
+    formulas = {name: decisions.decision_value(name, sums, arguments.formula) for name in metrics}
     return with_values(cells, points, {"threshold": pl.col("threshold")}, formulas, arguments.formula.costs, interval)
 
 
@@ -81,7 +71,7 @@ def with_values(
 ) -> pl.DataFrame:
     """The keys and the place of operating points, and formulas on their sums, with bounds for each point alone."""
     request = parse_interval({"interval": interval})
-    limited = [name for name in formulas if name not in CELLS] if request is not None else []
+    limited = [name for name in formulas if name not in decisions.CELLS] if request is not None else []
     check_keys(cells.keys, [*place, *formulas, *(f"{name}_ci_{end}" for name in limited for end in _ENDS)])
     shown = points.select(*cells.keys, **place, **formulas)
     if request is None or not limited:
@@ -300,7 +290,7 @@ def bayes_risk(cells: Cells) -> pl.DataFrame:
     >>> curve.select(pl.all().round(3)).rows()[1:4]
     [(0.7, 0.357), (0.4, 1.042), (0.1, 0.278)]
     """
-    return values_over_t(cells, {"bayes_risk": risk_over_t})
+    return values_over_t(cells, {"bayes_risk": decisions.risk_over_t})
 
 
 def murphy(cells: Cells, *, prior: Prior = None, interval: float | None = None) -> pl.DataFrame:
@@ -330,7 +320,7 @@ def murphy(cells: Cells, *, prior: Prior = None, interval: float | None = None) 
     >>> sketch.murphy().select(pl.all().round(3)).rows()[1:4]
     [(0.7, 0.075), (0.4, 0.25), (0.1, 0.025)]
     """
-    return values_over_t(cells, {"elementary_score": elementary_score}, prior, interval)
+    return values_over_t(cells, {"elementary_score": decisions.elementary_score}, prior, interval)
 
 
 def decision_curve(
@@ -364,7 +354,7 @@ def decision_curve(
     [(0.7, 0.25, -0.667), (0.4, 0.083, 0.167), (0.1, 0.472, 0.444)]
     """
     check_keys(cells.keys, ["p_t"])
-    curve = values_over_t(cells, NET_BENEFITS[normalized], prior, interval)
+    curve = values_over_t(cells, decisions.NET_BENEFITS[normalized], prior, interval)
     # At 1 a false alarm is infinitely bad.
     return curve.filter(pl.col("t") < 1).select(pl.exclude("treat_all"), "treat_all").rename({"t": "p_t"})
 
@@ -375,7 +365,7 @@ def _at_each_t(points: pl.DataFrame) -> pl.DataFrame:
 
 def values_over_t(
     cells: Cells,
-    formulas: FormulasOverT,
+    formulas: decisions.FormulasOverT,
     prior: Prior = None,
     interval: float | None = None,
     along: Callable[[pl.DataFrame], pl.DataFrame] = _at_each_t,
@@ -470,7 +460,7 @@ def _check_targets(cells: Cells, metrics: Sequence[str], average: str, keywords:
     if average == "weighted" and keywords.get("prior") is not None:
         raise SketchError("average='weighted' uses the shares of the classes in the log: leave prior= out")
     for name in metrics:
-        if name in (*CELLS, "confusion"):
+        if name in (*decisions.CELLS, "confusion"):
             raise SketchError(f"{name} is a count, which has no mean over targets: evaluate() has the count of each")
 
 
@@ -758,7 +748,7 @@ class DecidingCells(Cells):
         """
         keywords = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "prior": prior, "beta": beta, "p_t": p_t}
         curve = cost_curve(self, [metric], self._at_own_point(keywords))
-        if direction(metric) is None:
+        if decisions.direction(metric) is None:
             raise SketchError(f"no threshold is best for {metric}, which is neither better nor worse: see cost_curve()")
         value = pl.col(metric)
         best = place_of_best(metric, value)

@@ -73,7 +73,8 @@ class ClusterSums:
         """The SELECTs from the rows to the sums of groups: `sums` of rows, and those over clusters."""
         groups = ", ".join(keys)
         window = f"OVER ({f'PARTITION BY {groups}' if keys else ''})"
-        elements = [(feature, i) for feature in dict.fromkeys((*self._features, WEIGHT)) for i in (0, 1)]
+        features = (feature for family in self.families for feature in FEATURES[family])
+        elements = [(feature, i) for feature in dict.fromkeys((*features, WEIGHT)) for i in (0, 1)]
         same = dict.fromkeys(
             (f, g, i) for family in self.families for (f, i), (g, j) in pairs(FEATURES[family]) if i == j
         )
@@ -98,10 +99,6 @@ class ClusterSums:
         totals["ec_clusters"] = "COALESCE(SUM(ec_members), 0)"
         levels["ec_sums"] = select({**keys, **totals}, source) + (f" GROUP BY {groups}" if keys else "")
         return levels
-
-    @property
-    def _features(self) -> Iterable[str]:
-        return (feature for family in self.families for feature in FEATURES[family])
 
     @property
     def _sums(self) -> dict[str, Pair]:

@@ -302,7 +302,11 @@ class ReportQuery:
         tables = {"ec_metrics": self._table_of_metrics, "ec_steps": self.table_of_steps} if self.metrics else {}
         yield from tables.items()
         metrics = (*self._kept, "ec_metric", "ec_scale", "ec_u")
-        groups = {"ec_slopes": (*metrics, *self._squares, *self._kept_of_clusters), "ec_estimates": metrics}
+        # What the variance of clusters is of beside squares.
+        of_clusters = ["ec_pseudo", "ec_clusters", "ec_others", "ec_others_0", "ec_others_1"]
+        of_clusters += [name for name, pair in pair_sums(()).items() if pair[0][0] == WEIGHT]
+        squares = (*self._squares, *(of_clusters if self.clusters is not None else ()))
+        groups = {"ec_slopes": (*metrics, *squares), "ec_estimates": metrics}
         for name, columns in self._columns_of_limits().items():
             if name in groups:
                 kept = {column: column for column in groups[name]}
@@ -576,14 +580,6 @@ class ReportQuery:
         }  # fmt: skip
 
     @property
-    def _kept_of_clusters(self) -> list[str]:
-        """What the variance of clusters is of beside squares."""
-        if self.clusters is None:
-            return []
-        of_weights = [name for name, pair in pair_sums(()).items() if pair[0][0] == WEIGHT]
-        return ["ec_pseudo", "ec_clusters", "ec_others", "ec_others_0", "ec_others_1", *of_weights]
-
-    @property
     def _chosen_spread(self) -> Levels:
         """Levels from the spread of rows to that of clusters, and where all clusters are alike, a rate of 0 or 1, of as many rows."""
         if self.clusters is None:
@@ -612,11 +608,6 @@ class ReportQuery:
         }  # fmt: skip
 
     @property
-    def _is_skewed(self) -> str:
-        """Whether the sums of a row of the query have half a row more of each decision."""
-        return self._is_of_decisions if self.clusters is None else "ec_extreme = 1"
-
-    @property
     def _is_of_decisions(self) -> str:
         """Whether the metric of a row of the query is made of decisions."""
         of_costs = [str(i) for i, metric in enumerate(self.metrics) if metric.family == "costs"]
@@ -632,13 +623,15 @@ class ReportQuery:
         # ClickHouse evaluates what is named in later parts of AND and CASE alone at each use: so ends are named outside of them too.
         finite = (f"ABS({x}) <= {largest}" for x in ("ec_high_z - ec_low_z", "ec_high_end", "ec_value"))
         skew = of("_skew", x="ec_centre", half="ec_half")
+        # Where the sums of a row of the query have half a row more of each decision.
+        is_skewed = self._is_of_decisions if self.clusters is None else "ec_extreme = 1"
         above = of("_skew_above", skew="ec_skew")
         return {
             "ec_widths": {
                 "ec_at": of("_forward", x="ec_centre", guarded=True),
                 "ec_half": of("_half_width_of", t="ec_t", variance="ec_variance", centre="ec_centre"),
             },
-            "ec_skews": {"ec_skew": f"CASE WHEN {self._is_skewed} THEN {skew} ELSE 0 END"},
+            "ec_skews": {"ec_skew": f"CASE WHEN {is_skewed} THEN {skew} ELSE 0 END"},
             "ec_far": {
                 "ec_low_z": f"ec_at - ec_half - {of('_further', skew='ec_skew', t='ec_t')}",
                 "ec_high_z": f"ec_at + ec_half + {of('_further', skew=f'({above})', t='ec_t')}",
