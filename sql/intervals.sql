@@ -144,7 +144,7 @@ CREATE OR REPLACE MACRO ec._changed(x, moved, times) AS x + CASE WHEN moved THEN
 CREATE OR REPLACE MACRO ec._slope(x, moved, share, value) AS
     CASE WHEN any_value(x) = 0 THEN 0 ELSE sum(CASE WHEN moved THEN share * value END) / any_value(ec._step(x)) END;
 CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABLE
-    SELECT _ec_id, family, kind, at_prior, name, scale, any_value(value) FILTER (WHERE sum_ = 0) AS value,
+    SELECT _ec_id, family, kind, at_prior, name, scale, moves, any_value(value) FILTER (WHERE sum_ = 0) AS value,
            ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
            ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11,
            ec._slope(x02, sum_ = 5, share, value) AS g02, ec._slope(x12, sum_ = 6, share, value) AS g12
@@ -342,8 +342,8 @@ CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
 CREATE OR REPLACE MACRO ec._is_fixed(s0, s1, s2, most) AS
     coalesce(abs(s0 + s1 + s2) < 1e-7 * (abs(s0) + abs(s1) + abs(s2)) AND abs(s0) + abs(s1) + abs(s2) > 1e-7 * most, false);
 CREATE OR REPLACE MACRO ec._on_one_cluster(slopes, moments, clusters) AS TABLE
-    SELECT _ec_id, at_prior, name, bool_or(ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
-                                           OR ec._in_one(total1, squares1) AND ec._is_fixed(s10, s11, s12, most)) AS on_one
+    SELECT _ec_id, at_prior, name, bool_or((at_prior OR NOT moves) AND (ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
+                                           OR ec._in_one(total1, squares1) AND ec._is_fixed(s10, s11, s12, most))) AS on_one
     FROM (
         SELECT *, greatest(abs(s00) + abs(s01) + abs(s02), abs(s10) + abs(s11) + abs(s12)) AS most
         FROM (SELECT *, g00 * x00 AS s00, g01 * x01 AS s01, g02 * x02 AS s02, g10 * x10 AS s10, g11 * x11 AS s11, g12 * x12 AS s12

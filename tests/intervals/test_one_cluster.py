@@ -88,7 +88,11 @@ def test_equal_rates_of_classes_are_no_stated_prior() -> None:
     y = np.arange(40) < 20
     log = pl.DataFrame({"y": y, "p": np.where(y, 0.9, 0.1), "user": np.where(y, 99, np.arange(40))})
     metrics = ["error_rate", "mcc", "recall", "specificity"]
-    assert without_bounds(log.ec.report("p", "y", metrics=metrics, cluster="user", interval=0.95)) == {"recall"}
+    options: dict[str, Any] = {"metrics": metrics, "cluster": "user", "interval": 0.95}
+    assert without_bounds(log.ec.report("p", "y", **options)) == {"recall"}
+    assert without_bounds(by_query(log, **options)) == {"recall"}
+    own = {"error_rate", "mcc", "nec", "expected_cost", "precision", "specificity"}
+    assert without_bounds(by_macro(log, "cost_fn := 1")) & own == set()
 
 
 def test_a_sketch(log: pl.DataFrame) -> None:
