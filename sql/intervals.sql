@@ -144,7 +144,7 @@ CREATE OR REPLACE MACRO ec._changed(x, moved, times) AS x + CASE WHEN moved THEN
 CREATE OR REPLACE MACRO ec._slope(x, moved, share, value) AS
     CASE WHEN any_value(x) = 0 THEN 0 ELSE sum(CASE WHEN moved THEN share * value END) / any_value(ec._step(x)) END;
 CREATE OR REPLACE MACRO ec._slopes(moments, metrics, score_type, stated) AS TABLE
-    SELECT _ec_id, family, kind, at_prior, name, scale, any_value(value) FILTER (WHERE sum_ = 0) AS value,
+    SELECT _ec_id, family, kind, at_prior, name, scale, moves, any_value(value) FILTER (WHERE sum_ = 0) AS value,
            ec._slope(x00, sum_ = 1, share, value) AS g00, ec._slope(x01, sum_ = 2, share, value) AS g01,
            ec._slope(x10, sum_ = 3, share, value) AS g10, ec._slope(x11, sum_ = 4, share, value) AS g11,
            ec._slope(x02, sum_ = 5, share, value) AS g02, ec._slope(x12, sum_ = 6, share, value) AS g12
@@ -313,8 +313,7 @@ CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name,
            pow(ec._left(within0, w0, total0) + ec._left(within1, w1, total1)
                + CASE WHEN w0 + w1 > 0 THEN among / (1 - (w0 + w1) / whole) ELSE 0 END, 2) AS added,
-           within0 * within0 AS within0, within1 * within1 AS within1, among * among AS among,
-           g00 * x00 AS s00, g01 * x01 AS s01, g02 * x02 AS s02, g10 * x10 AS s10, g11 * x11 AS s11, g12 * x12 AS s12
+           within0 * within0 AS within0, within1 * within1 AS within1, among * among AS among
     FROM (SELECT *, w0 * mean0 + w1 * mean1 AS among,
                  CASE WHEN one0 THEN 0 ELSE g00 * x00 + g01 * x01 + g02 * x02 - w0 * mean0 END AS within0,
                  CASE WHEN one1 THEN 0 ELSE g10 * x10 + g11 * x11 + g12 * x12 - w1 * mean1 END AS within1
@@ -331,8 +330,7 @@ CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
 CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
-           of_0['other'] + of_1['other'] AS among,
-           g00 * x00 AS s00, g01 * x01 AS s01, g02 * x02 AS s02, g10 * x10 AS s10, g11 * x11 AS s11, g12 * x12 AS s12
+           of_0['other'] + of_1['other'] AS among
     FROM (SELECT *, ec._single(ec._influence_of_costs(ec._influence(g00, g01, x00, x01, a0, b0, c0, u), g00, g01, g02, x02, d0, e0),
                                mean0, total0, one0, 1 / (1 - alone / whole)) AS of_0,
                  ec._single(ec._influence_of_costs(ec._influence(g10, g11, x10, x11, a1, b1, c1, u), g10, g11, g12, x12, d1, e1),
@@ -340,9 +338,17 @@ CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
           FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NULL);
 
 -- Is all of a class that has a share of its own in the metric in one bucket? Of such a class influences add up to 0, and so do those of its
--- only cluster.
+-- only cluster; of rows that all have one decision they are 0 each, unless half a row more is there.
 CREATE OR REPLACE MACRO ec._is_fixed(s0, s1, s2, most) AS
-    abs(s0 + s1 + s2) < 1e-7 * (abs(s0) + abs(s1) + abs(s2)) AND abs(s0) + abs(s1) + abs(s2) > 1e-7 * most;
+    coalesce(abs(s0 + s1 + s2) < 1e-7 * (abs(s0) + abs(s1) + abs(s2)) AND abs(s0) + abs(s1) + abs(s2) > 1e-7 * most, false);
+CREATE OR REPLACE MACRO ec._on_one_cluster(slopes, moments, clusters) AS TABLE
+    SELECT _ec_id, at_prior, name, bool_or((at_prior OR NOT moves) AND (ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
+                                           OR ec._in_one(total1, squares1) AND ec._is_fixed(s10, s11, s12, most))) AS on_one
+    FROM (
+        SELECT *, greatest(abs(s00) + abs(s01) + abs(s02), abs(s10) + abs(s11) + abs(s12)) AS most
+        FROM (SELECT *, g00 * x00 AS s00, g01 * x01 AS s01, g02 * x02 AS s02, g10 * x10 AS s10, g11 * x11 AS s11, g12 * x12 AS s12
+              FROM query_table(slopes) JOIN query_table(moments) USING (_ec_id, kind, family) JOIN query_table(clusters) USING (_ec_id)))
+    GROUP BY ALL;
 CREATE OR REPLACE MACRO ec._lost_to(part, total, squares) AS CASE WHEN part > 0 THEN part / (total * total / squares - 1) ELSE 0 END;
 CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
     SELECT *, CASE WHEN enough THEN CASE WHEN parts > 0 THEN parts / lost ELSE whole * whole / squares - 1 END END AS df,
@@ -350,15 +356,11 @@ CREATE OR REPLACE MACRO ec._spread_of_clusters(means, units) AS TABLE
     FROM (
         SELECT *, within0 + within1 + among AS parts,
                ec._lost_to(within0, total0, squares0) + ec._lost_to(within1, total1, squares1) + ec._lost_to(among, whole, squares) AS lost,
-               number >= 5 AND NOT (one0 AND coalesce(ec._is_fixed(s00, s01, s02, most), false)
-                                    OR one1 AND coalesce(ec._is_fixed(s10, s11, s12, most), false)) AS enough
-        FROM (
-            SELECT *, greatest(abs(s00) + abs(s01) + abs(s02), abs(s10) + abs(s11) + abs(s12)) AS most
-            FROM query_table(means) JOIN (
-                SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1,
-                       sum(among) AS among, sum(COLUMNS('^s[01][0-2]$'))
-                FROM (FROM ec._of_buckets(means, units) UNION ALL BY NAME FROM ec._of_single(means, units)) GROUP BY ALL)
-            USING (_ec_id, family, at_prior, name)));
+               number >= 5 AND NOT on_one AS enough
+        FROM query_table(means) JOIN (
+            SELECT _ec_id, family, at_prior, name, sum(added) AS added, sum(within0) AS within0, sum(within1) AS within1, sum(among) AS among
+            FROM (FROM ec._of_buckets(means, units) UNION ALL BY NAME FROM ec._of_single(means, units)) GROUP BY ALL)
+        USING (_ec_id, family, at_prior, name));
 
 -- A rate of 0 or 1 has the limits of as many independent rows as there are clusters.
 CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_type, stated, level) AS TABLE
@@ -367,12 +369,14 @@ CREATE OR REPLACE MACRO ec._limits_of_clusters(units, groups, metrics, score_typ
     _ec_fewer AS MATERIALIZED (FROM ec._fewer('_ec_moments', '_ec_clusters')),
     _ec_both AS MATERIALIZED (FROM _ec_moments UNION ALL BY NAME FROM ec._enlarged('_ec_fewer')),
     _ec_slopes AS MATERIALIZED (FROM ec._slopes('_ec_both', metrics, score_type, stated)),
+    _ec_on_one AS MATERIALIZED (FROM ec._on_one_cluster('_ec_slopes', '_ec_both', '_ec_clusters')),
     _ec_means AS MATERIALIZED (
-        SELECT _ec_id, family, at_prior, name, scale, known, value AS estimate, _ec_fn, _ec_fp, g00, g01, g02, g10, g11, g12, whole, total0, total1,
+        SELECT _ec_id, on_one, family, at_prior, name, scale, known, value AS estimate, _ec_fn, _ec_fp, g00, g01, g02, g10, g11, g12, whole, total0, total1,
                squares, squares0, squares1, number, alone, ec._in_one(total0, squares0) AS one0, ec._in_one(total1, squares1) AS one1,
                CASE WHEN total0 > 0 THEN (g00 * x00 + g01 * x01 + g02 * x02) / total0 ELSE 0 END AS mean0,
                CASE WHEN total1 > 0 THEN (g10 * x10 + g11 * x11 + g12 * x12) / total1 ELSE 0 END AS mean1
-        FROM _ec_slopes JOIN _ec_moments USING (_ec_id, kind, family) JOIN _ec_clusters USING (_ec_id)),
+        FROM _ec_slopes JOIN _ec_moments USING (_ec_id, kind, family) JOIN _ec_clusters USING (_ec_id)
+        JOIN _ec_on_one USING (_ec_id, at_prior, name)),
     _ec_sums AS MATERIALIZED (FROM ec._sums_of_families(units)),
     _ec_of_clusters AS MATERIALIZED (FROM ec._spread_of_clusters('_ec_means', '_ec_sums')),
     _ec_enlarged AS (FROM _ec_slopes WHERE kind = 'enlarged'),

@@ -86,6 +86,8 @@ def drift(
     - It has fewer than 15 in one period, and a share of the class there of less than a sixth of that in the other.
     - All its rows of the class are in one cluster.
 
+    Bounds of components are null too if all rows of a class that the metric depends on are in one cluster.
+
     If a metric hardly depends on a component, the bounds of that component are wider than necessary, because it is a product of two small
     numbers.
 

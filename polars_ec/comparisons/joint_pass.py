@@ -15,7 +15,17 @@ from polars_ec.comparisons.validation import ClusterKeys, Reference
 from polars_ec.formulas.decisions import AT_PRIOR, lower_is_better
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import Clusters, Moments, Singletons, effective_rows, exclusive, has_rows, slopes_of
+from polars_ec.inference.confidence import (
+    Clusters,
+    Moments,
+    Singletons,
+    effective_rows,
+    exclusive,
+    has_rows,
+    in_one_cluster,
+    rests_on_one_cluster,
+    slopes_of,
+)
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Bools, Floats, Integers, np
 from polars_ec.reports.intervals import CostFeatures, DecisionFeatures, Features, ValueFeatures
@@ -419,6 +429,13 @@ class JointCells:
         return self._by_bucket(self.weight)
 
     @cached_property
+    def in_one_cluster(self) -> Bools:
+        """Classes whose rows are all in one cluster, (groups, classes)."""
+        alone = slice(0) if self.without_key is None else self.without_key
+        weight, weight2 = (self._by_class(of, cells=alone) for of in (self.weight, self.weight2))
+        return in_one_cluster(self.weight_by_bucket, Singletons(weight, weight2, *[np.zeros_like(weight)] * 3))
+
+    @cached_property
     def counts(self) -> Floats:
         """Rows, or their weight, (groups, classes)."""
         return self._by_class(self.weight)
@@ -591,12 +608,15 @@ def compare_models(
         [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
     )
     known, same = cells.known(family), cells.is_reference(metrics.model)
+    tried = zip(formulas, linear, strict=True) if by_bucket else ()
+    rests_on_one = [rests_on_one_cluster(*of, cells.unit(family), cells.in_one_cluster) for of in tried]
     differences = {}
     for c, column in enumerate(metrics.columns):
         pair = (slopes[0][..., c], slopes[1][..., c])
         singletons = None if joint is None else _singletons(joint, _joint_gradient(family, pair, linear))
         if by_bucket:
-            variance = paired_variance(pair, by_bucket, cells.unit(family), cells.weight_by_bucket, singletons)
+            rests = np.logical_or(*(of[:, c] for of in rests_on_one))
+            variance = paired_variance(pair, by_bucket, cells.weight_by_bucket, rests, singletons)
         else:
             assert singletons is not None
             variance = singletons.variance

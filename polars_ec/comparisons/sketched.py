@@ -430,7 +430,8 @@ def _of_models(tables: SketchTables, places: Numbers, others: Numbers) -> dict[s
             known = has_rows(estimator.moments.rows[others], several=not clusters.unit.all())
             for m, name in enumerate(estimator.metrics):
                 slopes = [estimator.slopes[..., m][of] for of in (places, others)]
-                variance = paired_variance(slopes, linear, clusters.unit, weight).only(known)
+                rests_on_one = np.logical_or(*(estimator.rests_on_one[of, m] for of in (places, others)))
+                variance = paired_variance(slopes, linear, weight, rests_on_one).only(known)
                 differences[name] = Differences.tested(values[places, m], values[others, m], variance, level, same=same)
         ranked = [name for name in tables.names if name in RANKING_METRICS]
         if ranked:

@@ -244,26 +244,38 @@ class Clusters:
         return cluster_influence(np.einsum("gbkf,f->gbk", self.linear, self.unit), influence, self.weight, singletons)
 
     def variance(self, gradient: Floats) -> Variance:
-        """Delta-method variance; NaN where a class with a weight of its own in the metric, as at a stated prior, is in one bucket."""
-        return self.influence(gradient).variance.only(~self.rests_on_one(gradient))
+        """Delta-method variance, to which a class in one bucket adds nothing: see `rests_on_one_cluster`."""
+        return self.influence(gradient).variance
 
-    def rests_on_one(self, gradient: Floats) -> Bools:
-        """Whether a class that has a weight of its own in the metric is in one bucket alone, (groups,)."""
-        return rests_on_one_cluster(gradient, self.linear, self.unit, self.singletons)
+    def rests_on_one(self, formula: Formula, linear: Floats, *, at_any_prior: bool = False) -> Bools:
+        """Whether metrics rest on a class in one bucket, (groups, metrics); `linear` are the sums of all rows."""
+        in_one = in_one_cluster(self.linear @ self.unit, self.singletons)
+        return rests_on_one_cluster(formula, linear, self.unit, in_one, at_any_prior=at_any_prior)
 
 
 def rests_on_one_cluster(
-    gradient: Floats, linear: Floats, unit: Floats, singletons: Singletons | Moments | None = None
+    formula: Formula, linear: Floats, unit: Floats, in_one: Bools, *, at_any_prior: bool = False
 ) -> Bools:
-    """Whether a class that has a weight of its own in the metric is in one bucket alone, (groups,); arguments as in `Clusters`."""
-    # A row without a cluster is one.
-    sums = linear.sum(axis=1) + (singletons.linear if isinstance(singletons, Moments) else 0.0)
+    """Whether metrics depend on the rows of a class in one cluster, but not on their number, as at a stated prior, (groups, metrics).
+
+    `at_any_prior`, their number may matter too. Both are tried on sums that are not 0, as that of a decision that no row has is. They differ by
+    class, because the number of rows of a class whose rate is that of all classes seems not to matter.
+    """
+    if not in_one.any():
+        return np.zeros(formula(linear[None])[0].shape, dtype=bool)
+    n_classes, shape = linear.shape[1], linear[0].shape
+    twice = np.ones((2, n_classes, 1, *shape))
+    for k in range(n_classes):
+        # All sums of a class, and its first one.
+        twice[0, k, :, k] = twice[1, k, :, k, 0] = 2.0
+    filling = linear @ unit if unit.all() else linear[..., 1]
+    tried = np.where(linear == 0, filling[..., None], linear) * np.linspace(1, 2, linear[0].size).reshape(shape)
+    value = formula(tried[None])
     with np.errstate(all="ignore"):
-        added = gradient * sums
-        moved = np.abs(added).sum(axis=-1)
-    # Influences in a class whose weight does not depend on its rows sum to 0, as do those of its only cluster.
-    is_fixed = (np.abs(added.sum(axis=-1)) < _ZERO * moved) & (moved > _ZERO * moved.max(axis=-1, keepdims=True))
-    return np.asarray((in_one_cluster(linear @ unit, singletons) & is_fixed).any(axis=-1))
+        by_number, by_rows = (np.abs(formula(tried * times) - value) for times in twice)
+        is_used = by_rows > _ZERO * by_rows.max(axis=0)
+        is_used &= at_any_prior | (by_number < _ZERO * by_rows)
+    return np.asarray((np.moveaxis(is_used, 0, 1) & in_one[..., None]).any(axis=1))
 
 
 def in_one_cluster(weight: Floats, singletons: Singletons | Moments | None = None) -> Bools:
@@ -611,10 +623,18 @@ class Estimate:
                 components = replace(components, independent=independent, df=df)
         return replace(components, independent=np.where(self.known, components.independent, np.nan))
 
+    @cached_property
+    def rests_on_one(self) -> Bools:
+        """Whether metrics rest on a class in one cluster, (groups, metrics)."""
+        if self.clusters is None or self.derivative is not None:
+            # Other slopes are those of a difference from all groups, which may have the class in more clusters.
+            return np.zeros(self.values.shape, dtype=bool)
+        return self.clusters.rests_on_one(self.formula, self.moments.linear)
+
     def _of_clusters(self, clusters: Clusters, metric: int) -> VarianceComponents:
-        slopes = self.slopes[..., metric]
-        components = clusters.influence(slopes).components
-        return replace(components, independent=np.where(clusters.rests_on_one(slopes), np.nan, components.independent))
+        components = clusters.influence(self.slopes[..., metric]).components
+        independent = np.where(self.rests_on_one[:, metric], np.nan, components.independent)
+        return replace(components, independent=independent)
 
 
 def is_degenerate(variance: Floats, value: Floats) -> Bools:

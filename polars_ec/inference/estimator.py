@@ -30,7 +30,6 @@ from polars_ec.inference.confidence import (
     limits,
     random_parts,
     rescaled_to,
-    rests_on_one_cluster,
     slopes_of,
     t_quantile,
     two_sided_p,
@@ -154,8 +153,10 @@ class Estimator(Estimate):
     def interval(self, scales: Sequence[Scale], request: Request, values: Floats | None = None) -> Limits:
         """Limits of the metrics, (groups, metrics), which hold their values; NaN where there are none."""
         # Losses that are all equal within the classes say nothing of what other rows would lose.
-        varies = self.moments.varies[:, None] | (self.with_pseudocounts is not None)
-        values = np.where(varies, self.values if values is None else values, np.nan)
+        known = self.moments.varies[:, None] | (self.with_pseudocounts is not None)
+        if self.clusters is not None:
+            known = known & ~self.rests_on_one
+        values = np.where(known, self.values if values is None else values, np.nan)
         if request.is_resampled:
             resampled = resampled_decisions(self.moments, self.clusters) if self.resampled is None else self.resampled()
             return bootstrap_limits(self.formula_of, *resampled, values, request)
@@ -376,6 +377,10 @@ class Estimator(Estimate):
         pairs = np.flatnonzero(against >= 0), against[against >= 0]
         degenerate = np.stack([self.is_degenerate(m) for m in range(len(self.metrics))], axis=-1)
         known = np.stack([np.isfinite(of.low) for of in differences.values()], axis=-1)
+        if self.clusters is not None:
+            # A change of one class's rows is a component at any prior.
+            alone = self.clusters.rests_on_one(self.formula, self.moments.linear, at_any_prior=True)
+            known &= ~(alone | alone[against])
         change_parts = decompose(
             self, strata, pairs, factors, level, (degenerate[pairs[0]], degenerate[pairs[1]]), known[pairs[0]]
         )
@@ -519,17 +524,17 @@ def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, l
 def paired_variance(
     slopes: Sequence[Floats],
     linear: Sequence[Floats],
-    unit: Floats,
     weight: Floats,
+    rests_on_one: Bools,
     singletons: Singletons | None = None,
 ) -> Variance:
     """Variance of a metric's difference between two models of the same rows, from the sums of both by bucket, and `weight` by class.
+
+    NaN where either metric `rests_on_one` cluster.
 
     A row adds what it adds to one value less what it adds to the other: by bucket, each by itself, so that equal models differ by 0.
     """
     sums = [np.einsum("gkf,gbkf->gbk", slope, of) for slope, of in zip(slopes, linear, strict=True)]
     variance = cluster_influence(weight, sums[0] - sums[1], weight.sum(axis=-1), singletons).variance
-    for slope, of in zip(slopes, linear, strict=True):
-        # Models that are the same differ by 0 in one cluster, too.
-        variance = variance.only(~rests_on_one_cluster(slope, of, unit, singletons) | (variance.variance == 0))
-    return variance
+    # Models that are the same differ by 0 in one cluster, too.
+    return variance.only(~rests_on_one | (variance.variance == 0))

@@ -182,6 +182,8 @@ class Intervals:
         middle = formula(totals[None])[0]
         known = has_rows(self._rows, several=True) & np.isfinite(cells.total(cells.weight * loss)).all(axis=-1)
         known &= moments.varies & ~is_degenerate(variance.variance, middle[:, 0])
+        if isinstance(source, Clusters):
+            known &= ~source.rests_on_one(formula, totals)[:, 0]
         if self.request.is_resampled:
             estimates = np.where(known[:, None], middle, np.nan)
             ends = bootstrap_limits(of_groups, *_resampled(cells, loss), estimates, self.request)
@@ -296,7 +298,8 @@ def paired_limits(
     if weight.shape != of_others.shape or not np.allclose(weight, of_others):
         raise other_rows(*names)
     slopes, linear = ([of.slopes[..., 0] for of in (first, second)], [of.linear for of in (of_first, of_second)])
-    variance = paired_variance(slopes, linear, of_second.unit, weight).only(second.known)
+    rests_on_one = (first.rests_on_one | second.rests_on_one)[:, 0]
+    variance = paired_variance(slopes, linear, weight, rests_on_one).only(second.known)
     tested = Differences.tested(first.values[:, 0], second.values[:, 0], variance, level)
     return tested.low, tested.high
 

@@ -229,7 +229,7 @@ class ClusterSums:
             f"{one} AND ABS({' + '.join(of_class)}) < {zero} * ({size}) AND {size} > {zero} * ({sizes[0]} + {sizes[1]})"
             for one, of_class, size in zip(one_cluster, moved, sizes, strict=True)
         )
-        enough = f"ec_clusters >= {FEWEST_CLUSTERS} AND ec_fixed = 0"
+        enough = f"ec_clusters >= {FEWEST_CLUSTERS}"
         lost = [
             f"CASE WHEN {part} > 0 THEN {self._of('_ratio', x=part, y=others)} ELSE 0 END"
             for part, others in zip(components, ("ec_others_0", "ec_others_1", "ec_others"), strict=True)

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from polars_ec.arguments.costs import CostMatrix
-from polars_ec.formulas.decisions import AT_PRIOR, CELLS, highest, interval_scale
+from polars_ec.formulas.decisions import AT_PRIOR, CELLS, highest, interval_scale, is_moved_by_prior
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, STENCIL, normal_quantile, t_quantile
 from polars_ec.numerics import np
@@ -589,11 +589,16 @@ class ReportQuery:
         estimates = {
             f"{name}_{i}": f"SUM(CASE WHEN ec_pseudo = {i} THEN {name} END)" for i in (0, 1) for name in names[i]
         }
+        # A class whose rows all have one decision has slopes only with half a row more of each. Equal rates are no stated prior.
+        fixed = [str(i) for i, of in enumerate(self.metrics) if of.at_prior or not is_moved_by_prior(of.name)]
+        estimates["ec_on_one_cluster"] = (
+            f"MAX(CASE WHEN ec_metric IN ({', '.join(fixed) or -1}) THEN ec_fixed ELSE 0 END)"
+        )
         least = f"{self.writer.number(1e-9)} * ec_value_0"
         alike = f"ec_variance_of_clusters_0 <= {least} * {least}"
         scales = dict.fromkeys(metric.scale for metric in self.metrics)
         at_end = case_of("scale", {of: self._of("_is_at_end", scale=f"'{of}'", x="ec_value_0") for of in scales})
-        extreme = f"{self._is_of_decisions} AND ec_df_of_clusters_0 IS NOT NULL AND (ec_alike = 1 OR {at_end})"
+        extreme = f"ec_on_one_cluster = 0 AND {self._is_of_decisions} AND ec_df_of_clusters_0 IS NOT NULL AND (ec_alike = 1 OR {at_end})"
         return {
             **self.clusters.spread(self._slots),
             "ec_estimates": estimates,
@@ -602,7 +607,7 @@ class ReportQuery:
             "ec_chosen": {
                 "ec_value": "ec_value_0",
                 "ec_centre": "CASE WHEN ec_extreme = 1 THEN ec_centre_1 ELSE ec_value_0 END",
-                "ec_variance": f"CASE WHEN ec_extreme = 1 THEN ec_variance_1 WHEN ec_alike = 0 OR {self._is_of_decisions} THEN ec_variance_of_clusters_0 END",
+                "ec_variance": f"CASE WHEN ec_extreme = 1 THEN ec_variance_1 WHEN ec_on_one_cluster = 0 AND (ec_alike = 0 OR {self._is_of_decisions}) THEN ec_variance_of_clusters_0 END",
                 "ec_df": "CASE WHEN ec_extreme = 1 THEN ec_df_1 ELSE ec_df_of_clusters_0 END",
             },
         }  # fmt: skip
