@@ -185,6 +185,18 @@ def test_a_spline_of_scores_whose_order_says_nothing_is_the_base_rate() -> None:
     assert found["value"].to_list() == pytest.approx([base, decided], rel=1e-6)
 
 
+@pytest.mark.parametrize("seed", [9, 39])
+def test_a_spline_of_weights_of_many_magnitudes_has_a_value(seed: int) -> None:
+    rng, later = np.random.default_rng(seed), np.array([0.2, 0.4, 0.6, 0.8])
+    p, y, w = np.round(rng.uniform(0.05, 0.95, 24), 2), np.arange(24) % 2, 10 ** rng.uniform(-12, 12, 24)
+    months = {"month": [1] * 24 + [2] * 4, "p": [*p, *later], "y": [*y, *[None] * 4], "w": [*w, *[1.0] * 4]}
+    found = ec.estimate(pl.DataFrame(months), "p", "y", period="month", metrics=["recall"], weight="w", replicates=50)
+    first, second = (np.log(of / (1 - of)) for of in (p, later))
+    q = 1 / (1 + np.exp(-spline(first, y, w, second)))
+    # Scores count as those of their bins.
+    assert found["value"][1] == pytest.approx(q[2:].sum() / q.sum(), rel=5e-3)
+
+
 def em(q: np.ndarray, prior: float, w: np.ndarray) -> float:
     """The iterations of Saerens, Latinne and Decaestecker, Eq. 2.9."""
     new = prior

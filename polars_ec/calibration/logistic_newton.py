@@ -237,6 +237,8 @@ def fit_splines(x: Floats, weight: Floats, unit: float, alpha: Floats, beta: Flo
         # A slope of 0 that would fall stays there.
         is_free = (place > 0) | (gradient < 0) | (np.arange(len(penalty)) == 0)
         hessian = np.where(is_free[:, :, None] & is_free[:, None], hessian, np.eye(len(penalty)))
+        # Where weights or scores are extreme, rounding leaves it singular.
+        hessian += ROUNDING * np.trace(hessian, axis1=1, axis2=2)[:, None, None] * np.eye(len(penalty))
         step = np.linalg.solve(hessian, (is_free * gradient)[:, :, None])[:, :, 0]
         tried = place - length[:, None] * step
         tried[:, 1:] = np.maximum(tried[:, 1:], 0.0)
