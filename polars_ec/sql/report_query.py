@@ -55,8 +55,16 @@ def report_query(
 
     Parameters
     ----------
-    table, score, label, by, weight, pos_label, classes, dialect
-        As for `sketch_query`.
+    table
+        The text after FROM: a name (`"lake.logs.scores"`), a table function (`"read_parquet('log/*.parquet')"`), a join, or a query in
+        parentheses. To use WHERE, pass a query in parentheses.
+    score
+        Column name or SQL expression of a number; it is cast to a 64-bit float.
+    label
+        Column name or SQL expression, BOOLEAN unless `pos_label` or `classes` is given.
+    by
+        Group columns: names (the result omits table names and quotes), or a mapping from the name in the result to a SQL expression, such as
+        `{"month": "CAST(date_trunc('month', CAST(ts AS DATE)) AS DATE)"}`. Default: one group.
     metrics
         Names, which become the columns in this order: decision metrics for two classes, `cross_entropy`, `nce`, `brier` and `nbs`. Default:
         `nec`, `nce`, `nbs`, `precision`, `f1`, `recall`, and the confusion counts.
@@ -74,6 +82,12 @@ def report_query(
         Default None: no reference prior. LLRs require it for posteriors and for Bayes decisions.
     score_type
         The kind of score, one number per row, as for `report`; a decision is 0 or 1. Default "posterior", of the positive class.
+    weight
+        Column name or SQL expression of non-negative finite weights. A row of weight w counts as w rows. Default None: 1.
+    pos_label
+        The label value of the positive class; all other values are the negative class.
+    classes
+        The two label values, the negative class first; any other value is invalid. For integer labels: `classes=(0, 1)`.
     interval
         The level of the confidence intervals, such as 0.95. It adds `NAME_ci_low` and `NAME_ci_high` to each metric, and `nec_kinked` and
         `small`, as in `report`. Default None: none.
@@ -82,6 +96,8 @@ def report_query(
         query sums the rows by group and cluster first. A row with a null there is its own cluster. Default None: rows are independent.
     min_rows
         Add `small`, true if the group has fewer rows than this. Default None.
+    dialect
+        "bigquery", "clickhouse", "databricks", "datafusion", "duckdb" (default), "postgres", "snowflake", "spark" or "trino".
 
     Returns
     -------
