@@ -160,18 +160,3 @@ def test_a_comparison_by_item_of_a_reader_and_of_values_that_are_undefined() -> 
         # No row of the group is decided positive, which makes none invalid.
         rare = LOG.with_columns(q=pl.when(g=0).then(0.1).otherwise("p"))
         assert rare.ec.compare(["p", "q"], "y", by="g", metrics=["precision"])["value"].null_count() == 1
-
-
-def test_a_posterior_of_zero_in_a_calibration_loss() -> None:
-    certain = LOG.with_columns(p=pl.when((pl.col("y") == 1) & (pl.col("g") == 1)).then(0.0).otherwise("p"))
-    vectors = certain.with_columns(q=pl.concat_arr(1 - pl.col("p"), "p"))
-    options: Any = {"training": "test", "by": "g"}
-    calls: list[Callable[[], Any]] = [
-        lambda: ec.calibration_loss(certain, "p", "y", **options),
-        lambda: ec.calibration_loss(vectors, "q", "y", **options),
-        lambda: certain.ec.sketch("p", "y", by="g").calibration_loss(training="test"),
-    ]
-    for call in calls:
-        text = warned(call)
-        assert "is null in 1 of 3 rows: posteriors of exactly 0 or 1 have infinite log-odds" in text
-        assert "Clip them" in text

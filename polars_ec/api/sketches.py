@@ -212,12 +212,12 @@ class Sketch(DecidingCells):
         [(1.574, 0.676, 57.044)]
         """
         # Imported here, because it needs NumPy.
-        from polars_ec.calibration.cells import calibration_loss, with_warning
+        from polars_ec.calibration.cells import calibration_loss
 
         request = parse_interval({"interval": interval, "method": method, "replicates": replicates, "seed": seed})
         keywords = self._at_own_point({"prior": prior, "costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp})
         histogram = {"bins": bins, "equal_mass": equal_mass}
-        return with_warning(calibration_loss(self, rule, calibrator, training, histogram, keywords, request))
+        return calibration_loss(self, rule, calibrator, training, histogram, keywords, request)
 
     @checked_keywords
     def compare(

@@ -38,7 +38,7 @@ from polars_ec.calibration.cell_table import (
 )
 from polars_ec.calibration.logistic_newton import Points, fit_lines
 from polars_ec.calibration.loss_intervals import with_drawn_limits, with_limits, without_far
-from polars_ec.exceptions import SketchError, warn
+from polars_ec.exceptions import SketchError
 from polars_ec.formulas.hull import upper_hull
 from polars_ec.formulas.losses import prior_loss
 from polars_ec.formulas.sums import GROUP
@@ -659,16 +659,6 @@ def compare(table: pl.DataFrame) -> pl.DataFrame:
         .with_columns(cal_loss=gain.fill_nan(None), discrimination=left)
         .with_columns(rcl=pl.when(raw != 0).then(100 * pl.col("cal_loss") / raw).fill_nan(None))
     )
-
-
-def with_warning(losses: pl.DataFrame) -> pl.DataFrame:
-    """The losses; a warning says where a posterior of 0 or 1 makes them null."""
-    if number := losses.filter(reason="infinite log-odds").height:
-        warn(
-            f"the calibration loss is null in {number} of {losses.height} rows: posteriors of exactly 0 or 1 have infinite log-odds "
-            "(column reason). Clip them, such as pl.col('score').clip(1e-6, 1 - 1e-6)"
-        )
-    return losses
 
 
 def check_loss(rule: Rule, training: Any, score_type: Any, prior: Any) -> None:

@@ -14,7 +14,7 @@ from polars_ec.arguments.options import CalibrationLossOptions, CalibrationOptio
 from polars_ec.arguments.scales import LOG_ODDS, LOG_POSTERIORS, RAW, scale_of, score_type_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import PARAMETERS, STEPPED, Calibration, Calibrator, softmax_affine
-from polars_ec.calibration.cells import LOSS_COLUMNS, NAMES, check_calibrator, check_loss, compare, with_warning
+from polars_ec.calibration.cells import LOSS_COLUMNS, NAMES, check_calibrator, check_loss, compare
 from polars_ec.calibration.cells import calibrate as calibrate_cells
 from polars_ec.calibration.cells import calibration_loss as loss_of_cells
 from polars_ec.calibration.multiclass import fit_classes
@@ -263,8 +263,7 @@ def calibration_loss(
             clusters=clusters,
         )
         prior = _prior_of_groups(lazy, rows, by, checked)
-        costs = {"prior": prior, "costs": point.costs}
-        return with_warning(loss_of_cells(cells, rule, calibrator, training, {}, costs, request))
+        return loss_of_cells(cells, rule, calibrator, training, {}, {"prior": prior, "costs": point.costs}, request)
     if request is not None:
         raise ValueError(
             f"interval={request.level!r} is for one score per row, and these are vectors: use "
@@ -275,7 +274,7 @@ def calibration_loss(
     fold = fold_key.fold(rows, keys)
     if not isinstance(training, Calibration):
         training = _of_classes(lazy, rows, calibrator, keys, fold, folds or 0)
-    return with_warning(_losses(lazy, keys, fold, rows, training, rule, options))
+    return _losses(lazy, keys, fold, rows, training, rule, options)
 
 
 def _losses(

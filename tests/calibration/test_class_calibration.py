@@ -267,7 +267,6 @@ SURE, UNSURE = [[0.8, 0.1, 0.1], [0.1, 0.8, 0.1], [0.1, 0.1, 0.8]], [[0.3, 0.4, 
         (of([None], [0]), "no rows"),
     ],
 )
-@pytest.mark.filterwarnings("ignore:the calibration loss is null")
 def test_reasons(log: pl.DataFrame, reason: str | None) -> None:
     (fit,) = log.ec.calibrate("q", "y", classes=[0, 1, 2]).frame.to_dicts()
     assert fit["reason"] == reason

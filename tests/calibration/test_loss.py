@@ -107,7 +107,6 @@ def test_golden_loss_after_training_on_test(name: str, calibrator: str, block: s
         assert brier["calibrated"] / (prior * (1 - prior)) == pytest.approx(golden["NBS"], rel=2 * tolerance)
 
 
-@pytest.mark.filterwarnings("ignore:the calibration loss is null")
 @settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(small_logs(), st.sampled_from(RULES), st.sampled_from(["cv", "test"]))
 def test_losses_of_few_rows_are_defined(log, rule, training) -> None:

@@ -76,7 +76,6 @@ def test_each_model_and_target_has_its_own() -> None:
         assert_frame_equal(targets.filter(target=k).drop("target"), expected, rel_tol=1e-12)
 
 
-@pytest.mark.filterwarnings("ignore:the calibration loss is null")
 def test_whatever_takes_a_prior_takes_it() -> None:
     sketch, pi = LOG.ec.sketch("a", "y", by="g", folds=2, fold_by="id"), share("a")
     rolled = sketch.group_by("g")
