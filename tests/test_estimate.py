@@ -354,6 +354,7 @@ def test_a_group_that_the_reference_lacks_is_calibrated_on_all_groups_even_if_th
         assert dict(found.select("g", "calibrated_on").rows()) == {"a": "group", name: "all groups"}
 
 
+@pytest.mark.quick("estimate")
 @from_rows_and_sketches
 def test_missing_and_invalid_rows(by_call: Any) -> None:
     at = pl.int_range(pl.len())

@@ -134,6 +134,7 @@ def test_what_is_not_there_is_told(folder, tmp_path):
 KEPT = ("--by", "s", "--cost-fn", "5", "--cluster", "u", "--unlabelled")
 
 
+@pytest.mark.slow
 def test_a_folder_of_sketches_has_the_estimates_of_its_files(tmp_path):
     days, out = tmp_path / "days", tmp_path / "sketches"
     days.mkdir()

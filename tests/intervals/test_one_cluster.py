@@ -67,6 +67,7 @@ REPORTS: dict[str, Callable[[pl.DataFrame], pl.DataFrame]] = {
 }
 
 
+@pytest.mark.quick("one positive-report", "one positive-macro", "one user-query")
 @pytest.mark.parametrize("door", REPORTS)
 def test_a_report(log: pl.DataFrame, door: str) -> None:
     report = REPORTS[door](log)
@@ -76,6 +77,7 @@ def test_a_report(log: pl.DataFrame, door: str) -> None:
     assert found - {"precision", "mcc", "nec"} == FIXED if door == "bootstrap" else found == FIXED
 
 
+@pytest.mark.quick("one positive")
 def test_a_class_that_does_not_matter(log: pl.DataFrame) -> None:
     """Two users have the positives, or the metric is of the negatives."""
     two = pl.concat([log, log.filter("y").with_columns(user=98)], how="vertical_relaxed")
@@ -83,6 +85,7 @@ def test_a_class_that_does_not_matter(log: pl.DataFrame) -> None:
         assert without_bounds(REPORTS[door](two)) == set(), door
 
 
+@pytest.mark.slow
 def test_equal_rates_of_classes_are_no_stated_prior() -> None:
     """Without errors in as many rows of either class, one more row of a class would not change the error rate."""
     y = np.arange(40) < 20
@@ -111,6 +114,7 @@ def two_groups(log: pl.DataFrame) -> pl.DataFrame:
     return pl.concat([log.with_columns(g=0), others], how="vertical_relaxed")
 
 
+@pytest.mark.quick("one positive")
 def test_models(log: pl.DataFrame) -> None:
     options = {"metrics": METRICS, "cluster": "user", **COSTS}
     # Neither model finds a positive, so that some metrics are equal.
@@ -137,6 +141,7 @@ def test_the_best_group_is_one_with_a_variance(log: pl.DataFrame) -> None:
     assert unknown(compared.filter(g=0)) == FIXED
 
 
+@pytest.mark.quick("one positive")
 def test_drift(log: pl.DataFrame) -> None:
     """Components are of the rows of one class at a time, so that they have no bounds at the log's own prior either."""
     month = pl.when(pl.col("g") == 0).then(date(2026, 2, 1)).otherwise(date(2026, 1, 1))
