@@ -306,6 +306,25 @@ def test_logs_larger_than_memory_are_not_offered(folder, monkeypatch):
     assert ("polars_ec_polars", "metrics") not in found
 
 
+def test_larger_logs_are_not_waited_for(folder):
+    """A task that is out of time is not run on logs with at least as many rows and groups; on others it is."""
+    calls = []
+
+    def measure(name, task, log):
+        log_name = Path(log.files[0]).parent.name
+        calls.append((name, task, log_name))
+        if task == "auc" and "rounded" not in log_name:
+            raise RunError("out of time", "more than 1 s")
+        return {**in_this_process(name, task, log), "seconds": 1.0}
+
+    sizes = [Size(600, 6, 2), Size(1_200, 6, 2), Size(1_200, 3, 2)]
+    results = list(run_all(sizes, ["polars_ec_polars"], folder, Here(folder), 1, measure))
+    of_auc = [result["detail"] for result in results if result["task"] == "auc"]
+    assert of_auc == ["more than 1 s", "a smaller log already took too long", "more than 1 s"]
+    assert [log for _, task, log in calls if task == "auc"] == ["20000-10-2-rounded", "600-6-2", "1200-3-2"]
+    assert [log for _, task, log in calls if task == "metrics"][1:] == ["600-6-2", "1200-6-2", "1200-3-2"]
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_runners_offer_what_they_have(name):
     runner = load(name)
