@@ -42,14 +42,16 @@ CREATE OR REPLACE MACRO ec._table_vector(score, label, matrix, prior, threshold,
 CREATE OR REPLACE MACRO ec._joint(t) AS
     list_transform(t['n'], lambda _r, _i: list_transform(_r, lambda _x: ec._term(t['p'][_i], ec._ratio(_x, list_sum(_r)))));
 CREATE OR REPLACE MACRO ec._but(numbers, k) AS list_filter(numbers, lambda _v, _n: _n <> k);
+-- A row of probabilities is NULL as a whole or not at all. Each class sums all others' rows, so this is no lambda.
+CREATE OR REPLACE MACRO ec._sum_but(numbers, k) AS 0 * numbers[k] + coalesce(list_sum(numbers[:k - 1]), 0) + coalesce(list_sum(numbers[k + 1:]), 0);
 -- Hits, misses, false alarms and right rejections of class k, given the joint probabilities j.
 CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'h': j[k][k], 'm': ec._plus(ec._but(j[k], k)),
     'a': ec._plus(list_transform(ec._but(j, k), lambda _o: _o[k])),
-    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._plus(ec._but(_o, k))))};
+    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._sum_but(_o, k)))};
 CREATE OR REPLACE MACRO ec._detectors(t) AS
     list_transform([ec._joint(t)], lambda _j: list_transform(range(1, len(_j) + 1), lambda _k: ec._detector(_j, _k)))[1];
-CREATE OR REPLACE MACRO ec._mean_of(numbers) AS ec._plus(numbers) / len(numbers);
+CREATE OR REPLACE MACRO ec._mean_of(numbers) AS invoke(lambda _n: ec._plus(_n) / len(_n), numbers);
 CREATE OR REPLACE MACRO ec._pool(detectors, part) AS ec._plus(list_transform(detectors, lambda _e: _e[part]));
 
 CREATE OR REPLACE MACRO ec._precisions(t) AS list_transform(ec._detectors(t), lambda _d: ec._ratio(_d['h'], _d['h'] + _d['a']));
@@ -69,7 +71,7 @@ CREATE OR REPLACE MACRO ec.macro_precision(table) AS list_transform(table, lambd
 CREATE OR REPLACE MACRO ec.macro_recall(table) AS list_transform(table, lambda _t: ec._mean_of(ec._recalls(_t)))[1];
 CREATE OR REPLACE MACRO ec.macro_f1(table) AS list_transform(table, lambda _t: ec._mean_of(ec._f1s(_t)))[1];
 -- Without hits it is 0/0.
-CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS invoke(lambda _x, _y: CASE WHEN _y > 0 THEN 2 * _x * (_y / (_x + _y)) END, x, y);
 CREATE OR REPLACE MACRO ec.f1_of_averages(table) AS
     list_transform(table, lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1];
 CREATE OR REPLACE MACRO ec.micro_precision(table) AS
@@ -95,10 +97,10 @@ CREATE OR REPLACE MACRO ec._within_1(x) AS CASE WHEN x > 1 THEN 1e0 WHEN x < -1 
 -- The root of a product, which is exact where the two are the same.
 CREATE OR REPLACE MACRO ec._geometric(x, y) AS x * sqrt(ec._ratio(y, x));
 -- Of the detectors' four probabilities, for where a class is rare a product of margins cancels most of another one.
-CREATE OR REPLACE MACRO ec._correlation(d) AS
-    ec._within_1(ec._ratio(ec._plus(list_transform(d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
-        ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
-                      ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
+CREATE OR REPLACE MACRO ec._correlation(d) AS invoke(lambda _d:
+    ec._within_1(ec._ratio(ec._plus(list_transform(_d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
+        ec._geometric(ec._plus(list_transform(_d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
+                      ec._plus(list_transform(_d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r'])))))), d);
 CREATE OR REPLACE MACRO ec._square(t) AS
     CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc needs as many decisions as classes: filter the rows that are decided for a class, '
                                              || 'or use nec, which takes any number') IS NULL

@@ -254,22 +254,23 @@ CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x EN
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
 CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
 CREATE OR REPLACE MACRO ec._each_mean(n, s) AS list_transform(n, lambda _x, _i: ec._ratio(s[_i], _x));
-CREATE OR REPLACE MACRO ec._expect(p, means) AS ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, means[_i])));
+CREATE OR REPLACE MACRO ec._expect(p, means) AS
+    invoke(lambda _p, _m: ec._plus(list_transform(_p, lambda _x, _i: ec._term(_x, _m[_i]))), p, means);
 
 -- Is a stated prior one list in the group?
 CREATE OR REPLACE MACRO ec._priors_hold(prior "NULL") AS prior IS NULL,
 (prior) AS coalesce(min(ec._priors(prior)) = max(ec._priors(prior)) AND NOT coalesce(isnan(max(ec._priors(prior))[1]), false), false);
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
-CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
-    CASE WHEN list_sum(n) = 0 OR NOT ec._addable(list_sum(n)) THEN NULL
-         WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
-         WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
-         WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
-         ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
-                        || ' classes: ' || CAST(high AS VARCHAR))] END;
+CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS invoke(lambda _n, _low, _high:
+    CASE WHEN list_sum(_n) = 0 OR NOT ec._addable(list_sum(_n)) THEN NULL
+         WHEN _high IS NULL THEN list_transform(_n, lambda _x: _x / list_sum(_n))
+         WHEN _low <> _high THEN NULL
+         WHEN len(CAST(_high AS DOUBLE[])) = 0 THEN list_transform(_n, lambda _x: 1e0 / len(_n))
+         WHEN isnan(CAST(_high AS DOUBLE[])[1]) THEN NULL
+         WHEN len(CAST(_high AS DOUBLE[])) = len(_n) THEN CAST(_high AS DOUBLE[])
+         ELSE [ec._fail('prior has ' || CAST(len(CAST(_high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(_n) AS VARCHAR)
+                        || ' classes: ' || CAST(_high AS VARCHAR))] END, n, low, high);
 
 -- Lists of the values of each key, 0 .. n - 1, given both sorted by the key; NULL for a key that does not occur.
 CREATE OR REPLACE MACRO ec._runs(values_, keys, n) AS

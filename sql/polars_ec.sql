@@ -946,22 +946,23 @@ CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x EN
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
 CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
 CREATE OR REPLACE MACRO ec._each_mean(n, s) AS list_transform(n, lambda _x, _i: ec._ratio(s[_i], _x));
-CREATE OR REPLACE MACRO ec._expect(p, means) AS ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, means[_i])));
+CREATE OR REPLACE MACRO ec._expect(p, means) AS
+    invoke(lambda _p, _m: ec._plus(list_transform(_p, lambda _x, _i: ec._term(_x, _m[_i]))), p, means);
 
 -- Is a stated prior one list in the group?
 CREATE OR REPLACE MACRO ec._priors_hold(prior "NULL") AS prior IS NULL,
 (prior) AS coalesce(min(ec._priors(prior)) = max(ec._priors(prior)) AND NOT coalesce(isnan(max(ec._priors(prior))[1]), false), false);
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
-CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
-    CASE WHEN list_sum(n) = 0 OR NOT ec._addable(list_sum(n)) THEN NULL
-         WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
-         WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
-         WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
-         ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
-                        || ' classes: ' || CAST(high AS VARCHAR))] END;
+CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS invoke(lambda _n, _low, _high:
+    CASE WHEN list_sum(_n) = 0 OR NOT ec._addable(list_sum(_n)) THEN NULL
+         WHEN _high IS NULL THEN list_transform(_n, lambda _x: _x / list_sum(_n))
+         WHEN _low <> _high THEN NULL
+         WHEN len(CAST(_high AS DOUBLE[])) = 0 THEN list_transform(_n, lambda _x: 1e0 / len(_n))
+         WHEN isnan(CAST(_high AS DOUBLE[])[1]) THEN NULL
+         WHEN len(CAST(_high AS DOUBLE[])) = len(_n) THEN CAST(_high AS DOUBLE[])
+         ELSE [ec._fail('prior has ' || CAST(len(CAST(_high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(_n) AS VARCHAR)
+                        || ' classes: ' || CAST(_high AS VARCHAR))] END, n, low, high);
 
 -- Lists of the values of each key, 0 .. n - 1, given both sorted by the key; NULL for a key that does not occur.
 CREATE OR REPLACE MACRO ec._runs(values_, keys, n) AS
@@ -1557,14 +1558,16 @@ CREATE OR REPLACE MACRO ec._table_vector(score, label, matrix, prior, threshold,
 CREATE OR REPLACE MACRO ec._joint(t) AS
     list_transform(t['n'], lambda _r, _i: list_transform(_r, lambda _x: ec._term(t['p'][_i], ec._ratio(_x, list_sum(_r)))));
 CREATE OR REPLACE MACRO ec._but(numbers, k) AS list_filter(numbers, lambda _v, _n: _n <> k);
+-- A row of probabilities is NULL as a whole or not at all. Each class sums all others' rows, so this is no lambda.
+CREATE OR REPLACE MACRO ec._sum_but(numbers, k) AS 0 * numbers[k] + coalesce(list_sum(numbers[:k - 1]), 0) + coalesce(list_sum(numbers[k + 1:]), 0);
 -- Hits, misses, false alarms and right rejections of class k, given the joint probabilities j.
 CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'h': j[k][k], 'm': ec._plus(ec._but(j[k], k)),
     'a': ec._plus(list_transform(ec._but(j, k), lambda _o: _o[k])),
-    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._plus(ec._but(_o, k))))};
+    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._sum_but(_o, k)))};
 CREATE OR REPLACE MACRO ec._detectors(t) AS
     list_transform([ec._joint(t)], lambda _j: list_transform(range(1, len(_j) + 1), lambda _k: ec._detector(_j, _k)))[1];
-CREATE OR REPLACE MACRO ec._mean_of(numbers) AS ec._plus(numbers) / len(numbers);
+CREATE OR REPLACE MACRO ec._mean_of(numbers) AS invoke(lambda _n: ec._plus(_n) / len(_n), numbers);
 CREATE OR REPLACE MACRO ec._pool(detectors, part) AS ec._plus(list_transform(detectors, lambda _e: _e[part]));
 
 CREATE OR REPLACE MACRO ec._precisions(t) AS list_transform(ec._detectors(t), lambda _d: ec._ratio(_d['h'], _d['h'] + _d['a']));
@@ -1627,7 +1630,7 @@ CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn 
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1];
 COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the one-vs-rest F1; `f1_of_averages` is another metric that some call macro F1. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik). It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 -- Without hits it is 0/0.
-CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS invoke(lambda _x, _y: CASE WHEN _y > 0 THEN 2 * _x * (_y / (_x + _y)) END, x, y);
 CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1696,10 +1699,10 @@ CREATE OR REPLACE MACRO ec._within_1(x) AS CASE WHEN x > 1 THEN 1e0 WHEN x < -1 
 -- The root of a product, which is exact where the two are the same.
 CREATE OR REPLACE MACRO ec._geometric(x, y) AS x * sqrt(ec._ratio(y, x));
 -- Of the detectors' four probabilities, for where a class is rare a product of margins cancels most of another one.
-CREATE OR REPLACE MACRO ec._correlation(d) AS
-    ec._within_1(ec._ratio(ec._plus(list_transform(d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
-        ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
-                      ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
+CREATE OR REPLACE MACRO ec._correlation(d) AS invoke(lambda _d:
+    ec._within_1(ec._ratio(ec._plus(list_transform(_d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
+        ec._geometric(ec._plus(list_transform(_d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
+                      ec._plus(list_transform(_d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r'])))))), d);
 CREATE OR REPLACE MACRO ec._square(t) AS
     CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc needs as many decisions as classes: filter the rows that are decided for a class, '
                                              || 'or use nec, which takes any number') IS NULL
@@ -4314,7 +4317,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'e2d57ba480b58f9ed0653b431b5cb412718dbce95545eeffc4f14bc288b54cdc', count(*),
+    SELECT concat_ws('-', '7d7a68bc5809528ceb6299017aea38411e913a9723c1c9d7a1dc846fe8328328', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -926,27 +926,28 @@ CREATE OR REPLACE MACRO ec._term(p, x) AS CASE WHEN p = 0 THEN 0e0 ELSE p * x EN
 CREATE OR REPLACE MACRO ec._ratio(x, y) AS x / nullif(y, 0);
 CREATE OR REPLACE MACRO ec._plus(terms) AS list_reduce(terms, lambda _a, _b: _a + _b, 0e0);
 CREATE OR REPLACE MACRO ec._each_mean(n, s) AS list_transform(n, lambda _x, _i: ec._ratio(s[_i], _x));
-CREATE OR REPLACE MACRO ec._expect(p, means) AS ec._plus(list_transform(p, lambda _x, _i: ec._term(_x, means[_i])));
+CREATE OR REPLACE MACRO ec._expect(p, means) AS
+    list_transform([{'_p': p, '_m': means}], lambda _values_44: ec._plus(list_transform(_values_44['_p'], lambda _x, _i: ec._term(_x, _values_44['_m'][_i]))))[1];
 
 -- Is a stated prior one list in the group?
 CREATE OR REPLACE MACRO ec._priors_hold(prior "NULL") AS prior IS NULL,
 (prior) AS coalesce(min(ec._priors(prior)) = max(ec._priors(prior)) AND NOT coalesce(isnan(max(ec._priors(prior))[1]), false), false);
 
 -- Priors of K classes: stated, uniform, or n/N. NULL for a prior that is none or not one list in the group.
-CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS
-    CASE WHEN list_sum(n) = 0 OR NOT ec._addable(list_sum(n)) THEN NULL
-         WHEN high IS NULL THEN list_transform(n, lambda _x: _x / list_sum(n))
-         WHEN low <> high THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = 0 THEN list_transform(n, lambda _x: 1e0 / len(n))
-         WHEN isnan(CAST(high AS DOUBLE[])[1]) THEN NULL
-         WHEN len(CAST(high AS DOUBLE[])) = len(n) THEN CAST(high AS DOUBLE[])
-         ELSE [ec._fail('prior has ' || CAST(len(CAST(high AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(n) AS VARCHAR)
-                        || ' classes: ' || CAST(high AS VARCHAR))] END;
+CREATE OR REPLACE MACRO ec._class_priors(n, low, high) AS list_transform([{'_n': n, '_low': low, '_high': high}], lambda _values_45: 
+    CASE WHEN list_sum(_values_45['_n']) = 0 OR NOT ec._addable(list_sum(_values_45['_n'])) THEN NULL
+         WHEN _values_45['_high'] IS NULL THEN list_transform(_values_45['_n'], lambda _x: _x / list_sum(_values_45['_n']))
+         WHEN _values_45['_low'] <> _values_45['_high'] THEN NULL
+         WHEN len(CAST(_values_45['_high'] AS DOUBLE[])) = 0 THEN list_transform(_values_45['_n'], lambda _x: 1e0 / len(_values_45['_n']))
+         WHEN isnan(CAST(_values_45['_high'] AS DOUBLE[])[1]) THEN NULL
+         WHEN len(CAST(_values_45['_high'] AS DOUBLE[])) = len(_values_45['_n']) THEN CAST(_values_45['_high'] AS DOUBLE[])
+         ELSE [ec._fail('prior has ' || CAST(len(CAST(_values_45['_high'] AS DOUBLE[])) AS VARCHAR) || ' numbers for ' || CAST(len(_values_45['_n']) AS VARCHAR)
+                        || ' classes: ' || CAST(_values_45['_high'] AS VARCHAR))] END)[1];
 
 -- Lists of the values of each key, 0 .. n - 1, given both sorted by the key; NULL for a key that does not occur.
 CREATE OR REPLACE MACRO ec._runs(values_, keys, n) AS
-    list_transform([{'_v': values_, '_k': keys, '_r': list_reverse(keys)}], lambda _values_44: list_transform(range(n), lambda _i: CASE WHEN list_position(_values_44['_k'], _i) IS NOT NULL
-               THEN _values_44['_v'][list_position(_values_44['_k'], _i) : len(_values_44['_k']) + 1 - list_position(_values_44['_r'], _i)] END))[1];
+    list_transform([{'_v': values_, '_k': keys, '_r': list_reverse(keys)}], lambda _values_46: list_transform(range(n), lambda _i: CASE WHEN list_position(_values_46['_k'], _i) IS NOT NULL
+               THEN _values_46['_v'][list_position(_values_46['_k'], _i) : len(_values_46['_k']) + 1 - list_position(_values_46['_r'], _i)] END))[1];
 CREATE OR REPLACE MACRO ec._part(cells, part) AS list_transform(cells, lambda _c: _c[part]);
 CREATE OR REPLACE MACRO ec._cells_by_class(tally, k) AS ec._runs(tally, ec._part(tally, 'y'), k);
 CREATE OR REPLACE MACRO ec._tally_n(tally, k) AS
@@ -1145,8 +1146,8 @@ CREATE OR REPLACE MACRO ec._in_units(m) AS
         list_transform(_c['m'], lambda _r: list_transform(_r, lambda _x: _x / _c['unit'])))[1];
 CREATE OR REPLACE MACRO ec._sum_wide(i, score, label, costs, prior, threshold, score_type, weight, what) AS
     coalesce(sum(CASE WHEN ec._wide(costs)
-             THEN list_transform([{'_s': score, '_c': ec._choices(ec._given_costs(costs)), '_m': ec._in_units(ec._given_costs(costs))}], lambda _values_45: CASE WHEN ec._of_class(i, _values_45['_s'], label) THEN ec._weight(weight) * ec._value(what, _values_45['_m'], i,
-                             ec._decide_wide(_values_45['_s'], _values_45['_c'], prior, threshold, score_type)) END)[1] END), 0);
+             THEN list_transform([{'_s': score, '_c': ec._choices(ec._given_costs(costs)), '_m': ec._in_units(ec._given_costs(costs))}], lambda _values_47: CASE WHEN ec._of_class(i, _values_47['_s'], label) THEN ec._weight(weight) * ec._value(what, _values_47['_m'], i,
+                             ec._decide_wide(_values_47['_s'], _values_47['_c'], prior, threshold, score_type)) END)[1] END), 0);
 
 -- Of single scores.
 CREATE OR REPLACE MACRO ec._means(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight, what) AS
@@ -1184,8 +1185,8 @@ CREATE OR REPLACE MACRO ec._zero_one(k) AS
     list_transform(range(k), lambda _i: list_transform(range(k), lambda _j: CAST(_i <> _j AS DOUBLE)));
 -- What the best constant decision costs, 0 without priors: list_inner_product refuses a NULL, and another length, in the lists of any group.
 CREATE OR REPLACE MACRO ec._naive(p, matrix) AS
-    list_transform([{'_m': matrix, '_p': list_transform(matrix, lambda _r, _i: coalesce(p[_i], 0))}], lambda _values_46: list_min(list_transform(range(len(_values_46['_m'][1])), lambda _j:
-               list_inner_product(list_transform(_values_46['_m'], lambda _r: coalesce(_r[_j + 1], 0)), _values_46['_p']))))[1];
+    list_transform([{'_m': matrix, '_p': list_transform(matrix, lambda _r, _i: coalesce(p[_i], 0))}], lambda _values_48: list_min(list_transform(range(len(_values_48['_m'][1])), lambda _j:
+               list_inner_product(list_transform(_values_48['_m'], lambda _r: coalesce(_r[_j + 1], 0)), _values_48['_p']))))[1];
 CREATE OR REPLACE MACRO ec._normalized(means) AS
     list_transform(means, lambda _m:
         CASE WHEN list_min(flatten(_m['c'])) < 0
@@ -1535,14 +1536,16 @@ CREATE OR REPLACE MACRO ec._table_vector(score, label, matrix, prior, threshold,
 CREATE OR REPLACE MACRO ec._joint(t) AS
     list_transform(t['n'], lambda _r, _i: list_transform(_r, lambda _x: ec._term(t['p'][_i], ec._ratio(_x, list_sum(_r)))));
 CREATE OR REPLACE MACRO ec._but(numbers, k) AS list_filter(numbers, lambda _v, _n: _n <> k);
+-- A row of probabilities is NULL as a whole or not at all. Each class sums all others' rows, so this is no lambda.
+CREATE OR REPLACE MACRO ec._sum_but(numbers, k) AS 0 * numbers[k] + coalesce(list_sum(numbers[:k - 1]), 0) + coalesce(list_sum(numbers[k + 1:]), 0);
 -- Hits, misses, false alarms and right rejections of class k, given the joint probabilities j.
 CREATE OR REPLACE MACRO ec._detector(j, k) AS {
     'h': j[k][k], 'm': ec._plus(ec._but(j[k], k)),
     'a': ec._plus(list_transform(ec._but(j, k), lambda _o: _o[k])),
-    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._plus(ec._but(_o, k))))};
+    'r': ec._plus(list_transform(ec._but(j, k), lambda _o: ec._sum_but(_o, k)))};
 CREATE OR REPLACE MACRO ec._detectors(t) AS
     list_transform([ec._joint(t)], lambda _j: list_transform(range(1, len(_j) + 1), lambda _k: ec._detector(_j, _k)))[1];
-CREATE OR REPLACE MACRO ec._mean_of(numbers) AS ec._plus(numbers) / len(numbers);
+CREATE OR REPLACE MACRO ec._mean_of(numbers) AS list_transform([numbers], lambda _n: ec._plus(_n) / len(_n))[1];
 CREATE OR REPLACE MACRO ec._pool(detectors, part) AS ec._plus(list_transform(detectors, lambda _e: _e[part]));
 
 CREATE OR REPLACE MACRO ec._precisions(t) AS list_transform(ec._detectors(t), lambda _d: ec._ratio(_d['h'], _d['h'] + _d['a']));
@@ -1605,7 +1608,7 @@ CREATE OR REPLACE MACRO ec.macro_f1(score DOUBLE, label, costs := NULL, cost_fn 
     list_transform(ec._table(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._mean_of(ec._f1s(_t)))[1];
 COMMENT ON MACRO ec.macro_f1 IS 'Mean over classes of the one-vs-rest F1; `f1_of_averages` is another metric that some call macro F1. Higher is better; in [0, 1]. (1/K) sum_k 2 P_k R_kk / (P_k + sum_i P_i R_ik). It judges K detectors, and may disagree with `nec`, the cost of the decisions.';
 -- Without hits it is 0/0.
-CREATE OR REPLACE MACRO ec._harmonic(x, y) AS CASE WHEN y > 0 THEN 2 * x * (y / (x + y)) END;
+CREATE OR REPLACE MACRO ec._harmonic(x, y) AS list_transform([{'_x': x, '_y': y}], lambda _values_50: CASE WHEN _values_50['_y'] > 0 THEN 2 * _values_50['_x'] * (_values_50['_y'] / (_values_50['_x'] + _values_50['_y'])) END)[1];
 CREATE OR REPLACE MACRO ec.f1_of_averages(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
     list_transform(ec._table(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _t: ec._harmonic(ec._mean_of(ec._precisions(_t)), ec._mean_of(ec._recalls(_t))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
@@ -1674,10 +1677,10 @@ CREATE OR REPLACE MACRO ec._within_1(x) AS CASE WHEN x > 1 THEN 1e0 WHEN x < -1 
 -- The root of a product, which is exact where the two are the same.
 CREATE OR REPLACE MACRO ec._geometric(x, y) AS x * ec._sqrt(ec._ratio(y, x));
 -- Of the detectors' four probabilities, for where a class is rare a product of margins cancels most of another one.
-CREATE OR REPLACE MACRO ec._correlation(d) AS
-    ec._within_1(ec._ratio(ec._plus(list_transform(d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
-        ec._geometric(ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
-                      ec._plus(list_transform(d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r']))))));
+CREATE OR REPLACE MACRO ec._correlation(d) AS list_transform([d], lambda _d: 
+    ec._within_1(ec._ratio(ec._plus(list_transform(_d, lambda _e: _e['h'] * _e['r'] - _e['m'] * _e['a'])),
+        ec._geometric(ec._plus(list_transform(_d, lambda _e: (_e['h'] + _e['m']) * (_e['a'] + _e['r']))),
+                      ec._plus(list_transform(_d, lambda _e: (_e['h'] + _e['a']) * (_e['m'] + _e['r'])))))))[1];
 CREATE OR REPLACE MACRO ec._square(t) AS
     CASE WHEN t['m'] <> len(t['p']) THEN error('ec: mcc needs as many decisions as classes: filter the rows that are decided for a class, '
                                              || 'or use nec, which takes any number') IS NULL
@@ -1915,7 +1918,7 @@ CREATE OR REPLACE MACRO ec._epsr_loss(q, x, a, b) AS
 
 -- Seen from class 0 the roles of q and 1 - q, a and b are exchanged.
 CREATE OR REPLACE MACRO ec._sum_epsr(i, score, label, q, x, a, b, weight) AS
-    sum(list_transform([{'_q': CASE WHEN ec._of_class(i, score, label) THEN q END, '_x': CASE WHEN ec._of_class(i, score, label) THEN x END}], lambda _values_53: ec._weighted(ec._epsr_loss(_values_53['_q'], _values_53['_x'], a, b), weight))[1]);
+    sum(list_transform([{'_q': CASE WHEN ec._of_class(i, score, label) THEN q END, '_x': CASE WHEN ec._of_class(i, score, label) THEN x END}], lambda _values_58: ec._weighted(ec._epsr_loss(_values_58['_q'], _values_58['_x'], a, b), weight))[1]);
 CREATE OR REPLACE MACRO ec._epsr(score, label, a, b, prior, score_type, weight) AS
     ec._mean_loss(ec._losses(score, label, prior, score_type, weight,
         ec._sum_epsr(1, score, label, ec._posterior(score, score_type, prior), ec._q0(score, score_type, prior), a, b, weight),
@@ -2416,7 +2419,7 @@ CREATE OR REPLACE MACRO ec._binned(score, label, prior, score_type, resolution) 
 -- apart by their logarithms, if those are given.
 CREATE OR REPLACE MACRO ec._scores_in_order(score, score_type, prior) AS
     CASE WHEN score_type = 'log_likelihoods'
-         THEN list_transform([{'_u': ec._log_joint(score, prior), '_s': ec._log_sum(ec._log_joint(score, prior))}], lambda _values_54: list_transform(_values_54['_u'], lambda _x: _x - _values_54['_s']))[1]
+         THEN list_transform([{'_u': ec._log_joint(score, prior), '_s': ec._log_sum(ec._log_joint(score, prior))}], lambda _values_59: list_transform(_values_59['_u'], lambda _x: _x - _values_59['_s']))[1]
          ELSE score END;
 CREATE OR REPLACE MACRO ec._ranked_vector(score, label, prior, score_type, weight) AS
     list_transform(list_transform([{
@@ -2820,13 +2823,13 @@ CREATE OR REPLACE MACRO ec._scrambled_words(block) AS
 CREATE OR REPLACE MACRO ec._high_word(words) AS CAST(words >> 64 AS UBIGINT);
 CREATE OR REPLACE MACRO ec._low_word(words) AS CAST(words & 18446744073709551615 AS UBIGINT);
 CREATE OR REPLACE MACRO ec._with_block(hash, block) AS
-    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block)}], lambda _values_60: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_values_60['_h'], ec._high_word(_values_60['_a']))), ec._high_word(_values_60['_b']))), ec._low_word(_values_60['_a']))),
-                                           ec._low_word(_values_60['_b']))))[1];
+    list_transform([{'_h': hash, '_a': ec._scrambled_words(block >> 32), '_b': ec._scrambled_words(block)}], lambda _values_65: ec._next(xor(ec._next(xor(ec._next(xor(ec._next(xor(_values_65['_h'], ec._high_word(_values_65['_a']))), ec._high_word(_values_65['_b']))), ec._low_word(_values_65['_a']))),
+                                           ec._low_word(_values_65['_b']))))[1];
 -- The block is named first, because it would be worked out twice.
 CREATE OR REPLACE MACRO ec._with_words(hash, block, n) AS
-    list_transform([{'_h': hash, '_x': block, '_1': CAST(n > 3 AS UBIGINT), '_2': CAST(n > 7 AS UBIGINT), '_3': CAST(n > 11 AS UBIGINT)}], lambda _values_62: 
-               list_transform([{'_a': ec._scrambled_words(_values_62['_x'] >> 32), '_b': ec._scrambled_words(_values_62['_x'])}], lambda _values_61: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_values_62['_h'], ec._high_word(_values_61['_a'])), _values_62['_1']), ec._high_word(_values_61['_b'])), _values_62['_2']),
-                                                         ec._low_word(_values_61['_a'])), _values_62['_3']), ec._low_word(_values_61['_b'])))[1])[1];
+    list_transform([{'_h': hash, '_x': block, '_1': CAST(n > 3 AS UBIGINT), '_2': CAST(n > 7 AS UBIGINT), '_3': CAST(n > 11 AS UBIGINT)}], lambda _values_67: 
+               list_transform([{'_a': ec._scrambled_words(_values_67['_x'] >> 32), '_b': ec._scrambled_words(_values_67['_x'])}], lambda _values_66: xor(ec._next_if(xor(ec._next_if(xor(ec._next_if(xor(_values_67['_h'], ec._high_word(_values_66['_a'])), _values_67['_1']), ec._high_word(_values_66['_b'])), _values_67['_2']),
+                                                         ec._low_word(_values_66['_a'])), _values_67['_3']), ec._low_word(_values_66['_b'])))[1])[1];
 CREATE OR REPLACE MACRO ec._with_left(hash, bytes, n) AS
     CASE WHEN n < 4
          THEN xor(hash, ec._scrambled(list_transform([ec._doubled(CAST(CAST(bytes AS BIT) AS UBIGINT) << CAST(32 - 8 * n AS UBIGINT))], lambda _x: ec._bytes_reversed(_x, 4278255360, 16711935))[1]))
@@ -2923,8 +2926,8 @@ COMMENT ON MACRO ec.stratified_fold IS 'Fold of cross-validation, from 0 to fold
 CREATE OR REPLACE MACRO ec._calibrated_type(score_type) AS
     CASE WHEN score_type = 'llr' THEN 'log_odds' ELSE score_type END;
 CREATE OR REPLACE MACRO ec._affine(x, alpha, beta) AS
-    list_transform([{'_x': x, '_alpha': alpha, '_beta': beta}], lambda _values_65: CASE WHEN isfinite(_values_65['_alpha']) AND isfinite(_values_65['_beta']) AND _values_65['_x'] IS NOT NULL
-                                          THEN ec._sigmoid(CASE WHEN _values_65['_alpha'] = 0 THEN _values_65['_beta'] ELSE _values_65['_alpha'] * _values_65['_x'] + _values_65['_beta'] END) END)[1];
+    list_transform([{'_x': x, '_alpha': alpha, '_beta': beta}], lambda _values_70: CASE WHEN isfinite(_values_70['_alpha']) AND isfinite(_values_70['_beta']) AND _values_70['_x'] IS NOT NULL
+                                          THEN ec._sigmoid(CASE WHEN _values_70['_alpha'] = 0 THEN _values_70['_beta'] ELSE _values_70['_alpha'] * _values_70['_x'] + _values_70['_beta'] END) END)[1];
 
 CREATE OR REPLACE MACRO ec._parameter(x) AS
     CASE WHEN typeof(x) = 'BOOLEAN' THEN ec._fail('alpha and beta must be numbers, not ' || CAST(x AS VARCHAR)) ELSE CAST(x AS DOUBLE) END;
@@ -3296,7 +3299,7 @@ CREATE OR REPLACE MACRO ec._degrees(df) AS
 
 CREATE OR REPLACE MACRO ec.normal_quantile(p) AS list_transform([CAST(p AS DOUBLE)], lambda _p: ec._normal_quantile(_p))[1];
 CREATE OR REPLACE MACRO ec.t_quantile(p, df) AS
-    list_transform([{'_p': CAST(p AS DOUBLE), '_n': ec._degrees(CAST(df AS DOUBLE))}], lambda _values_77: list_transform([{'_normal': ec._normal_quantile(_values_77['_p']), '_k': ec._t_constant(_values_77['_n'])}], lambda _values_76: ec._t_quantile(_values_77['_p'], _values_76['_normal'], _values_77['_n'], _values_76['_k']))[1])[1];
+    list_transform([{'_p': CAST(p AS DOUBLE), '_n': ec._degrees(CAST(df AS DOUBLE))}], lambda _values_82: list_transform([{'_normal': ec._normal_quantile(_values_82['_p']), '_k': ec._t_constant(_values_82['_n'])}], lambda _values_81: ec._t_quantile(_values_82['_p'], _values_81['_normal'], _values_82['_n'], _values_81['_k']))[1])[1];
 COMMENT ON MACRO ec.normal_quantile IS 'Quantile of the normal distribution: the z with probability p below it. Infinite at 0 and 1, NaN outside.';
 COMMENT ON MACRO ec.t_quantile IS 'Quantile of the t distribution with df degrees of freedom: the t with probability p below it. A df below 1 counts as 1, infinity gives the normal quantile, NaN gives NaN.';
 -- polars_ec for DuckDB, file 11 of 12: limits of the metrics of a report. Load after quantiles.
@@ -3623,9 +3626,9 @@ CREATE OR REPLACE MACRO ec._of_buckets(means, units) AS TABLE
 CREATE OR REPLACE MACRO ec._single(i, mean, total, one, of_number) AS
     CASE WHEN i['w'] > 0 AND one THEN {'own': 0e0, 'other': mean * mean * i['w2'], 'added': mean * mean * i['w2'] * of_number * of_number}
          WHEN i['w'] > 0
-         THEN list_transform([{'_own': greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), '_both': mean * i['m'] - mean * mean * i['w2'], '_other': mean * mean * i['w2'], '_times': 1 / (1 - i['w2'] / i['w'] / total)}], lambda _values_78: {
-                  'own': _values_78['_own'], 'other': _values_78['_other'],
-                  'added': _values_78['_own'] * _values_78['_times'] * _values_78['_times'] + 2 * _values_78['_both'] * _values_78['_times'] * of_number + _values_78['_other'] * of_number * of_number})[1]
+         THEN list_transform([{'_own': greatest(i['s'] - 2 * mean * i['m'] + mean * mean * i['w2'], 0), '_both': mean * i['m'] - mean * mean * i['w2'], '_other': mean * mean * i['w2'], '_times': 1 / (1 - i['w2'] / i['w'] / total)}], lambda _values_83: {
+                  'own': _values_83['_own'], 'other': _values_83['_other'],
+                  'added': _values_83['_own'] * _values_83['_times'] * _values_83['_times'] + 2 * _values_83['_both'] * _values_83['_times'] * of_number + _values_83['_other'] * of_number * of_number})[1]
          ELSE {'own': 0e0, 'other': 0e0, 'added': 0e0} END;
 CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
     SELECT _ec_id, family, at_prior, name, of_0['added'] + of_1['added'] AS added, of_0['own'] AS within0, of_1['own'] AS within1,
@@ -4275,7 +4278,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', 'a35d6a4d375277d4be816f0b097eae6280dc15208174b0daa4b4f986912447f4', count(*),
+    SELECT concat_ws('-', 'fcea1217d55e169b83d7165eb48f469de479c310a0245b080d664bc3d5d7eea0', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -116,6 +116,8 @@ CASES = [
     Case("h-x", "K = 100, NCE", partial(_of_classes, names=("nce",)), "hundred", "h-a"),
     Case("h-b", "K = 100, NBS", partial(_of_classes, names=("nbs",)), "hundred", "h-a"),
     Case("h-m", "K = 100, confusion matrices", partial(_of_classes, names=("confusion",)), "hundred", "h-a"),
+    Case("h-d0", "K = 100, DuckDB: bare scan of the column", partial(_sql, sql=queries.COLUMN), "hundred", "h-d0"),
+    Case("h-d", "K = 100, DuckDB: weighted F1", partial(_macros, sql=queries.CLASSES_AVERAGE), "hundred", "h-d0"),
     Case("t-n", "K = 1000, NumPy: the matrix product", class_cases.product, "thousand", "t-n"),
     Case(
         "t-c",
