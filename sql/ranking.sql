@@ -179,11 +179,14 @@ CREATE OR REPLACE MACRO ec._ranked_vector(score, label, prior, score_type, weigh
 CREATE OR REPLACE MACRO ec._row_of_class(r, n, p, k) AS {
     's': r['s'][k], 'y': CAST(r['y'] = k - 1 AS INTEGER),
     'w': CASE WHEN r['y'] = k - 1 OR r['w'] = 0 THEN r['w'] ELSE p[r['y'] + 1] * (r['w'] / n[r['y'] + 1]) END};
-CREATE OR REPLACE MACRO ec._area_of_steps(steps) AS CASE WHEN steps['n1'] > 0 AND steps['n0'] > 0 THEN ec._auc_of(steps['c']) END;
+-- Of sums of weights {w1, w0}: it needs no other steps than those up.
+CREATE OR REPLACE MACRO ec._area_of_weights(sums) AS
+    list_transform(list_transform([sums], lambda _s: {'w1': _s['w1'], 'w0': _s['w0'], 't': ec._running(_s['w1']), 'n0': list_sum(_s['w0'])}),
+        lambda _s: CASE WHEN _s['t'][-1] > 0 AND _s['n0'] > 0 THEN ec._auc_of(list_transform(_s['w1'], lambda _w, _i: {
+            'w1': _w / _s['t'][-1], 'tpr_before': coalesce(_s['t'][_i - 1], 0) / _s['t'][-1], 'w0': _s['w0'][_i] / _s['n0']})) END)[1];
 CREATE OR REPLACE MACRO ec._areas(g) AS
-    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: list_transform(
-        [ec._steps_of_weights(list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC'))],
-        lambda _s: ec._area_of_steps(_s))[1]) END;
+    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: ec._area_of_weights(ec._score_weights(
+        list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC')))) END;
 
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
