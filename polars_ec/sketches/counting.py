@@ -24,21 +24,27 @@ _LARGEST_NUMBER = 2**62
 
 @dataclass(frozen=True)
 class Layout:
-    """Ranges of the keys, each a whole number, and so one number for all keys of a row: place 0 of a key is that of null."""
+    """Ranges of the keys, each a whole number, and so one number for all keys of a row: place 0 of a key is that of null.
+
+    Keys of 64 bits differ by multiples of the step of their range, such as a day for months in microseconds; 0 if there is one key.
+    """
 
     lows: tuple[int, ...]
     highs: tuple[int, ...]
+    steps: tuple[int, ...]
 
     @classmethod
     def of(cls, keys: pl.DataFrame) -> Self:
         """The ranges of these keys; one of nothing but nulls is empty, and so below its own low end."""
         ranges = [(column.min(), column.max()) for column in keys.get_columns()]
         known: list[Any] = [(0, -1) if low is None else (low, high) for low, high in ranges]
-        return cls(tuple(low for low, _ in known), tuple(high for _, high in known))
+        lows, highs = tuple(low for low, _ in known), tuple(high for _, high in known)
+        return cls(lows, highs, tuple(map(_step, keys.get_columns(), lows, highs)))
 
     @property
     def sizes(self) -> list[int]:
-        return [high - low + 2 for low, high in zip(self.lows, self.highs, strict=True)]
+        ranges = zip(self.lows, self.highs, self.steps, strict=True)
+        return [(high - low) // max(step, 1) + 2 for low, high, step in ranges]
 
     @property
     def size(self) -> int:
@@ -50,15 +56,25 @@ class Layout:
             (a, b) if c > d else (c, d) if a > b else (min(a, c), max(b, d))
             for a, b, c, d in zip(self.lows, self.highs, other.lows, other.highs, strict=True)
         ]
-        return Layout(tuple(low for low, _ in both), tuple(high for _, high in both))
+        steps = [
+            math.gcd(one, another, a - b if a <= c and b <= d else 0)
+            for one, another, a, b, c, d in zip(
+                self.steps, other.steps, self.lows, other.lows, self.highs, other.highs, strict=True
+            )
+        ]
+        return Layout(tuple(low for low, _ in both), tuple(high for _, high in both), tuple(steps))
 
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
         """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
-        for i, (column, low, size) in enumerate(zip(keys.get_columns(), self.lows, self.sizes, strict=True)):
+        ranges = zip(keys.get_columns(), self.lows, self.steps, self.sizes, strict=True)
+        for i, (column, low, step, size) in enumerate(ranges):
             has_nulls = column.null_count() > 0
             place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
-            place -= low - 1
+            place -= low
+            if step > 1:
+                place //= step
+            place += 1
             if has_nulls:
                 place[column.is_null().to_numpy()] = 0
             if i:
@@ -70,11 +86,17 @@ class Layout:
     def unpacked(self, numbers: Integers, names: list[str]) -> pl.DataFrame:
         """The keys of rows with these numbers."""
         columns: dict[str, pl.Series] = {}
-        for name, low, size in reversed([*zip(names, self.lows, self.sizes, strict=True)]):
+        for name, low, step, size in reversed([*zip(names, self.lows, self.steps, self.sizes, strict=True)]):
             place = numbers % size
-            columns[name] = pl.Series(place - 1 + low, dtype=pl.Int64).set(pl.Series(place == 0), None)
+            columns[name] = pl.Series((place - 1) * max(step, 1) + low, dtype=pl.Int64).set(pl.Series(place == 0), None)
             numbers = numbers // size
         return pl.DataFrame({name: columns[name] for name in names}, schema=dict.fromkeys(names, pl.Int64))
+
+
+def _step(keys: pl.Series, low: int, high: int) -> int:
+    if keys.dtype != pl.Int64 or high - low > _LARGEST_NUMBER:
+        return 1
+    return int(np.gcd.reduce((keys - low).drop_nulls().to_numpy(), initial=0))
 
 
 class Groups:
@@ -82,7 +104,7 @@ class Groups:
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
-        self._layout = Layout((0,) * len(names), (-1,) * len(names))
+        self._layout = Layout((0,) * len(names), (-1,) * len(names), (0,) * len(names))
         self._known: Integers = np.zeros(0, dtype=np.int64)
         self._places: Integers | None = None
         self._lock = Lock()
@@ -362,7 +384,7 @@ class Table:
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """Cells that hold rows, by group and cell; sums of slots that do, by group and slot."""
         self._settle()
-        place = np.flatnonzero(self._counts)
+        place = np.flatnonzero(self._counts[: self._groups * len(self._slots)])
         group, cell = np.divmod(place, len(self._slots))
         counts = {
             GROUP: group.astype(np.uint32),
@@ -582,7 +604,7 @@ class Counting:
         self._groups = Groups(self._names)
         self._codes = pl.Schema()
         # The engine has as many of its own.
-        self._threads = min(max(pl.thread_pool_size() // 2, 1), _MOST_THREADS)
+        self._threads = min(pl.thread_pool_size(), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads)
         # Where an array of this size was once released, glibc keeps the memory of smaller ones for those to come.
         np.empty(_KEPT, dtype=np.uint8)

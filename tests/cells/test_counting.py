@@ -170,6 +170,29 @@ def test_several_threads_agree_on_the_numbers_of_groups(monkeypatch: pytest.Monk
         assert_frame_equal(keys[found], batch)
 
 
+def test_months_have_places_in_an_array_until_a_key_is_between_them() -> None:
+    known, random = groups.Groups(["month", "g"]), np.random.default_rng(3)
+    months = pl.datetime_range(datetime(2025, 1, 1), datetime(2027, 12, 1), "1mo", eager=True).to_physical()
+    batches = [
+        pl.DataFrame({"month": month.gather(random.integers(0, len(month), 50)), "g": random.integers(0, 200, 50)})
+        for month in (
+            months[5:6],
+            months[7:9],
+            months[:3].extend(pl.Series([None], dtype=pl.Int64)),
+            months,
+            months + 1,
+        )
+    ]
+    numbers = []
+    for i, batch in enumerate(batches):
+        numbers.append(known.numbers(batch))
+        assert (known._places is not None) == (i < 4)
+    keys = known.keys()
+    assert keys.is_unique().all()
+    for batch, found in zip(batches, numbers, strict=True):
+        assert_frame_equal(keys[found], batch)
+
+
 def test_a_table_counts_more_rows_than_fit_in_32_bits() -> None:
     codes = CellCodes(Grid("posterior", 1))
     counts = table.Table(codes.slots(), (), ())
