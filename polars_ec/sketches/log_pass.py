@@ -192,11 +192,11 @@ def _reading(options: Mapping[str, Any], scale: ScoreScale) -> Options:
 
 def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapping[str, Any]) -> Cells:
     plan = _CellPlan(columns, grid, may_be_exact=few_rows is not None, has_clusters=bool(cluster))
-    first, others = list[pl.DataFrame](), plan.batches()
-    if few_rows is not None:
-        first = _beginning(others, few_rows)
-        if sum(batch.height for batch in first) <= few_rows:
-            grid = replace(grid, resolution=None)
+    others = plan.batches()
+    # Before anything is counted, so that the engine reads on while NumPy is imported.
+    first = _beginning(others, few_rows or 0)
+    if few_rows is not None and sum(batch.height for batch in first) <= few_rows:
+        grid = replace(grid, resolution=None)
     counting = Counting(columns.codes, grid, columns.weights, SUMS if grid.has_sums else (), cluster.get("buckets"))
     # A log without rows has cells of no rows.
     for batch in chain([plan.cells(columns.log.clear()).collect()], first, others):
