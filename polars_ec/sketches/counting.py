@@ -24,27 +24,19 @@ _LARGEST_NUMBER = 2**62
 
 @dataclass(frozen=True)
 class Layout:
-    """Ranges of the keys, each a whole number, and so one number for all keys of a row: place 0 of a key is that of null.
+    """Ranges of the keys, each a whole number, and so one number for all keys of a row: place 0 of a key is that of null."""
 
-    Keys of 64 bits differ by multiples of the step of their range, such as a day for months in microseconds; 0 if there is one key.
-    """
-
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
-    steps: tuple[int, ...]
+    ranges: tuple[tuple[int, int, int], ...]
+    """Low and high end, and step: keys of 64 bits differ by multiples of it, such as a day for months in microseconds; 0 for one key."""
 
     @classmethod
     def of(cls, keys: pl.DataFrame) -> Self:
         """The ranges of these keys; one of nothing but nulls is empty, and so below its own low end."""
-        ranges = [(column.min(), column.max()) for column in keys.get_columns()]
-        known: list[Any] = [(0, -1) if low is None else (low, high) for low, high in ranges]
-        lows, highs = tuple(low for low, _ in known), tuple(high for _, high in known)
-        return cls(lows, highs, tuple(map(_step, keys.get_columns(), lows, highs)))
+        return cls(tuple(map(_range, keys.get_columns())))
 
     @property
     def sizes(self) -> list[int]:
-        ranges = zip(self.lows, self.highs, self.steps, strict=True)
-        return [(high - low) // max(step, 1) + 2 for low, high, step in ranges]
+        return [(high - low) // max(step, 1) + 2 for low, high, step in self.ranges]
 
     @property
     def size(self) -> int:
@@ -52,23 +44,14 @@ class Layout:
 
     def covering(self, other: Layout) -> Layout:
         """Ranges that hold those of both."""
-        both = [
-            (a, b) if c > d else (c, d) if a > b else (min(a, c), max(b, d))
-            for a, b, c, d in zip(self.lows, self.highs, other.lows, other.highs, strict=True)
-        ]
-        steps = [
-            math.gcd(one, another, a - b if a <= c and b <= d else 0)
-            for one, another, a, b, c, d in zip(
-                self.steps, other.steps, self.lows, other.lows, self.highs, other.highs, strict=True
-            )
-        ]
-        return Layout(tuple(low for low, _ in both), tuple(high for _, high in both), tuple(steps))
+        return Layout(tuple(map(_covering, self.ranges, other.ranges)))
 
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
         """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
-        ranges = zip(keys.get_columns(), self.lows, self.steps, self.sizes, strict=True)
-        for i, (column, low, step, size) in enumerate(ranges):
+        for i, (column, (low, _, step), size) in enumerate(
+            zip(keys.get_columns(), self.ranges, self.sizes, strict=True)
+        ):
             has_nulls = column.null_count() > 0
             place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
             place -= low
@@ -86,17 +69,28 @@ class Layout:
     def unpacked(self, numbers: Integers, names: list[str]) -> pl.DataFrame:
         """The keys of rows with these numbers."""
         columns: dict[str, pl.Series] = {}
-        for name, low, step, size in reversed([*zip(names, self.lows, self.steps, self.sizes, strict=True)]):
+        for name, (low, _, step), size in reversed([*zip(names, self.ranges, self.sizes, strict=True)]):
             place = numbers % size
             columns[name] = pl.Series((place - 1) * max(step, 1) + low, dtype=pl.Int64).set(pl.Series(place == 0), None)
             numbers = numbers // size
         return pl.DataFrame({name: columns[name] for name in names}, schema=dict.fromkeys(names, pl.Int64))
 
 
-def _step(keys: pl.Series, low: int, high: int) -> int:
+def _range(keys: pl.Series) -> tuple[int, int, int]:
+    low: Any = keys.min()
+    high: Any = keys.max()
+    if low is None:
+        return 0, -1, 0
     if keys.dtype != pl.Int64 or high - low > _LARGEST_NUMBER:
-        return 1
-    return int(np.gcd.reduce((keys - low).drop_nulls().to_numpy(), initial=0))
+        return low, high, 1
+    return low, high, int(np.gcd.reduce((keys - low).drop_nulls().to_numpy()))
+
+
+def _covering(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    (a, b, step), (c, d, other_step) = one, other
+    if a > b or c > d:
+        return other if a > b else one
+    return min(a, c), max(b, d), math.gcd(step, other_step, a - c)
 
 
 class Groups:
@@ -104,7 +98,7 @@ class Groups:
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
-        self._layout = Layout((0,) * len(names), (-1,) * len(names), (0,) * len(names))
+        self._layout = Layout(((0, -1, 0),) * len(names))
         self._known: Integers = np.zeros(0, dtype=np.int64)
         self._places: Integers | None = None
         self._lock = Lock()
