@@ -260,7 +260,7 @@ class CellCodes:
         values = dict(zip(SUMS, losses, strict=True))
         if WEIGHTS[0] in rows.columns:
             weight = rows[WEIGHTS[0]].to_numpy()
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", over="ignore"):
                 values = {name: value * weight for name, value in values.items()}
             # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.
             values[SUMS[0]][weight == 0] = 0

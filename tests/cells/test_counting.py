@@ -193,6 +193,13 @@ def test_months_have_places_in_an_array_until_a_key_is_between_them() -> None:
         assert_frame_equal(keys[found], batch)
 
 
+@pytest.mark.filterwarnings("error")
+def test_losses_times_weights_are_infinite_beyond_all_floats_and_0_for_weight_0() -> None:
+    log = pl.DataFrame({"p": [5e-324, 0.5, 0.0, 1.0], "y": [1, 0, 1, 0], "w": [1e308, 1.0, 0.0, 0.0]})
+    by_class = log.ec.sketch("p", "y", weight="w").sums.group_by("class").agg(pl.col("log_loss").sum()).sort("class")
+    assert by_class.rows() == [(0, pytest.approx(math.log(2))), (1, math.inf)]
+
+
 def test_a_table_counts_more_rows_than_fit_in_32_bits() -> None:
     codes = CellCodes(Grid("posterior", 1))
     counts = table.Table(codes.slots(), (), ())
