@@ -15,7 +15,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_ec.numerics import Floats, Integers, np
-from polars_ec.sketches.grid import BUCKET, EXACT, Grid
+from polars_ec.sketches.grid import BUCKET, EXACT, SUMS, WEIGHTS, Grid, posterior_logs
 
 # Places of combinations of keys that are looked up in an array; beyond, by a join.
 _LARGEST_ARRAY = 2**22
@@ -26,19 +26,17 @@ _LARGEST_NUMBER = 2**62
 class Layout:
     """Ranges of the keys, each a whole number, and so one number for all keys of a row: place 0 of a key is that of null."""
 
-    lows: tuple[int, ...]
-    highs: tuple[int, ...]
+    ranges: tuple[tuple[int, int, int], ...]
+    """Low and high end, and step: keys of 64 bits differ by multiples of it, such as a day for months in microseconds; 0 for one key."""
 
     @classmethod
     def of(cls, keys: pl.DataFrame) -> Self:
         """The ranges of these keys; one of nothing but nulls is empty, and so below its own low end."""
-        ranges = [(column.min(), column.max()) for column in keys.get_columns()]
-        known: list[Any] = [(0, -1) if low is None else (low, high) for low, high in ranges]
-        return cls(tuple(low for low, _ in known), tuple(high for _, high in known))
+        return cls(tuple(map(_range, keys.get_columns())))
 
     @property
     def sizes(self) -> list[int]:
-        return [high - low + 2 for low, high in zip(self.lows, self.highs, strict=True)]
+        return [(high - low) // max(step, 1) + 2 for low, high, step in self.ranges]
 
     @property
     def size(self) -> int:
@@ -46,19 +44,20 @@ class Layout:
 
     def covering(self, other: Layout) -> Layout:
         """Ranges that hold those of both."""
-        both = [
-            (a, b) if c > d else (c, d) if a > b else (min(a, c), max(b, d))
-            for a, b, c, d in zip(self.lows, self.highs, other.lows, other.highs, strict=True)
-        ]
-        return Layout(tuple(low for low, _ in both), tuple(high for _, high in both))
+        return Layout(tuple(map(_covering, self.ranges, other.ranges)))
 
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
         """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
-        for i, (column, low, size) in enumerate(zip(keys.get_columns(), self.lows, self.sizes, strict=True)):
+        for i, (column, (low, _, step), size) in enumerate(
+            zip(keys.get_columns(), self.ranges, self.sizes, strict=True)
+        ):
             has_nulls = column.null_count() > 0
             place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
-            place -= low - 1
+            place -= low
+            if step > 1:
+                place //= step
+            place += 1
             if has_nulls:
                 place[column.is_null().to_numpy()] = 0
             if i:
@@ -70,11 +69,28 @@ class Layout:
     def unpacked(self, numbers: Integers, names: list[str]) -> pl.DataFrame:
         """The keys of rows with these numbers."""
         columns: dict[str, pl.Series] = {}
-        for name, low, size in reversed([*zip(names, self.lows, self.sizes, strict=True)]):
+        for name, (low, _, step), size in reversed([*zip(names, self.ranges, self.sizes, strict=True)]):
             place = numbers % size
-            columns[name] = pl.Series(place - 1 + low, dtype=pl.Int64).set(pl.Series(place == 0), None)
+            columns[name] = pl.Series((place - 1) * max(step, 1) + low, dtype=pl.Int64).set(pl.Series(place == 0), None)
             numbers = numbers // size
         return pl.DataFrame({name: columns[name] for name in names}, schema=dict.fromkeys(names, pl.Int64))
+
+
+def _range(keys: pl.Series) -> tuple[int, int, int]:
+    low: Any = keys.min()
+    high: Any = keys.max()
+    if low is None:
+        return 0, -1, 0
+    if keys.dtype != pl.Int64 or high - low > _LARGEST_NUMBER:
+        return low, high, 1
+    return low, high, int(np.gcd.reduce((keys - low).drop_nulls().to_numpy()))
+
+
+def _covering(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
+    (a, b, step), (c, d, other_step) = one, other
+    if a > b or c > d:
+        return other if a > b else one
+    return min(a, c), max(b, d), math.gcd(step, other_step, a - c)
 
 
 class Groups:
@@ -82,7 +98,7 @@ class Groups:
 
     def __init__(self, names: list[str]) -> None:
         self._names = names
-        self._layout = Layout((0,) * len(names), (-1,) * len(names))
+        self._layout = Layout(((0, -1, 0),) * len(names))
         self._known: Integers = np.zeros(0, dtype=np.int64)
         self._places: Integers | None = None
         self._lock = Lock()
@@ -146,6 +162,9 @@ class Groups:
 
 CELL, COARSE, SLOT, GROUP = "__cell", "__coarse", "__slot", "__group"
 """Columns of the number of a row's cell, of its coarse cell, of the slot of its losses, and of its group."""
+
+ROW_SCORE, ROW_CLASS = "__score", "__class"
+"""Columns of the score of a row, and of its class (-1: invalid, 2: missing), which the cells of posteriors are made of."""
 
 STAND_IN = 0.6
 """The score of rows that are not usable while they are counted: numbers without nulls are quicker, and any inside of a bin will do."""
@@ -224,6 +243,29 @@ class CellCodes:
         of_class = index.cast(pl.Int32).fill_null(2) * self._of_class + (1 - self._lowest)
         above = [(score > threshold).cast(pl.Int32) * _GAP for threshold in self.grid.thresholds]
         return reduce(add, above, of_class + bin_).clip(0, self.number - 1)
+
+    def with_cells(self, rows: pl.DataFrame) -> pl.DataFrame:
+        """Rows of posteriors with their number and losses, by NumPy, in half of the time of the engine."""
+        scores, index = rows[ROW_SCORE], rows[ROW_CLASS].to_numpy()
+        score, q = scores.to_numpy(), self.grid.scale.share(scores).to_numpy()
+        log_0, log_1, bins = posterior_logs(q, self.grid)
+        cell = bins.astype(np.int32)
+        cell += index * np.int32(self._of_class) + np.int32(1 - self._lowest)
+        for threshold in self.grid.thresholds:
+            cell += (score > threshold) * np.int32(_GAP)
+        positive = index == 1
+        other = np.abs(q - positive)
+        # As `log_loss_of_posterior`.
+        losses = np.where(positive, -log_1, q - (1 - (1 - q)) - log_0), other * other, q
+        values = dict(zip(SUMS, losses, strict=True))
+        if WEIGHTS[0] in rows.columns:
+            weight = rows[WEIGHTS[0]].to_numpy()
+            with np.errstate(invalid="ignore", over="ignore"):
+                values = {name: value * weight for name, value in values.items()}
+            # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.
+            values[SUMS[0]][weight == 0] = 0
+        values = {CELL: cell.clip(0, self.number - 1), **values}
+        return rows.hstack([pl.Series(name, value) for name, value in values.items()])
 
     def is_usable(self, cell: pl.Expr) -> pl.Expr:
         """Whether a number is that of a usable row."""
@@ -336,7 +378,7 @@ class Table:
     def tables(self) -> tuple[pl.DataFrame, pl.DataFrame | None]:
         """Cells that hold rows, by group and cell; sums of slots that do, by group and slot."""
         self._settle()
-        place = np.flatnonzero(self._counts)
+        place = np.flatnonzero(self._counts[: self._groups * len(self._slots)])
         group, cell = np.divmod(place, len(self._slots))
         counts = {
             GROUP: group.astype(np.uint32),
@@ -391,11 +433,11 @@ def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
 
 def _summed(slot: Integers, losses: list[Floats], n: int) -> list[Floats] | None:
     """Sum losses by slot: some rows together, for precision; None where there are many slots."""
-    blocks = len(slot) // max(_BLOCK, 4 * n)
-    if not blocks:
+    size = max(_BLOCK, 4 * n)
+    if len(slot) < size:
         return None
-    slot = slot + np.repeat(np.arange(blocks) * n, -(-len(slot) // blocks))[: len(slot)]
-    return [np.bincount(slot, values, minlength=blocks * n).reshape(blocks, n).sum(0) for values in losses]
+    blocks = [slice(start, start + size) for start in range(0, len(slot), size)]
+    return [np.sum([np.bincount(slot[at], values[at], minlength=n) for at in blocks], axis=0) for values in losses]
 
 
 # A place in an array for each coarse cell of each bucket of each group: rows counted by the cluster they belong to.
@@ -506,6 +548,7 @@ class CoarseTable:
 _WAITING = 500_000
 # With more of them, the one that adds up would be the slowest.
 _MOST_THREADS = 4
+_KEPT = 2**24
 _ONE = pl.lit(1, dtype=pl.Int64).alias("n")
 
 
@@ -545,6 +588,7 @@ class Counting:
         self._keys, self._names = keys, [key.name for key in keys]
         cell = ["class", EXACT] if grid.resolution is None else [CELL]
         self._slots = None if grid.resolution is None else CellCodes(grid).slots()
+        self._codes_of_shares = CellCodes(grid) if grid.has_share_bins else None
         self._by_cell = GroupBy([*self._names, *cell], ["n", *weights])
         self._by_slot = GroupBy([*self._names, SLOT], [*sums]) if sums else None
         coarse = CellCodes(grid.coarse)
@@ -554,8 +598,10 @@ class Counting:
         self._groups = Groups(self._names)
         self._codes = pl.Schema()
         # The engine has as many of its own.
-        self._threads = min(max(pl.thread_pool_size() // 2, 1), _MOST_THREADS)
+        self._threads = min(pl.thread_pool_size(), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads)
+        # Where an array of this size was once released, glibc keeps the memory of smaller ones for those to come.
+        np.empty(_KEPT, dtype=np.uint8)
         self._waiting: deque[Future[None]] = deque()
         self._table = self._coarse = None
         if all(key.is_whole for key in keys):
@@ -573,8 +619,17 @@ class Counting:
             self._waiting.popleft().result()
 
     def _count(self, rows: pl.DataFrame) -> None:
+        # By the parts that they lie in in memory, which NumPy need not copy.
+        start = 0
+        for length in rows[:, 0].chunk_lengths():
+            self._count_part(rows.slice(start, length))
+            start += length
+
+    def _count_part(self, rows: pl.DataFrame) -> None:
         table = None if self._by_cell.is_used else self._table
         coarse = None if self._by_coarse is None or self._by_coarse.is_used else self._coarse
+        if self._codes_of_shares is not None:
+            rows = self._codes_of_shares.with_cells(rows)
         group = None if table is None and coarse is None else self._groups.numbers(rows)
         n_groups = len(self._groups)
         if group is None or table is None or not table.add(group, n_groups, rows):

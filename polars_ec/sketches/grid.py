@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, TypeAlias
 
 import polars as pl
@@ -14,7 +13,7 @@ from polars_ec.arguments.classes import UNKNOWN, ClassNames
 from polars_ec.arguments.keywords import parse_number
 from polars_ec.arguments.scales import POSTERIOR, SCALES, ScoreScale
 from polars_ec.exceptions import SketchError
-from polars_ec.numerics import np
+from polars_ec.numerics import Floats, np
 from polars_ec.output.words import numbers
 from polars_ec.scores.scores import sigmoid
 from polars_ec.typing import RankingScoreType
@@ -150,6 +149,11 @@ class Grid:
     def has_sums(self) -> bool:
         """True if sums are kept beside the cells: where no loss of a row follows from its cell, and there are losses."""
         return self.resolution is not None and not self.scale.has_order_only
+
+    @property
+    def has_share_bins(self) -> bool:
+        """True if the cells are bins of posteriors, but for a unit."""
+        return self.resolution is not None and self.scale.is_share
 
     @property
     def infinite_bins(self) -> tuple[int, int]:
@@ -295,30 +299,26 @@ class DecisionGrid(Grid):
 # The logarithms of posteriors by NumPy, which may take a ninth of the engine's time. They may be off by one unit in the last place: that is
 # nothing to a loss, but next to an edge it is another bin. There the engine's logarithm decides, which is that of every SQL engine.
 
-LOG_0, LOG_1 = "__log_0", "__log_1"
-"""Fields of the logarithms of the posteriors of class 0 and 1."""
-
 # Two logarithms that are off by a unit each, of numbers up to 64, are well within, in nats.
 _NEAR = 1e-12
 
 
-def posterior_logs(posterior: pl.Expr, grid: Grid) -> pl.Expr:
-    """Struct of the logarithms `LOG_0` and `LOG_1` of posteriors without nulls, whose difference is the position on the grid."""
-    fields = pl.Struct({LOG_0: pl.Float64, LOG_1: pl.Float64})
-    made = partial(_posterior_logs, resolution=grid._stated_resolution)
-    return posterior.map_batches(made, return_dtype=fields, is_elementwise=True)
-
-
-def _posterior_logs(posterior: pl.Series, resolution: int) -> pl.Series:
-    """By functions of NumPy on whole arrays, which let go of the interpreter's lock, so that several threads work at a time."""
-    q = posterior.to_numpy()
-    log_0, log_1, steps, work = np.empty((4, len(q)))
+def posterior_logs(q: Floats, grid: Grid) -> tuple[Floats, Floats, Floats]:
+    """Logarithms of the posteriors of class 0 and 1, and their bins."""
+    resolution, (lowest, highest) = grid._stated_resolution, grid.infinite_bins
     with np.errstate(divide="ignore", invalid="ignore"):  # logarithms of 0, and infinity minus infinity
-        np.log(np.subtract(1, q, out=log_0), out=log_0)
-        np.log(q, out=log_1)
-        np.multiply(np.subtract(log_1, log_0, out=steps), resolution, out=steps)
-        near = np.abs(np.subtract(steps, np.rint(steps, out=work), out=work), out=work) < resolution * _NEAR
-    if near.any():
+        log_0, log_1 = np.log(1 - q), np.log(q)
+        steps = (log_1 - log_0) * resolution
+        bins = np.floor(steps)
+        inside, gap = steps - bins, resolution * _NEAR
+    # Two extremes are cheaper than a mask. An infinite position is NaN beyond its bin, and so no extreme.
+    is_plain = gap <= np.min(inside, initial=0.5) and np.max(inside, initial=0.5) <= 1 - gap
+    if not is_plain:
+        near = (inside < gap) | (inside > 1 - gap)
         of_engine = POSTERIOR.share_logs(pl.lit(pl.Series(q[near])))
         log_0[near], log_1[near] = pl.select(log.alias(str(i)) for i, log in enumerate(of_engine)).to_numpy().T
-    return pl.DataFrame({LOG_0: log_0, LOG_1: log_1}).to_struct(posterior.name)
+        bins[near] = np.floor((log_1[near] - log_0[near]) * resolution)
+    bins = np.clip(bins, lowest + 1, highest - 1)
+    if not is_plain:
+        bins[q == 0], bins[q == 1] = lowest, highest
+    return log_0, log_1, bins

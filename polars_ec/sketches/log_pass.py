@@ -19,30 +19,29 @@ from polars_ec.arguments.keywords import Options, parse_options
 from polars_ec.arguments.scales import POSTERIOR, ScoreScale, parse_sketch_score_type, scale_of, score_type_of
 from polars_ec.scores.folds import BUCKETS, FOLD, MURMUR3, bucket, buckets_of_clusters, fold, stratified_fold
 from polars_ec.scores.read import Rows, check_names, class_index, expand, resolve_columns, with_prior_column
-from polars_ec.scores.scores import MANY, BinaryScores, ManyScores, VectorScores, decide, log_loss_of_posterior
+from polars_ec.scores.scores import MANY, BinaryScores, ManyScores, VectorScores, decide
 from polars_ec.sketches.arguments import OperatingPoint, check_prior, parse_operating_point
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
-from polars_ec.sketches.counting import CELL, COARSE, GROUP, SLOT, STAND_IN, CellCodes, Counting, KeyCode
-from polars_ec.sketches.decision_pass import decision_cells
-from polars_ec.sketches.grid import (
-    BUCKET,
-    EXACT,
-    LOG_0,
-    LOG_1,
-    RESERVED,
-    SUMS,
-    WEIGHTS,
-    Grid,
-    checked_resolution,
-    posterior_logs,
-    sorted_thresholds,
+from polars_ec.sketches.counting import (
+    CELL,
+    COARSE,
+    GROUP,
+    ROW_CLASS,
+    ROW_SCORE,
+    SLOT,
+    STAND_IN,
+    CellCodes,
+    Counting,
+    KeyCode,
 )
+from polars_ec.sketches.decision_pass import decision_cells
+from polars_ec.sketches.grid import BUCKET, EXACT, RESERVED, SUMS, WEIGHTS, Grid, checked_resolution, sorted_thresholds
 from polars_ec.typing import IntoExpr, Reduction
 
 _BATCH = 250_000
 _RESOLUTION, _COSTS = 64, ("cost_fn", "cost_fp")
-_SCORE, _INDEX, _WEIGHT, _LOGS, _POSITION, _BIN = "score", "index", "row_weight", "logs", "position", "bin"
-_OF_MODEL = (_SCORE, _INDEX, _WEIGHT, _LOGS, _POSITION, _BIN, CELL, COARSE, EXACT, "class", *WEIGHTS, *SUMS)
+_SCORE, _INDEX, _WEIGHT, _POSITION, _BIN = ROW_SCORE, ROW_CLASS, "row_weight", "position", "bin"
+_OF_MODEL = (_SCORE, _INDEX, _WEIGHT, _POSITION, _BIN, CELL, COARSE, EXACT, "class", *WEIGHTS, *SUMS)
 
 
 def _column(name: str, m: int) -> str:
@@ -142,7 +141,7 @@ def make_cells(
     of_coarse = [] if assigned is None else [BUCKET, *grid.coarse.columns]
     of_few = [] if few_rows is None else [EXACT]
     of_models = {_column(name, m) for name in _OF_MODEL for m in range(len(models))}
-    own = {*of_models, CELL, COARSE, SLOT, GROUP, SCORE, TARGET}
+    own = {*of_models, CELL, COARSE, SLOT, GROUP, ROW_SCORE, ROW_CLASS, SCORE, TARGET}
     check_names(keys, {*grid.columns, *of_coarse, *of_few, *RESERVED, *own}, "a sketch")
     fold = folds.fold(rows, keys)
     if fold is not None and any(key.meta.output_name() == FOLD for key in keys):
@@ -193,11 +192,11 @@ def _reading(options: Mapping[str, Any], scale: ScoreScale) -> Options:
 
 def _count(columns: _LogColumns, grid: Grid, few_rows: int | None, cluster: Mapping[str, Any]) -> Cells:
     plan = _CellPlan(columns, grid, may_be_exact=few_rows is not None, has_clusters=bool(cluster))
-    first, others = list[pl.DataFrame](), plan.batches()
-    if few_rows is not None:
-        first = _beginning(others, few_rows)
-        if sum(batch.height for batch in first) <= few_rows:
-            grid = replace(grid, resolution=None)
+    others = plan.batches()
+    # Before anything is counted, so that the engine reads on while NumPy is imported.
+    first = _beginning(others, few_rows or 0)
+    if few_rows is not None and sum(batch.height for batch in first) <= few_rows:
+        grid = replace(grid, resolution=None)
     counting = Counting(columns.codes, grid, columns.weights, SUMS if grid.has_sums else (), cluster.get("buckets"))
     # A log without rows has cells of no rows.
     for batch in chain([plan.cells(columns.log.clear()).collect()], first, others):
@@ -319,7 +318,7 @@ class _CellPlan:
         if self.has_clusters and (self.may_be_exact or grid.is_cut_by_coarse):
             rows = _with_codes(rows, COARSE, replace(grid, resolution=None).coarse, models)
             names += [_column(COARSE, m) for m in models]
-        if grid.resolution is not None:
+        if grid.resolution is not None and not grid.has_share_bins:
             rows = _with_codes(rows, CELL, grid, models)
             names += [_column(CELL, m) for m in models]
         return rows.select(
@@ -334,6 +333,9 @@ class _CellPlan:
             values |= {"weight": weight, "weight2": weight * weight}
         if self.may_be_exact or self.grid.resolution is None:
             values |= {"class": index.cast(pl.Int8), EXACT: pl.when(index >= 0).then(_of(m, _SCORE))}
+        if self.grid.has_share_bins:
+            # NumPy makes the cells and losses of posteriors.
+            return values | {_SCORE: _of(m, _SCORE), _INDEX: index.fill_null(2)}
         return values | (_losses(self.grid, m, weight) if self.grid.has_sums else {})
 
 
@@ -346,36 +348,18 @@ def _beginning(parts: Iterator[pl.DataFrame], few_rows: int) -> list[pl.DataFram
 
 
 def _with_codes(rows: pl.LazyFrame, code: str, grid: Grid, models: Sequence[int]) -> pl.LazyFrame:
-    """Rows with the number of their cell, and beside posteriors with the logarithms that it follows from."""
-    of_share = grid.scale.is_share
-    if of_share:
-        logs = (posterior_logs(grid.scale.share(_of(m, _SCORE)), grid).alias(_column(_LOGS, m)) for m in models)
-        rows = rows.with_columns(logs)
-    positions = [_log(1, m) - _log(0, m) if of_share else grid.scale.position(_of(m, _SCORE)) for m in models]
-    rows = rows.with_columns(
-        position.alias(_column(_POSITION, m)) for m, position in zip(models, positions, strict=True)
-    )
+    """Rows with the number of their cell."""
+    rows = rows.with_columns(grid.scale.position(_of(m, _SCORE)).alias(_column(_POSITION, m)) for m in models)
     rows = rows.with_columns(grid.bin(_of(m, _SCORE), _of(m, _POSITION)).alias(_column(_BIN, m)) for m in models)
     codes = [CellCodes(grid).encoded(_of(m, _INDEX), _of(m, _SCORE), _of(m, _BIN)) for m in models]
     return rows.with_columns(number.alias(_column(code, m)) for m, number in zip(models, codes, strict=True))
-
-
-def _log(i: int, m: int) -> pl.Expr:
-    """The logarithm of the posterior of class i."""
-    return _of(m, _LOGS).struct.field((LOG_0, LOG_1)[i])
 
 
 def _losses(grid: Grid, m: int, weight: pl.Expr | None) -> dict[str, pl.Expr]:
     score, positive = _of(m, _SCORE), _of(m, _INDEX) == 1
     in_class = [~positive, positive]
     scores = BinaryScores(score, grid.scale.without_prior)
-    if grid.scale.is_share:
-        true, other = scores.true_and_other(in_class)
-        log_true = pl.when(positive).then(_log(1, m)).otherwise(_log(0, m))
-        log_loss = log_loss_of_posterior(true, other, log_true)
-    else:
-        log_loss = scores.log_loss(in_class)
-    values = {"log_loss": log_loss, "brier": scores.brier(in_class), "posterior": scores.posteriors[1]}
+    values = {"log_loss": scores.log_loss(in_class), "brier": scores.brier(in_class), "posterior": scores.posteriors[1]}
     if weight is not None:
         values = {name: value * weight for name, value in values.items()}
         # A row of weight 0 counts as no row, also when its loss is infinite, which alone can be.

@@ -19,7 +19,7 @@ from polars_ec.sketches import counting, log_pass
 from polars_ec.sketches import counting as groups
 from polars_ec.sketches import counting as table
 from polars_ec.sketches.counting import CELL, CellCodes
-from polars_ec.sketches.grid import LOG_0, LOG_1, Grid, SketchScoreType, posterior_logs
+from polars_ec.sketches.grid import Grid, SketchScoreType, posterior_logs
 from tests.support.cases import mostly_slow
 
 ENUM = pl.Enum(["z", "y", "x"])
@@ -170,6 +170,36 @@ def test_several_threads_agree_on_the_numbers_of_groups(monkeypatch: pytest.Monk
         assert_frame_equal(keys[found], batch)
 
 
+def test_months_have_places_in_an_array_until_a_key_is_between_them() -> None:
+    known, random = groups.Groups(["month", "g"]), np.random.default_rng(3)
+    months = pl.datetime_range(datetime(2025, 1, 1), datetime(2027, 12, 1), "1mo", eager=True).to_physical()
+    batches = [
+        pl.DataFrame({"month": month.gather(random.integers(0, len(month), 50)), "g": random.integers(0, 200, 50)})
+        for month in (
+            months[5:6],
+            months[7:9],
+            months[:3].extend(pl.Series([None], dtype=pl.Int64)),
+            months,
+            months + 1,
+        )
+    ]
+    numbers = []
+    for i, batch in enumerate(batches):
+        numbers.append(known.numbers(batch))
+        assert (known._places is not None) == (i < 4)
+    keys = known.keys()
+    assert keys.is_unique().all()
+    for batch, found in zip(batches, numbers, strict=True):
+        assert_frame_equal(keys[found], batch)
+
+
+@pytest.mark.filterwarnings("error")
+def test_losses_times_weights_are_infinite_beyond_all_floats_and_0_for_weight_0() -> None:
+    log = pl.DataFrame({"p": [5e-324, 0.5, 0.0, 1.0], "y": [1, 0, 1, 0], "w": [1e308, 1.0, 0.0, 0.0]})
+    by_class = log.ec.sketch("p", "y", weight="w").sums.group_by("class").agg(pl.col("log_loss").sum()).sort("class")
+    assert by_class.rows() == [(0, pytest.approx(math.log(2))), (1, math.inf)]
+
+
 def test_a_table_counts_more_rows_than_fit_in_32_bits() -> None:
     codes = CellCodes(Grid("posterior", 1))
     counts = table.Table(codes.slots(), (), ())
@@ -264,9 +294,10 @@ def test_posteriors_next_to_an_edge_are_in_the_bin_of_the_engines_logarithm(reso
     score = pl.Series(np.concatenate([edges, *near, np.random.default_rng(0).random(5000), hostile, edges]))
     of_engine = pl.select(*(log.alias(str(i)) for i, log in enumerate(POSTERIOR.share_logs(pl.lit(score)))))
     expected = pl.select(grid.bin(pl.lit(score), grid.scale.position(pl.lit(score)))).to_series()
-    q = pl.col("q")
-    logs = pl.DataFrame({"q": score}).select(posterior_logs(q, grid).alias("logs")).unnest("logs")
-    found = logs.select(grid.bin(pl.lit(score), pl.col(LOG_1) - pl.col(LOG_0))).to_series()
-    assert found.to_list() == expected.to_list()
-    np.testing.assert_allclose(logs[LOG_0].to_numpy(), of_engine["0"].to_numpy(), rtol=3e-16)
-    np.testing.assert_allclose(logs[LOG_1].to_numpy(), of_engine["1"].to_numpy(), rtol=3e-16)
+    log_0, log_1, found = posterior_logs(score.to_numpy(), grid)
+    assert found.tolist() == expected.to_list()
+    np.testing.assert_allclose(log_0, of_engine["0"].to_numpy(), rtol=3e-16)
+    np.testing.assert_allclose(log_1, of_engine["1"].to_numpy(), rtol=3e-16)
+    # In parts, most of which have no posterior next to an edge.
+    parts = [posterior_logs(part, grid)[2] for part in np.array_split(score.to_numpy(), 500)]
+    assert np.concatenate(parts).tolist() == expected.to_list()
