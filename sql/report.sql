@@ -116,10 +116,11 @@ CREATE OR REPLACE MACRO ec._report_rows(log, score, label, cost_fn, cost_fp, thr
 
 -- Sums of a group's class ---------------------------------------------------------------------------------------------
 
--- Rows or their weights; and sums of w^2 and w^2 x, of sums of w x. Without weights these are the same sums.
-CREATE OR REPLACE MACRO ec._amount(condition, w, weight "NULL") AS count_if(condition),
+-- Rows or their weights; and sums of w^2 and w^2 x, of sums of w x. Without weights these are the same sums. DOUBLE, because integers of
+-- 128 bits are slow to add up over many groups.
+CREATE OR REPLACE MACRO ec._amount(condition, w, weight "NULL") AS CAST(count_if(condition) AS DOUBLE),
 (condition, w, weight) AS sum(CASE WHEN condition THEN w ELSE 0 END);
-CREATE OR REPLACE MACRO ec._amount_of_rest(condition, w, weight "NULL") AS count(*) - count_if(condition),
+CREATE OR REPLACE MACRO ec._amount_of_rest(condition, w, weight "NULL") AS CAST(count(*) - count_if(condition) AS DOUBLE),
 (condition, w, weight) AS sum(CASE WHEN condition THEN 0 ELSE w END);
 CREATE OR REPLACE MACRO ec._amount_of_all(w, weight "NULL") AS count(*), (w, weight) AS sum(w);
 CREATE OR REPLACE MACRO ec._square_where(condition, w, weight "NULL") AS count_if(condition),
@@ -234,7 +235,8 @@ CREATE OR REPLACE MACRO ec._low_end(limits, name) AS limits[name]['low'];
 CREATE OR REPLACE MACRO ec._high_end(limits, name) AS limits[name]['high'];
 -- Fewer rows of a class than 10, counting as many of equal weight as say as much.
 CREATE OR REPLACE MACRO ec._few(n, n2) AS coalesce(ec._equal_rows(n, n2) < 10, true);
-CREATE OR REPLACE MACRO ec._as_count(n HUGEINT) AS CAST(n AS BIGINT), (n DOUBLE) AS n;
+-- Rows are counts, as their total is, and weights are not.
+CREATE OR REPLACE MACRO ec._as_count(n, total HUGEINT) AS CAST(n AS BIGINT), (n, total DOUBLE) AS n;
 -- In the order of the columns of a report, of which the macros below take those that are shown. After each metric the bundle has its
 -- limits too, nec_ci_low and nec_ci_high after nec: overloads.py writes them.
 CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS TABLE
@@ -268,8 +270,8 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     class_prior,
     _ec_n - _ec_missing - _ec_invalid < coalesce(min_rows, 0) OR limited AND (ec._few(all_0, all2_0) OR ec._few(all_1, all2_1)) AS small,
     _ec_total AS total,
-    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_0) END AS tn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_0) END AS fp,
-    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_1) END AS fn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_1) END AS tp,
+    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_0, all_0) END AS tn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_0, all_0) END AS fp,
+    CASE WHEN own IS NOT NULL THEN ec._as_count(negative_1, all_1) END AS fn, CASE WHEN own IS NOT NULL THEN ec._as_count(positive_1, all_1) END AS tp,
     CAST(_ec_missing AS BIGINT) AS n_missing, CAST(_ec_invalid AS BIGINT) AS n_invalid
     FROM query_table(values_) LEFT JOIN query_table(limits) USING (_ec_id);
 

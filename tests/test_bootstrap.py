@@ -10,8 +10,10 @@ import polars as pl
 import polars.selectors as cs
 import pytest
 from polars.testing import assert_frame_equal
+from sklearn.metrics import roc_auc_score
 
 import polars_ec as ec
+from polars_ec.formulas.ranking import areas
 from tests.support.cases import mostly_slow
 
 BOOTSTRAP = {"interval": 0.95, "method": "bootstrap"}
@@ -175,16 +177,48 @@ def test_costs_of_any_unit_have_the_same_limits(method):
     assert (low[1] / 1e6, high[1] / 1e6) == pytest.approx((low[0], high[0]), abs=0.1 * width)
 
 
-def test_limits_of_areas_are_those_of_rows_drawn_one_by_one():
-    frame = log(250)
-    x, y = frame["x"].to_numpy(), frame["y"].to_numpy()
+def areas_of_draws(x: np.ndarray, y: np.ndarray, w: np.ndarray, logs: int) -> np.ndarray:
+    """The area under the ROC curve of logs whose rows are drawn one by one, from all pairs; scores have no ties."""
     pairs = (x[y][:, None] > x[~y]).astype(float)
     rng = np.random.default_rng(0)
-    times = np.stack([rows_drawn(250)(rng) for _ in range(5000)]).astype(float)
-    areas = ((times[:, y] @ pairs) * times[:, ~y]).sum(axis=1) / times[:, y].sum(axis=1) / times[:, ~y].sum(axis=1)
-    expected = {"auc_roc": np.quantile(areas, [0.025, 0.975])}
+    times = w * np.stack([rows_drawn(len(x))(rng) for _ in range(logs)])
+    return ((times[:, y] @ pairs) * times[:, ~y]).sum(axis=1) / times[:, y].sum(axis=1) / times[:, ~y].sum(axis=1)
+
+
+def test_limits_of_areas_are_those_of_rows_drawn_one_by_one():
+    frame = log(250)
+    drawn = areas_of_draws(frame["x"].to_numpy(), frame["y"].to_numpy(), np.ones(250), 5000)
+    expected = {"auc_roc": np.quantile(drawn, [0.025, 0.975])}
     sketch = frame.ec.sketch("x", "y", score_type="log_odds")
     assert_near(sketch.evaluate("auc_roc", **BOOTSTRAP, replicates=3000), expected, rel=0.06)
+
+
+@pytest.mark.parametrize("seed", [1, 4, 16])
+def test_areas_that_round_above_1_have_limits(seed):
+    """One row of 40 is on the wrong side, so that many resamples have an area of 1, or a bit more by the rounding of weights."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(40) % 2 == 1
+    x = np.where(y, 2.0, -2.0) + rng.uniform(-1, 1, 40)
+    x[0], w = 1.5, rng.lognormal(size=40)
+    frame = pl.DataFrame({"x": x, "y": y, "w": w})
+    found = frame.ec.sketch("x", "y", score_type="log_odds", weight="w").evaluate("auc_roc", **BOOTSTRAP)
+    assert found["auc_roc_ci_high"].item() == 1.0
+    expected = np.quantile(areas_of_draws(x, y, w, 2000), 0.025)
+    assert found["auc_roc_ci_low"].item() == pytest.approx(expected, abs=0.1 * (1 - expected))
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-305, 1e150, 1e290])
+def test_areas_of_cells_are_those_of_their_rows(unit):
+    """Tables of cells at once, with ties, empty cells and no rows of a class, in any unit of weight."""
+    rng = np.random.default_rng(3)
+    weight = rng.integers(0, 4, (5, 3, 20, 2)) * unit
+    weight[0, 0, :, 1] = 0
+    found = areas(weight)
+    assert found.shape == (5, 3)
+    assert np.isnan(found[0, 0])
+    score, label = np.repeat(-np.arange(20.0), 2), np.tile([0, 1], 20)
+    for table, area in [*zip(weight.reshape(15, 40), found.ravel(), strict=True)][1:]:
+        assert area == pytest.approx(roc_auc_score(label, score, sample_weight=table / unit), rel=1e-12)
 
 
 @pytest.mark.quick("bca-user", "bootstrap-None")
@@ -358,7 +392,7 @@ def test_many_groups_are_warned_of_before_they_are_resampled(monkeypatch):
     frame = log().with_columns(pl.col("x").alias("s").rank("ordinal") % 5)
     sketch = frame.ec.sketch("x", "y", by="s", score_type="log_odds", folds=2, fold_by="user")
     for seconds, call in [
-        (r"10 groups with 100 replicates take about 0 s. Leave out method=", partial(sketch.evaluate, "auc_roc")),
+        (r"10 groups with 100 replicates take about 0 s. Leave out method=", partial(sketch.evaluate, "auc_roc", "ks")),
         (r"5 groups with 100 replicates take about 1 s. Leave out method=", sketch.calibration_loss),
     ]:
         with pytest.warns(pl.exceptions.PerformanceWarning, match=seconds):

@@ -18,7 +18,7 @@ from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.keywords import parse_number
 from polars_ec.formulas.hull import upper_hull
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT
-from polars_ec.numerics import np
+from polars_ec.numerics import Floats, np, quiet
 from polars_ec.typing import EerMethod
 
 _N1, _N0 = pl.col("n1"), pl.col("n0")
@@ -115,6 +115,17 @@ def _auc_roc(_: RankingArguments) -> Bounded:
     right = POSITIVES_ABOVE * pl.col("w0")
     all_pairs = (_N1 * _N0).first()
     return Bounded(right.sum() / all_pairs, pl.when(_LOOSE).then(pairs).sum() / 2 / all_pairs)
+
+
+@quiet
+def areas(weight: Floats) -> Floats:
+    """The area of each of many tables of cells, (..., cells, classes), from the highest down; NaN where the area is undefined."""
+    n0, n1 = (weight[..., label].sum(axis=-1) for label in range(2))
+    # As in `_near_1`: areas of row counts stay exact, so that equal areas are equal.
+    unit = np.exp2(np.clip(np.floor(np.log2(n1)), -1000, 1000))
+    positive = weight[..., 1] / unit[..., None]
+    pairs = np.einsum("...c,...c->...", positive.cumsum(axis=-1) - positive / 2, weight[..., 0])
+    return np.where((n0 > 0) & (n1 > 0) & (n0 + n1 < MOST_WEIGHT), pairs / (n0 * (n1 / unit)), np.nan)
 
 
 NEGATIVES_COUNT = (pl.col("p0") / _N0) / (pl.col("p1") / _N1)

@@ -10,7 +10,7 @@ import polars as pl
 
 from polars_ec.arguments.keywords import Request
 from polars_ec.formulas.decisions import interval_scale
-from polars_ec.formulas.ranking import RankingArguments, columns_for, evaluate, evaluate_all, prepare
+from polars_ec.formulas.ranking import RankingArguments, areas, columns_for, evaluate_all, prepare
 from polars_ec.formulas.ranking_influence import OPERATING_POINTS, SHARE_VARIANCE, influence, influence_on_share
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference import confidence
@@ -102,7 +102,7 @@ class RankedCells:
 
     def blocks(self) -> Iterator[RankedCells]:
         """Blocks of groups, so that intermediate tables stay small."""
-        starts = np.append(self._starts, len(self.group))
+        starts = self.starts
         order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
         clustered = None if self.clustered is None or order is None else self.clustered.only(order)
         first = 0
@@ -144,19 +144,20 @@ class RankedCells:
         """The weight in each part, (parts, cells, classes), from buckets, and from independent rows at random."""
         shape = (confidence.PARTS, self.frame.height, 2)
         if self.clustered is None:
-            return confidence.random_parts(*self.weights, self._starts, seed)
+            return confidence.random_parts(*self.weights, self.starts[:-1], seed)
         with_key, alone = self.clustered.by_key()
         index = ((with_key.bucket % confidence.PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
         parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
         if len(alone.cell):
             place = alone.cell * 2 + alone.label
             sums = [summed(place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
-            parts = parts + confidence.random_parts(sums[0], sums[1], self._starts, seed)
+            parts = parts + confidence.random_parts(sums[0], sums[1], self.starts[:-1], seed)
         return parts
 
-    @property
-    def _starts(self) -> Integers:
-        return np.searchsorted(self.group, np.arange(self.size))
+    @cached_property
+    def starts(self) -> Integers:
+        """The first cell of each group, and the end of the last."""
+        return np.searchsorted(self.group, np.arange(self.size + 1))
 
 
 @dataclass(frozen=True, eq=False)
@@ -220,22 +221,27 @@ def _replicates_of_block(ranking: Ranking, ranked: RankedCells, metrics: Sequenc
     tiled = pl.DataFrame({GROUP: number, "w1": rest[:, :, 1].ravel(), "w0": rest[:, :, 0].ravel()}).with_columns(
         point=pl.lit(value=True), whole=pl.lit(ranked.frame["whole"].all()), threshold=pl.lit(None, dtype=pl.Float64)
     )
-    prepared = prepare(tiled, _repeated(ranking.prior, ranked.group_ids, confidence.PARTS + 1, pl.Int64()))
-    values, whole = {}, {}
-    for name, of in evaluate_all(prepared, metrics, ranking.arguments).items():
-        found = np.full((confidence.PARTS + 1) * ranked.size, np.nan)
-        found[of[GROUP].to_numpy()] = of["value"].fill_null(np.nan).to_numpy()
-        of_parts = found.reshape(confidence.PARTS + 1, ranked.size)
-        values[name], whole[name] = of_parts[:-1].T, of_parts[-1]
+    found = _of_variants(ranking, metrics, tiled, ranked.group_ids, confidence.PARTS + 1)
+    values, whole = {name: of[:-1].T for name, of in found.items()}, {name: of[-1] for name, of in found.items()}
     weight = np.stack([summed(ranked.group, part.sum(axis=-1), ranked.size) for part in in_parts], axis=-1)
     return Replicates(weight, values, whole)
 
 
-def _repeated(prior: pl.DataFrame | None, group_ids: pl.Series, times: int, dtype: pl.DataType) -> pl.DataFrame | None:
-    if prior is None:
-        return None
-    of_groups = pl.DataFrame({GROUP: group_ids}).join(prior, on=GROUP, how="left", maintain_order="left")
-    return pl.concat([of_groups] * times).with_columns(pl.int_range(pl.len(), dtype=pl.Int64).cast(dtype).alias(GROUP))
+def _of_variants(
+    ranking: Ranking, metrics: Sequence[str], cells: pl.DataFrame, group_ids: pl.Series, n_variants: int
+) -> dict[str, Floats]:
+    """Each metric, (variants, groups), NaN if undefined; GROUP numbers the groups of `cells`, one variant after the other."""
+    prior, size = ranking.prior, n_variants * len(group_ids)
+    if prior is not None:
+        of_groups = pl.DataFrame({GROUP: group_ids}).join(prior, on=GROUP, how="left", maintain_order="left")
+        number = pl.int_range(pl.len(), dtype=pl.Int64).cast(cells.schema[GROUP])
+        prior = pl.concat([of_groups] * n_variants).with_columns(number.alias(GROUP))
+    prepared = prepare(cells, prior, columns_for(metrics, ranking.arguments))
+    values = {}
+    for name, of in evaluate_all(prepared, metrics, ranking.arguments).items():
+        values[name] = np.full(size, np.nan)
+        values[name][of[GROUP].to_numpy()] = floats(of["value"])
+    return {name: of.reshape(n_variants, -1) for name, of in values.items()}
 
 
 def _groups(frame: pl.DataFrame) -> tuple[pl.Series, Integers]:
@@ -392,7 +398,8 @@ def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) ->
     if not request.is_resampled:
         return ranking_limits(ranking, values, request.level, request.seed)
     drawn = _Resamples(ranking)
-    low, high = bootstrap(drawn.values, drawn.units, drawn.unit_sums, request, seconds=0.2)
+    seconds = 0.03 if set(ranking.metrics) == {"auc_roc"} else 0.2
+    low, high = bootstrap(drawn.values, drawn.units, drawn.unit_sums, request, seconds)
     at_hand, ends = drawn.at_hand(), {}
     for m, (name, (value, error)) in enumerate(_estimates(ranking.coarse, values, ranking.metrics).items()):
         moved_low, moved_high = (_moved(limit[:, m], at_hand[:, m], value, name) for limit in (low, high))
@@ -403,6 +410,9 @@ def limits_of_ranks(ranking: Ranking, values: pl.DataFrame, request: Request) ->
 def _moved(limit: Floats, at_hand: Floats, value: Floats, metric: str) -> Floats:
     """Bounds for the value from coarse cells, moved to the exact value."""
     scale = interval_scale(metric)
+    if scale == "logit":
+        # Above 1 by the rounding of weights there is no logit.
+        limit, at_hand = np.clip([limit, at_hand], 0, 1)
     with np.errstate(all="ignore"):
         off = np.where(value == at_hand, 0.0, confidence.forward(scale, value) - confidence.forward(scale, at_hand))
         return np.where(off == 0, limit, confidence.inverse(scale, confidence.forward(scale, limit) + off))
@@ -417,14 +427,9 @@ class _Resamples:
         return self.ranking.coarse
 
     @cached_property
-    def starts(self) -> Integers:
-        """The first cell of each group, and the end of the last."""
-        return np.searchsorted(self.cells.group, np.arange(self.cells.size + 1))
-
-    @cached_property
     def width(self) -> int:
         """The number of cells of the largest group."""
-        return int(np.diff(self.starts).max(initial=0))
+        return int(np.diff(self.cells.starts).max(initial=0))
 
     @cached_property
     def _of_units(self) -> tuple[Clustered, Integers, Units]:
@@ -458,7 +463,7 @@ class _Resamples:
             return DenseSums(self._sums, (self.width, 2))
         # A unit is the rows of one cell and class.
         entries, _, units = self._of_units
-        place = (entries.cell - self.starts[self.cells.group[entries.cell]]) * 2 + entries.label
+        place = (entries.cell - self.cells.starts[self.cells.group[entries.cell]]) * 2 + entries.label
         return OneSumEach(units, place, entries.weight, (self.width, 2))
 
     def _sums(self, group: int) -> Floats:
@@ -468,32 +473,26 @@ class _Resamples:
         placed = slice(*np.searchsorted(unit, (chosen.start, chosen.stop)))
         drawn, of_unit = entries.only(placed), unit[placed] - chosen.start
         found = np.zeros((chosen.stop - chosen.start, self.width, 2))
-        np.add.at(found, (of_unit, drawn.cell - self.starts[group], drawn.label), drawn.weight)
+        np.add.at(found, (of_unit, drawn.cell - self.cells.starts[group], drawn.label), drawn.weight)
         return found
 
     def at_hand(self) -> Floats:
         """(groups, metrics): of all rows."""
         weight = np.zeros((1, self.cells.size, self.width, 2))
-        place = np.arange(self.cells.frame.height) - self.starts[self.cells.group]
+        place = np.arange(self.cells.frame.height) - self.cells.starts[self.cells.group]
         weight[0, self.cells.group, place] = self.cells.frame.select("w0", "w1").to_numpy()
         of_all: Floats = self.values(weight, slice(0, self.cells.size))[0]
         return of_all
 
     def values(self, weight: Floats, groups: slice) -> Floats:
         """(variants, groups, metrics), of the weights in cells, (variants, groups, cells, classes); NaN where there are none."""
-        n_variants, n_groups = weight.shape[:2]
-        metrics, arguments = self.ranking.metrics, self.ranking.arguments
-        variant, group, place = np.nonzero((weight[..., 0] > 0) | (weight[..., 1] > 0))
-        cell = self.starts[group + groups.start] + place
-        ids = self.cells.group_ids[groups]
-        drawn = self.cells.frame.select("point", "whole", "threshold")[cell].with_columns(
-            pl.Series(GROUP, variant * n_groups + group, dtype=ids.dtype).set_sorted(),
-            *(pl.Series(f"w{i}", weight[variant, group, place, i]) for i in range(2)),
-        )
-        prior = _repeated(self.ranking.prior, ids, n_variants, ids.dtype)
-        prepared = prepare(drawn, prior, columns_for(metrics, arguments))
-        found = np.full((n_variants * n_groups, len(metrics)), np.nan)
-        for m, name in enumerate(metrics):
-            of_groups = evaluate(prepared, name, arguments)
-            found[of_groups[GROUP].to_numpy(), m] = of_groups["value"].cast(pl.Float64).to_numpy()
-        return found.reshape(n_variants, n_groups, len(metrics))
+        of_metrics = {"auc_roc": areas(weight)}
+        if others := [name for name in self.ranking.metrics if name != "auc_roc"]:
+            variant, group, place = np.nonzero((weight[..., 0] > 0) | (weight[..., 1] > 0))
+            cell, ids = self.cells.starts[group + groups.start] + place, self.cells.group_ids[groups]
+            drawn = self.cells.frame.select("point", "whole", "threshold")[cell].with_columns(
+                pl.Series(GROUP, variant * len(ids) + group, dtype=ids.dtype).set_sorted(),
+                *(pl.Series(f"w{i}", weight[variant, group, place, i]) for i in range(2)),
+            )
+            of_metrics |= _of_variants(self.ranking, others, drawn, ids, len(weight))
+        return np.stack([of_metrics[name] for name in self.ranking.metrics], axis=-1)
