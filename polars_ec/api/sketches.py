@@ -370,8 +370,8 @@ class Sketch(DecidingCells):
         cluster: str | None = None,
         buckets: int = BUCKETS,
         costs: Costs | None = None,
-        cost_fn: float = 1.0,
-        cost_fp: float = 1.0,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
         threshold: float | None = None,
         classes: Sequence[object] | None = None,
     ) -> Sketch:
@@ -390,8 +390,8 @@ class Sketch(DecidingCells):
         cluster, buckets
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, the costs of the query.
-            Others are an error, because the table contains its costs, unless the macros of an earlier version made it.
+            The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, leave them out: the table
+            contains the costs of its query, and others are an error. Only tables of earlier versions need them.
         classes
             Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
 
@@ -401,7 +401,8 @@ class Sketch(DecidingCells):
             Missing columns, columns that are not numeric, and impossible values, such as a bin off the grid. Several rows of the same cell
             are not an error: they are added.
         """
-        stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
+        point_of_call = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
+        stated = {name: value for name, value in point_of_call.items() if value is not None}
         frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
         grid, point = grid_of_table(frame, score_type, resolution, thresholds, stated, classes)
         return sketch_of(cells_of_table(frame, grid, weighted, cluster, buckets), point)
