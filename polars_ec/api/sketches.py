@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import expand
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, in_order, without_clusters
+from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, without_clusters
 from polars_ec.sketches.files import cells_of_table, grid_of_table, read_cells, write_cells
 from polars_ec.sketches.grid import DecisionGrid, SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -36,6 +37,7 @@ from polars_ec.sketches.operating_points import (
     EvaluationKeywords,
     cost_of_sensitivity,
     cost_of_threshold,
+    evaluated_in_order,
     with_point,
 )
 from polars_ec.typing import EerMethod, FrameLike, IntervalMethod, IntoExpr, Reduction, Rule
@@ -578,8 +580,10 @@ class Windows:
         tables, clustered = [], keywords.get("interval") is not None
         sketch = self.sketch if clustered else without_clusters(self.sketch)
         for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
-            tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
-        return in_order(pl.concat(tables), self.sketch.keys)
+            # Of all windows together there is one warning.
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
+        return evaluated_in_order(pl.concat(tables), self.sketch.keys)
 
     @checked_keywords
     def drift(

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -197,7 +198,9 @@ class Shown:
 
     def with_values(self, metric: str, interval: float | None) -> Shown:
         """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
-        table = self.only(self.cells.evaluate(metric, interval=interval))
+        # What a warning about nulls says, the notes say.
+        with warnings.catch_warnings(action="ignore", category=UserWarning):
+            table = self.only(self.cells.evaluate(metric, interval=interval))
         ends = (
             pl.col(name) if name in table.columns else pl.lit(None)
             for name in (f"{metric}_ci_low", f"{metric}_ci_high")

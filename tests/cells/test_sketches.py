@@ -52,6 +52,7 @@ def same(one: ec.Sketch, other: ec.Sketch) -> None:
 
 @settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(logs(wrong=True), st.booleans(), st.booleans(), st.sampled_from([{}, {"prior": 0.2}, {"threshold": 0.2}]))
+@pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> None:
     weight = "w" if weighted else None
     sketch = log.lazy().ec.sketch("p", "y", by="g", weight=weight, exact=exact, thresholds=[0.2])
@@ -93,6 +94,7 @@ def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> No
     st.sampled_from([None, 0.1, 0.7]),
 )
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted, prior) -> None:
     """low <= exact <= high for every formula, wherever the threshold falls and whatever its bin holds."""
     weight = "w" if weighted else None
