@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.formulas.decisions import DECISIONS, is_moved_by_prior
 from tests.support.cases import CASES, RANKING, mostly_slow
 from tests.support.doors import evaluate
 
@@ -295,6 +296,7 @@ def test_what_a_prior_moves() -> None:
         own = log.select(metric("s", "y", **case.arguments)).item()
         stated = log.select(metric("s", "y", prior=0.3, **case.arguments)).item()
         assert (not np.array_equal(stated, own)) == case.moved_by_prior, case.name
+        assert case.name not in DECISIONS or is_moved_by_prior(case.name) == case.moved_by_prior, case.name
 
 
 def test_a_prior_of_lists_that_is_none() -> None:
