@@ -96,7 +96,7 @@ def test_costs_of_each_row_against_a_bootstrap() -> None:
 
 
 def auc(y: np.ndarray, q: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Of the weights, (draws, rows), by sums over the sorted rows, which have no ties."""
+    """The AUC for each draw of the weights, (draws, rows), by sums over the sorted rows, which have no ties."""
     order = np.argsort(q)
     w, y = w[:, order], y[order]
     below = np.cumsum(w * ~y, axis=1)

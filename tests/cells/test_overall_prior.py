@@ -29,7 +29,7 @@ LOG = pl.DataFrame(
 
 
 def share(mask: str, weight: str | None = None) -> float:
-    """Of class 1 where the mask is not null, by NumPy."""
+    """The share of class 1 where the mask is not null, by NumPy."""
     y = LOG["y"].to_numpy()
     used = LOG[mask].is_not_null().to_numpy()
     w = np.ones(N) if weight is None else LOG[weight].to_numpy()

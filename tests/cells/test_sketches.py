@@ -22,6 +22,7 @@ from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, scores_of
 from tests.support.warehouse_tables import table_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 DECISIONS = [
     case for case in CASES if "threshold" in case.options and case.sketched and case.name not in ("dcf", "confusion")
 ]
@@ -52,7 +53,6 @@ def same(one: ec.Sketch, other: ec.Sketch) -> None:
 
 @settings(PROFILE, max_examples=int(EXAMPLES or 4))
 @given(logs(wrong=True), st.booleans(), st.booleans(), st.sampled_from([{}, {"prior": 0.2}, {"threshold": 0.2}]))
-@pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> None:
     weight = "w" if weighted else None
     sketch = log.lazy().ec.sketch("p", "y", by="g", weight=weight, exact=exact, thresholds=[0.2])
@@ -94,7 +94,6 @@ def test_sums_are_those_of_the_expressions(log, weighted, exact, keywords) -> No
     st.sampled_from([None, 0.1, 0.7]),
 )
 @pytest.mark.slow
-@pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 def test_undeclared_thresholds_have_bounds(log, threshold, resolution, weighted, prior) -> None:
     """low <= exact <= high for every formula, wherever the threshold falls and whatever its bin holds."""
     weight = "w" if weighted else None

@@ -25,7 +25,7 @@ HEAVY = [1e8, 1e12, 1e15]
 
 
 def exact(share_of_negatives: Fraction) -> dict[str, Any]:
-    """Of the log above with all weight but `share_of_negatives` on the positives, both classes' rows alike."""
+    """Exact values for the log above, with all weight but `share_of_negatives` on the positives, and equal weights within each class."""
     p0 = share_of_negatives
     p1 = 1 - p0
     q = [Fraction(x) for x in P]
