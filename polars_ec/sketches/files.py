@@ -421,8 +421,11 @@ def grid_of_table(
         stated = {"costs": of_table[0]}
     options = parse_options({**stated, "classes": classes})
     costs = options.costs(2 if options.classes is None else len(options.classes))
-    numbered = ClassNames(tuple(range(costs.n_classes)), stated=False)
-    names = numbered if options.classes is None else ClassNames(options.classes)
+    names = ClassNames(options.classes) if options.classes else ClassNames(tuple(range(costs.n_classes)), stated=False)
+    if len(names.values) != costs.n_classes:
+        raise SketchError(
+            f"classes= has {len(names.values)} classes, but the costs of the table have {costs.n_classes}"
+        )
     scale = POSTERIORS if score_type == POSTERIOR.name else SCALES[score_type]
     grid = DecisionGrid(scale.name, None, (), names, (LOG_LOSS, BRIER), costs.n_decisions)
     point = OperatingPoint(costs.for_classes(names), options.constant_threshold)

@@ -476,6 +476,11 @@ def test_tables_have_the_costs_of_their_query(connection: Any) -> None:
     both = pl.concat([table, table.with_columns(decision_costs=pl.lit(doubled, pl.List(pl.List(pl.Float64))))])
     with pytest.raises(SketchError, match=r"the Bayes decisions at costs=.*, not at "):
         ec.Sketch.from_arrow(both)
+    for classes in (["x", "y"], ["x", "y", "z", "more"]):
+        with pytest.raises(
+            SketchError, match=f"classes= has {len(classes)} classes, but the costs of the table have 3"
+        ):
+            ec.Sketch.from_arrow(table, classes=classes)
     named = ec.Sketch.from_arrow(table, classes=["x", "y", "z"])
     prior = {"z": 0.5, "x": 0.25, "y": 0.25}
     assert isinstance(named.grid, DecisionGrid)
