@@ -214,7 +214,7 @@ CREATE OR REPLACE MACRO ec._ratio_or_inf(x, y) AS
 CREATE OR REPLACE MACRO ec.lr_plus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r11(_c), ec._r01(_c))))[1];
 CREATE OR REPLACE MACRO ec.lr_minus(cells) AS list_transform(cells, lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 CREATE OR REPLACE MACRO ec.precision_gain(cells) AS
-    list_transform(cells, lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+    list_transform(cells, lambda _c: ec._with_prior(_c, 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c))))[1];
 CREATE OR REPLACE MACRO ec.recall_gain(cells) AS
     list_transform(cells, lambda _c: CASE WHEN _c['p0'] > 0 AND _c['n0'] > 0 AND (_c['p1'] > 0 OR ec._r11(_c) > 0)
         THEN 1 - _c['p1'] / _c['p0'] * ec._ratio_or_inf(ec._r10(_c), ec._r11(_c)) END)[1];

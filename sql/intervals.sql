@@ -94,7 +94,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('decision_share', 'decisions', 'logit', true),
                  ('informedness', 'decisions', 'atanh', false), ('mcc', 'decisions', 'atanh', true),
                  ('lr_plus', 'decisions', 'ratio', false), ('lr_minus', 'decisions', 'ratio', false),
-                 ('precision_gain', 'decisions', 'identity', true), ('recall_gain', 'decisions', 'identity', true),
+                 ('precision_gain', 'decisions', 'identity', false), ('recall_gain', 'decisions', 'identity', true),
                  ('cross_entropy', 'log_loss', 'log', true), ('nce', 'log_loss', 'log', true),
                  ('brier', 'brier', 'log', true), ('nbs', 'brier', 'log', true), ('ec: kink', 'constant', 'identity', false))
          AS known(name, family, scale, moves)
@@ -338,12 +338,11 @@ CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
           FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NULL);
 
 -- Is all of a class that has a share of its own in the metric in one bucket? Of such a class influences add up to 0, and so do those of its
--- only cluster; of rows that all have one decision they are 0 each, unless half a row more is there. The gain of precision at the own prior is
--- one of two rates.
+-- only cluster; of rows that all have one decision they are 0 each, unless half a row more is there.
 CREATE OR REPLACE MACRO ec._is_fixed(s0, s1, s2, most) AS
     coalesce(abs(s0 + s1 + s2) < 1e-7 * (abs(s0) + abs(s1) + abs(s2)) AND abs(s0) + abs(s1) + abs(s2) > 1e-7 * most, false);
 CREATE OR REPLACE MACRO ec._on_one_cluster(slopes, moments, clusters) AS TABLE
-    SELECT _ec_id, at_prior, name, bool_or((at_prior OR NOT moves OR name = 'precision_gain') AND (ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
+    SELECT _ec_id, at_prior, name, bool_or((at_prior OR NOT moves) AND (ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
                                            OR ec._in_one(total1, squares1) AND ec._is_fixed(s10, s11, s12, most))) AS on_one
     FROM (
         SELECT *, greatest(abs(s00) + abs(s01) + abs(s02), abs(s10) + abs(s11) + abs(s12)) AS most

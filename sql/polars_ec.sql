@@ -1477,13 +1477,13 @@ CREATE OR REPLACE MACRO ec.lr_minus(score DOUBLE, label, costs := NULL, cost_fn 
     list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, ec._ratio_or_inf(ec._r10(_c), ec._r00(_c))))[1];
 COMMENT ON MACRO ec.lr_minus IS 'Likelihood ratio of a negative decision; it does not depend on priors. Lower is better; in [0, inf]. R_10 / R_00, inf without true negatives.';
 CREATE OR REPLACE MACRO ec._value_of_precision_gain(c) AS
-    CASE WHEN c['p1'] > 0 AND c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(c), ec._r11(c)) END;
+    ec._with_prior(c, 1 - ec._ratio_or_inf(ec._r01(c), ec._r11(c)));
 CREATE OR REPLACE MACRO ec.precision_gain(score DOUBLE, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
+    list_transform(ec._binary_cells(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c))))[1],
 (score DOUBLE[], label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1],
+    list_transform(ec._binary_cells_vector(score, label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c))))[1],
 (score BOOLEAN, label, costs := NULL, cost_fn := 1, cost_fp := 1, prior := NULL, threshold := NULL, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: CASE WHEN _c['p1'] > 0 AND _c['p0'] > 0 THEN 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c)) END)[1];
+    list_transform(ec._binary_cells(ec._boolean_decision(score, score_type), label, costs, cost_fn, cost_fp, prior, threshold, score_type, weight), lambda _c: ec._with_prior(_c, 1 - ec._ratio_or_inf(ec._r01(_c), ec._r11(_c))))[1];
 COMMENT ON MACRO ec.precision_gain IS 'Precision rescaled so that deciding every case positive is 0 and perfection is 1; it does not depend on priors. Higher is better; in [-inf, 1]. (precision - P_1) / ((1 - P_1) precision) = 1 - R_01/R_11.';
 CREATE OR REPLACE MACRO ec._value_of_recall_gain(c) AS
     CASE WHEN c['p0'] > 0 AND c['n0'] > 0 AND (c['p1'] > 0 OR ec._r11(c) > 0)
@@ -3438,7 +3438,7 @@ CREATE OR REPLACE MACRO ec._metrics_with_limits(metrics, score_type) AS TABLE
                  ('decision_share', 'decisions', 'logit', true),
                  ('informedness', 'decisions', 'atanh', false), ('mcc', 'decisions', 'atanh', true),
                  ('lr_plus', 'decisions', 'ratio', false), ('lr_minus', 'decisions', 'ratio', false),
-                 ('precision_gain', 'decisions', 'identity', true), ('recall_gain', 'decisions', 'identity', true),
+                 ('precision_gain', 'decisions', 'identity', false), ('recall_gain', 'decisions', 'identity', true),
                  ('cross_entropy', 'log_loss', 'log', true), ('nce', 'log_loss', 'log', true),
                  ('brier', 'brier', 'log', true), ('nbs', 'brier', 'log', true), ('ec: kink', 'constant', 'identity', false))
          AS known(name, family, scale, moves)
@@ -3682,12 +3682,11 @@ CREATE OR REPLACE MACRO ec._of_single(means, units) AS TABLE
           FROM query_table(means) JOIN query_table(units) USING (_ec_id, family) WHERE _ec_bucket IS NULL);
 
 -- Is all of a class that has a share of its own in the metric in one bucket? Of such a class influences add up to 0, and so do those of its
--- only cluster; of rows that all have one decision they are 0 each, unless half a row more is there. The gain of precision at the own prior is
--- one of two rates.
+-- only cluster; of rows that all have one decision they are 0 each, unless half a row more is there.
 CREATE OR REPLACE MACRO ec._is_fixed(s0, s1, s2, most) AS
     coalesce(abs(s0 + s1 + s2) < 1e-7 * (abs(s0) + abs(s1) + abs(s2)) AND abs(s0) + abs(s1) + abs(s2) > 1e-7 * most, false);
 CREATE OR REPLACE MACRO ec._on_one_cluster(slopes, moments, clusters) AS TABLE
-    SELECT _ec_id, at_prior, name, bool_or((at_prior OR NOT moves OR name = 'precision_gain') AND (ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
+    SELECT _ec_id, at_prior, name, bool_or((at_prior OR NOT moves) AND (ec._in_one(total0, squares0) AND ec._is_fixed(s00, s01, s02, most)
                                            OR ec._in_one(total1, squares1) AND ec._is_fixed(s10, s11, s12, most))) AS on_one
     FROM (
         SELECT *, greatest(abs(s00) + abs(s01) + abs(s02), abs(s10) + abs(s11) + abs(s12)) AS most
@@ -4064,9 +4063,7 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
         ec._high_end(ends, 'lr_minus') AS lr_minus_ci_high,
     ec._value_of_precision_gain(own) AS precision_gain,
         ec._low_end(ends, 'precision_gain') AS precision_gain_ci_low,
-        ec._high_end(ends, 'precision_gain') AS precision_gain_ci_high, ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
-        ec._low_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_low,
-        ec._high_end(ends, 'precision_gain_at_prior') AS precision_gain_at_prior_ci_high,
+        ec._high_end(ends, 'precision_gain') AS precision_gain_ci_high,
     ec._value_of_recall_gain(own) AS recall_gain,
         ec._low_end(ends, 'recall_gain') AS recall_gain_ci_low,
         ec._high_end(ends, 'recall_gain') AS recall_gain_ci_high, ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
@@ -4322,7 +4319,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '9883025e354af04c4ebb9ba3ee799986cf61758a51d32f10c134ad13a202cd22', count(*),
+    SELECT concat_ws('-', '7c5bbfa291b783e73c54cab9be54df4df62a3345c0a5d3297d55b5bb743cbf0f', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

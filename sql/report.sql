@@ -263,7 +263,7 @@ CREATE OR REPLACE MACRO ec._report_table(values_, limits, limited, min_rows) AS 
     ec._value_of_mcc(own) AS mcc, ec._value_of_mcc(at_prior) AS mcc_at_prior,
     ec._value_of_lr_plus(own) AS lr_plus,
     ec._value_of_lr_minus(own) AS lr_minus,
-    ec._value_of_precision_gain(own) AS precision_gain, ec._value_of_precision_gain(at_prior) AS precision_gain_at_prior,
+    ec._value_of_precision_gain(own) AS precision_gain,
     ec._value_of_recall_gain(own) AS recall_gain, ec._value_of_recall_gain(at_prior) AS recall_gain_at_prior,
     ec._loss_of(log_losses) AS cross_entropy, ec._loss_of(prior_log_losses) AS cross_entropy_at_prior,
     ec._loss_of(briers) AS brier, ec._loss_of(prior_briers) AS brier_at_prior,

@@ -50,7 +50,7 @@ def value(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> dict[str, np.ndarray]:
 
 
 def quantiles_of_draws(frame: pl.DataFrame, draw: Callable[[np.random.Generator], np.ndarray], logs: int = 10_000):
-    """Of each metric the outer quantiles over logs whose rows count as often as a draw says."""
+    """The outer quantiles of each metric over logs whose rows count as often as a draw says."""
     x, y, w = (frame[name].to_numpy() for name in ("x", "y", "w"))
     rng = np.random.default_rng(0)
     parts = []
@@ -281,7 +281,7 @@ def test_rows_that_are_there_twice_in_their_cluster_change_nothing():
 @pytest.mark.filterwarnings("ignore:.* null")
 @pytest.mark.parametrize("method", ["bootstrap", "bca"])
 def test_no_limits_where_draws_tell_of_none(method):
-    """Of rates of 0 and 1, of absent classes, wrong rows, infinite losses, and few clusters."""
+    """Rates of 0 and 1, absent classes, invalid rows, infinite losses and few clusters have no bounds."""
     options = {"interval": 0.95, "method": method, "replicates": 100, "metrics": ["recall", "cross_entropy"]}
     certain = pl.DataFrame({"p": [0.9, 0.8, 0.7, 0.2, 0.1, 0.3], "y": [1, 1, 1, 0, 0, 0]})
 

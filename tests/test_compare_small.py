@@ -38,7 +38,7 @@ LOG = made_log()
 
 
 def plain(reference: Any, min_rows: int, weight: str | None, best: dict[str, str]) -> dict[str, bool]:
-    """Of each group, from its rows one by one."""
+    """Whether each group is small, from its rows one by one."""
     used = LOG.filter(pl.col("p").is_not_null())
 
     def rows_of_a_class(groups: set[str]) -> float:

@@ -61,7 +61,7 @@ def check_reports_have_every_month_and_carrier(found):
 
 
 def check_calibration_from_numpy(found):
-    """Of the largest carrier: Platt scaling by Newton's method, fold by fold."""
+    """Compare the largest carrier with Platt scaling by Newton's method, fold by fold."""
     row = found.calibration.sort("n").row(-1, named=True)
     log = pl.read_parquet(found.log).drop_nulls("late").filter(pl.col("carrier") == row["carrier"])
     fold = log.select(polars_ec.fold(pl.col("time").dt.date().cast(pl.Int32)))["fold"].to_numpy()

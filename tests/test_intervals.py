@@ -399,7 +399,7 @@ def test_a_cluster_of_nearly_all_rows() -> None:
 
 @pytest.mark.parametrize("right", [True, False])
 def test_rates_of_0_and_1_have_a_width(right: bool) -> None:
-    """Of clusters that of as many rows: wider than of independent ones."""
+    """The interval for clusters is as wide as that for as many rows: wider than for independent ones."""
     y = [i % 3 == 0 for i in range(300)]
     log = pl.DataFrame({"y": y, "p": [float(a == right) * 0.8 + 0.1 for a in y], "id": range(300)})
     names = ["recall", "precision", "accuracy", "error_rate", "f1", "nec", "mcc", "macro_f1"]

@@ -37,7 +37,7 @@ def make_log(n_classes: int, n: int, seed: int = 0, groups: int = 1) -> pl.DataF
 
 
 def standard_error(report: pl.DataFrame, name: str, df: float = np.inf) -> float:
-    """Of the metric, from its limits on its scale."""
+    """The standard error of the metric, from its bounds on its scale."""
     forward, inverse = SCALES.get(name, (logit, expit))
     low, high = (float(forward(end)) for end in report.select(f"{name}_ci_low", f"{name}_ci_high").row(0))
     middle = (low + high) / 2
@@ -70,7 +70,7 @@ def test_macro_averages_of_few_decisions_have_no_limits() -> None:
 @pytest.mark.quick("options2")
 @pytest.mark.parametrize("options", [{}, {"cluster": "user"}, {"weight": "w", "cluster": "user", "prior": "uniform"}])
 def test_classes_in_columns_and_in_lists_have_the_same_limits(options: dict[str, Any]) -> None:
-    """Of three classes decisions are counted in columns, and posteriors are read by the kernel."""
+    """Decisions for three classes are counted in columns, and posteriors are read by the kernel."""
     log = make_log(3, 1500, groups=2)
     names = ["nec", "accuracy", "macro_f1", "class_precision", "class_recall", "mcc", "balanced_error_rate"]
     given = {"by": "g", "interval": 0.95, "metrics": names, **options}
@@ -101,7 +101,7 @@ def test_a_class_against_the_rest_is_a_report_of_two(n_classes: int, options: di
 
 
 def test_a_class_against_the_rest_at_a_prior_of_its_own_has_its_limits() -> None:
-    """Of as many classes in columns as in lists; at the log's shares, taken as known, nearly those at the group's own."""
+    """Bounds are the same with classes in columns and in lists, and hold the value."""
     log = make_log(3, 1500)
     given = {"interval": 0.95, "per_class": True, "cluster": "user", "prior": [0.2, 0.3, 0.5]}
     in_columns = log.ec.report("d", "y", score_type="decision", classes=[0, 1, 2], **given)
@@ -155,7 +155,7 @@ def drawn_cells(log: pl.DataFrame, n_classes: int, draws: int, seed: int) -> np.
 @pytest.mark.quick("5-0.03")
 @pytest.mark.parametrize(("n_classes", "tolerance"), [(5, 0.03), (20, 0.08)])
 def test_standard_errors_of_classes_are_those_of_rows_drawn_anew(n_classes: int, tolerance: float) -> None:
-    """Of 20 classes by leaving out parts: one seed of a hundred parts has a standard error within 7 %, so several are averaged."""
+    """Parts are left out for 20 classes: one seed of a hundred parts has a standard error within 7 %, so several are averaged."""
     log = make_log(n_classes, 20_000)
     drawn = drawn_cells(log, n_classes, 4_000, seed=1)
     seeds, df = (range(1), np.inf) if n_classes == 5 else (range(16), 99)
@@ -168,7 +168,7 @@ def test_standard_errors_of_classes_are_those_of_rows_drawn_anew(n_classes: int,
 @pytest.mark.quick("5")
 @pytest.mark.parametrize("n_classes", [5, 20])
 def test_standard_errors_of_clusters_of_classes(n_classes: int) -> None:
-    """Of as many buckets as clusters by leaving out one after the other, which is written out here."""
+    """One bucket after the other is left out, with as many buckets as clusters, which is written out here."""
     log = make_log(n_classes, 6_000).with_columns(key=pl.col("user") % 60)
     given = {"interval": 0.95, "cluster": "key", "metrics": [*FORMULAS]}
     report = log.ec.report("q", "y", **given)
@@ -238,7 +238,7 @@ def test_losses_of_many_classes_without_a_key_have_no_limits() -> None:
 
 
 def test_so_many_classes_that_there_are_no_limits() -> None:
-    """Of losses of more than a hundred classes; of decisions of more than 200."""
+    """Losses of more than a hundred classes have no bounds, and decisions of more than 200."""
     rng = np.random.default_rng(0)
     q = rng.dirichlet(np.ones(250), 600)
     y = np.arange(600) % 250
@@ -252,7 +252,7 @@ def test_so_many_classes_that_there_are_no_limits() -> None:
 
 
 def standard_errors(name: str, draws: int) -> tuple[list[tuple[str, float, float]], float]:
-    """Of a score set the standard errors of a report and of rows drawn anew, and how near they are to be."""
+    """The standard errors of a report and of resampled rows of a score set, and how near they are to be."""
     log = log_of(name).with_columns(y=pl.col("label").cast(pl.Int64))
     binary = name in BINARY
     score, score_type = ("posterior", "posterior") if binary else ("log_posteriors", "log_posteriors")
@@ -341,7 +341,7 @@ def test_limits_hold_the_truth_where_classes_are_many() -> None:
 @pytest.mark.quick("0", "3", "30")
 @pytest.mark.parametrize("wrong", [0, 1, 3, 12, 30])
 def test_limits_of_an_accuracy_of_many_classes_are_about_those_of_a_share(wrong: int) -> None:
-    """Of ten classes of 30 rows each; where none is wrong, the accuracy is 1 but for rounding."""
+    """Ten classes have 30 rows each; where none is wrong, the accuracy is 1 but for rounding."""
     y = np.arange(300) % 10
     d = np.where(np.arange(300) < wrong, (y + 1 + np.arange(300) // 10) % 10, y)
     options: dict[str, Any] = {"interval": 0.95, "score_type": "decision", "classes": [*range(10)]}

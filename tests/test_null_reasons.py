@@ -116,6 +116,16 @@ def test_a_report_of_groups_models_and_a_reader() -> None:
     assert "n_invalid" in warned(lambda: ec.report(LOG.to_arrow().to_reader(), "llr", "y"))
 
 
+def test_a_sketch_whose_groups_all_have_invalid_rows() -> None:
+    sketch = LOG.with_columns(p=pl.when(g=0).then(2.0).otherwise("p")).ec.sketch("p", "y", by="g")
+    assert sketch.evaluate("nec")["nec"].null_count() == 1
+    assert "null in all groups: each has invalid rows" in warned(lambda: sketch.group_by().evaluate("nec"))
+    days = pl.date_range(pl.date(2024, 1, 1), pl.date(2024, 1, 4), eager=True)
+    of_days = LOG.with_columns(p=pl.lit(2.0), day=pl.Series(days.sample(N, with_replacement=True, seed=1)))
+    windows = of_days.ec.sketch("p", "y", by="day").rolling("day", periods=2)
+    assert "each has invalid rows, or no rows (see n, n_missing" in warned(lambda: windows.evaluate("nec"))
+
+
 def test_columns_of_posteriors_in_a_list_are_models() -> None:
     posteriors = RNG.dirichlet(np.ones(10), N)
     labels = RNG.integers(0, 10, N)

@@ -27,7 +27,7 @@ W = [1.0, 2.0, 0.5, 1.0, 3.0, 1.0]
 VECTORS = [[0.7, 0.2, 0.1], [0.3, 0.6, 0.1], [0.1, 0.2, 0.7], [0.5, 0.4, 0.1]]
 CLASSES = [0, 1, 2, 1]
 NEC = 2 / 3
-"""Of P and Y with cost_fn=4, by hand: above 1/5 all but one negative are decided positive; 2 false alarms of the 3 negatives
+"""The NEC of P and Y with cost_fn=4, by hand: above 1/5 all but one negative are decided positive; 2 false alarms of the 3 negatives
 cost 2, and naive decisions cost 3 at least: of all negatives."""
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -27,7 +28,7 @@ from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import expand
 from polars_ec.sketches import operating_points, weighted_risk
 from polars_ec.sketches.arguments import OperatingPoint
-from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, in_order, without_clusters
+from polars_ec.sketches.cells import Cells, add_cells, apart_by_label, check_keys, without_clusters
 from polars_ec.sketches.files import cells_of_table, grid_of_table, read_cells, write_cells
 from polars_ec.sketches.grid import DecisionGrid, SketchScoreType
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
@@ -36,6 +37,7 @@ from polars_ec.sketches.operating_points import (
     EvaluationKeywords,
     cost_of_sensitivity,
     cost_of_threshold,
+    evaluated_in_order,
     with_point,
 )
 from polars_ec.typing import EerMethod, FrameLike, IntervalMethod, IntoExpr, Reduction, Rule
@@ -370,8 +372,8 @@ class Sketch(DecidingCells):
         cluster: str | None = None,
         buckets: int = BUCKETS,
         costs: Costs | None = None,
-        cost_fn: float = 1.0,
-        cost_fp: float = 1.0,
+        cost_fn: float | None = None,
+        cost_fp: float | None = None,
         threshold: float | None = None,
         classes: Sequence[object] | None = None,
     ) -> Sketch:
@@ -390,8 +392,8 @@ class Sketch(DecidingCells):
         cluster, buckets
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
-            The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, the costs of the query.
-            Others are an error, because the table contains its costs, unless the macros of an earlier version made it.
+            The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, leave them out: the table
+            contains the costs of its query, and others are an error. Only tables of earlier versions need them.
         classes
             Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
 
@@ -401,7 +403,8 @@ class Sketch(DecidingCells):
             Missing columns, columns that are not numeric, and impossible values, such as a bin off the grid. Several rows of the same cell
             are not an error: they are added.
         """
-        stated = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
+        point_of_call = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold}
+        stated = {name: value for name, value in point_of_call.items() if value is not None}
         frame = table if isinstance(table, pl.DataFrame) else pl.DataFrame(table)
         grid, point = grid_of_table(frame, score_type, resolution, thresholds, stated, classes)
         return sketch_of(cells_of_table(frame, grid, weighted, cluster, buckets), point)
@@ -577,8 +580,10 @@ class Windows:
         tables, clustered = [], keywords.get("interval") is not None
         sketch = self.sketch if clustered else without_clusters(self.sketch)
         for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
-            tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
-        return in_order(pl.concat(tables), self.sketch.keys)
+            # Of all windows together there is one warning.
+            with warnings.catch_warnings(action="ignore", category=UserWarning):
+                tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
+        return evaluated_in_order(pl.concat(tables), self.sketch.keys)
 
     @checked_keywords
     def drift(

@@ -439,7 +439,7 @@ def compare(
 
 
 @terminal.one_line_errors
-@options.taking(LogOptions, OutputOptions)
+@options.taking(LogOptions, OutputOptions, without=("false_alarms",))
 def drift(
     log: LogOptions,
     output: OutputOptions,
@@ -486,7 +486,9 @@ def drift(
 
 
 @terminal.one_line_errors
-@options.taking(LogOptions, OutputOptions, without=("threshold", "metrics", "min_rows", "cluster", "buckets"))
+@options.taking(
+    LogOptions, OutputOptions, without=("threshold", "metrics", "min_rows", "cluster", "buckets", "false_alarms")
+)
 def capacity(
     log: LogOptions,
     output: OutputOptions,

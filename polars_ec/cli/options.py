@@ -42,9 +42,7 @@ Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
 PosLabel = Annotated[str | None, typer.Option(help="Label value of the positive class.")]
 Interval = Annotated[
     float | None,
-    typer.Option(
-        help="Level of confidence intervals, such as 0.95. Adds bounds, NAME_ci_low and NAME_ci_high, to each metric."
-    ),
+    typer.Option(help="Level of confidence intervals, such as 0.95. Adds NAME_ci_low and NAME_ci_high to each metric."),
 ]
 Cluster = Annotated[
     str | None, typer.Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
@@ -52,9 +50,7 @@ Cluster = Annotated[
 Buckets = Annotated[int | None, typer.Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
 Model = Annotated[
     str | None,
-    typer.Option(
-        help="For a log with a row per model and item: the column of models. --score is the column of scores."
-    ),
+    typer.Option(help="For a log with a row per model and item: the column of models. --score has their scores."),
 ]
 Item = Annotated[
     list[str] | None, typer.Option(help="With --model: the column that identifies an item. Can be repeated.")

@@ -488,10 +488,6 @@ class PeriodQuestion(DifferenceQuestion):
     every: str
     reference: str | None = None
 
-    @property
-    def no_looks(self) -> str | None:
-        return "In a drift all differences share the rows of the reference. Run polars-ec report instead"
-
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         columns = {"mix": self.mix, **_columns_of_periods(rows, self.reference, self.every)}
         return drift(rows.frame, rows.scores, rows.label, **columns, **self.layout, **rows.options)
@@ -731,10 +727,6 @@ class CapacityQuestion(ReportQuestion):
     @property
     def others(self) -> Mapping[str, Sequence[str]]:
         return {"--period": [] if self.period is None or is_duration(self.period) else [self.period]}
-
-    @property
-    def no_looks(self) -> str | None:
-        return "Rows also depend on each other in a capacity, because they compete for its places. Leave it out"
 
     def from_rows(self, rows: RowInput) -> pl.LazyFrame | pl.DataFrame:
         period: pl.Expr | str | None = self.period

@@ -159,7 +159,7 @@ def without_positives(stated: str, label: str, values: Sequence[Any], log: str) 
 
     A log may have no positives yet, so that only a value that differs in case or form is an error.
     """
-    there = sorted({_as_text(value) for value in values})
+    there = sorted({str(value).lower() if isinstance(value, bool) else str(value) for value in values})
     if not there:
         return []
     meant = meant_values(stated, there)
@@ -167,10 +167,6 @@ def without_positives(stated: str, label: str, values: Sequence[Any], log: str) 
     if meant:
         raise DataError(f"{what}, but some rows have {label!r} {_listed(meant)}. Is that the one?")
     return [f"{what}: {label!r} is {_listed(by_likeness(stated, there))}"]
-
-
-def _as_text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _listed(values: Sequence[object]) -> str:

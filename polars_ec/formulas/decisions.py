@@ -106,8 +106,7 @@ NET_BENEFITS: Mapping[bool, FormulasOverT] = {
 
 
 def precision_gain(sums: Sums) -> pl.Expr:
-    p0, p1 = sums.prior
-    return pl.when((p0 != 0) & (p1 != 0)).then(1 - signed_ratio(sums.rate(0, [1]), sums.rate(1, [1])))
+    return 1 - signed_ratio(sums.rate(0, [1]), sums.rate(1, [1]))
 
 
 def recall_gain(sums: Sums) -> pl.Expr:

@@ -194,26 +194,23 @@ def enough(share: float | pl.Expr, whole: pl.Expr) -> pl.Expr:
 def specificity_at(sensitivity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
     """Specificity at the highest threshold with this sensitivity; `evenly`: as if rows lay evenly in a cell, so that nothing jumps with it."""
     attained = reached_first(_tpr >= enough(sensitivity, pl.col("whole")))
-    run = pl.col("w0") / _N0
-    error = pl.when(_LOOSE).then(run).otherwise(0.0)
-    value = _tnr
-    if evenly:
-        left = (_tpr - sensitivity) / (pl.col("w1") / _N1)
-        value = pl.when(_LOOSE).then(_tnr + left.clip(0, 1) * run).otherwise(_tnr)
-    return Bounded(value.get(attained), error.get(attained), pl.col("threshold").get(attained))
+    left = (_tpr - sensitivity) / (pl.col("w1") / _N1) if evenly else None
+    return _bounded_at(attained, _tnr, pl.col("w0") / _N0, left, pl.col("threshold"))
 
 
 def sensitivity_at(specificity: float | pl.Expr, *, evenly: bool = False) -> Bounded:
     """Sensitivity at the lowest threshold with this specificity; `evenly` as for `specificity_at`."""
     lost = reached_first(_tnr < enough(specificity, pl.col("whole")))
-    before = pl.col("threshold").shift(1, fill_value=math.inf)
-    rise = pl.col("w1") / _N1
-    error = pl.when(_LOOSE).then(rise).otherwise(0.0)
-    value = _tpr_before
-    if evenly:
-        passed = (_tnr_before - specificity) / (pl.col("w0") / _N0)
-        value = pl.when(_LOOSE).then(_tpr_before + passed.clip(0, 1) * rise).otherwise(_tpr_before)
-    return Bounded(value.get(lost), error.get(lost), before.get(lost))
+    passed = (_tnr_before - specificity) / (pl.col("w0") / _N0) if evenly else None
+    return _bounded_at(lost, _tpr_before, pl.col("w1") / _N1, passed, pl.col("threshold").shift(1, fill_value=math.inf))
+
+
+def _bounded_at(at: pl.Expr, value: pl.Expr, run: pl.Expr, part: pl.Expr | None, threshold: pl.Expr) -> Bounded:
+    """The value in this cell, which may be larger by a `run` if the cell is loose; with a `part` it is, by this part of it."""
+    error = pl.when(_LOOSE).then(run).otherwise(0.0)
+    if part is not None:
+        value = pl.when(_LOOSE).then(value + part.clip(0, 1) * run).otherwise(value)
+    return Bounded(value.get(at), error.get(at), threshold.get(at))
 
 
 def _ks(_: RankingArguments) -> Bounded:

@@ -43,8 +43,8 @@ Against: TypeAlias = "Literal['rest', 'total', 'best', 'highest', 'lowest'] | In
 Others: TypeAlias = "tuple[Floats, Callable[[Floats, Floats], Callable[[int], Variance]]]"
 """The values of what is no group, and from numbers x and y the variance of value / x - reference / y of a metric."""
 
-# The rounding error of a zero difference, relative to the values.
-_EQUAL = 1e-12
+# The rounding error of a zero difference, relative to the values; and what divides instead of an error of 0.
+_EQUAL, _LEAST_ERROR = 1e-12, 1e-200
 
 # With more sums than this, gradients take longer than the jackknife, which uses fewer parts the more sums there are.
 MOST_SLOPES, JACKKNIFE_PARTS = 200, 100
@@ -473,14 +473,15 @@ def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, l
 
     The group with the highest value need not be the truly highest one. So the interval is for the distance to the truly highest group. Each
     pair's difference gets a Bonferroni share of the level. If all pairwise intervals hold, the distance of a group lies between the worst of
-    its bounds and 0. This includes the group with the highest value.
+    its bounds and 0. This includes the group with the highest value. The adjusted p-value is the smallest one of its pairs with higher
+    groups, times the number of pairs: it is below 1 - level exactly where the interval excludes 0.
     """
     n_groups = len(values)
     known = np.isfinite(values) & np.isfinite(components.variance)
     reference = np.full(n_groups, -1)
-    low, high, p = np.full((3, n_groups), np.nan)
+    low, high, p, p_adjusted = np.full((4, n_groups), np.nan)
     if not known.any():
-        return Differences(values, np.full(n_groups, np.nan), low, high, p, reference, p)
+        return Differences(values, low, low, high, p, reference, p)
     chosen = np.flatnonzero(known)
     sign = -1.0 if lowest else 1.0
     best = int(chosen[np.argmax(sign * values[chosen])])
@@ -497,8 +498,8 @@ def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, l
         some = chosen[at]
         both = alone.taken(at[:, None]).minus(alone)
         gaps, df = sign * (values[some][:, None] - values[chosen]), np.fmax(both.df, 1)
-        # Exact variances and quantiles are slow: compute them only for pairs whose bound may be the worst, judged by tabulated quantiles
-        # and by variances from a product of matrices, which is rounded.
+        # Exact variances and quantiles are slow: compute them only for pairs whose bound or p-value may be the worst, judged by tabulated
+        # quantiles, an approximate tail (Wallace 1959) and variances from a product of matrices, which is rounded.
         squared, rounding = both.variance, _EQUAL * both.variance
         if others.shared is not None:
             squared = squared - 2 * (others.shared[at] @ others.shared.T)
@@ -507,18 +508,24 @@ def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, l
         most = quantiles[place + 1] * np.sqrt(squared + rounding) * is_other * (1 + _EQUAL)
         worst = gaps - most <= (gaps - least).min(axis=1, keepdims=True)
         worst |= gaps + least <= (gaps + most).min(axis=1, keepdims=True)
+        n = np.minimum(df, 1e9)
+        tails = (gaps < 0) * n * np.log1p(gaps**2 / (squared + rounding) / n) * ((8 * n + 1) / (8 * n + 3)) ** 2
+        worst |= (tails > 0) & (tails >= 0.8 * tails.max(axis=1, keepdims=True))
         row, column = np.nonzero(worst)
         error = others.taken(at[row]).minus(others.taken(column)).standard_error * is_other[worst]
         half = np.full_like(gaps, np.nan)
         half[worst] = -t_quantile(tail, df[worst]) * error
         far, near = np.nanmin(gaps - half, axis=1), np.minimum(np.nanmin(gaps + half, axis=1), 0.0)
         low[some], high[some] = (far, near) if sign > 0 else (0.0 - near, 0.0 - far)
+        of_pairs = np.ones_like(gaps)
+        of_pairs[worst] = two_sided_p(np.minimum(gaps[worst], 0.0) / np.fmax(error, _LEAST_ERROR), df[worst])
+        p_adjusted[some] = np.minimum(of_pairs.min(axis=1) * n_pairs, 1.0)
     to_best = others.minus(components.taken(np.array([best])))
     p[chosen] = two_sided_p((values[chosen] - values[best]) / to_best.standard_error, np.fmax(to_best.df, 1))
     p[best] = 1.0
     reference[known] = best
     value = np.where(known, values[best], np.nan)
-    return Differences(values, value, low, high, p, reference, np.minimum(p * n_pairs, 1.0))
+    return Differences(values, value, low, high, p, reference, p_adjusted)
 
 
 def paired_variance(

@@ -11,6 +11,7 @@ from polars_ec.output.numbers import days_as_dates
 from polars_ec.output.words import in_words
 
 _ESCAPES = str.maketrans({"\\": r"\\", "\n": r"\n", '"': r"\""})
+_NUMBERS = {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}
 
 
 def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
@@ -48,7 +49,7 @@ def as_openmetrics(table: pl.DataFrame, labels: Sequence[str]) -> str:
             raise ValueError(
                 f"two rows have the same {', '.join(names)}: Prometheus takes an empty text as null, so rename one"
             )
-        lines += [f"{metric}{{{labels}}} {_number(value)}" for labels, value in present]
+        lines += [f"{metric}{{{labels}}} {_NUMBERS.get(str(value), value)}" for labels, value in present]
     return "\n".join([*lines, "# EOF"])
 
 
@@ -56,7 +57,3 @@ def _name(column: str) -> str:
     # Prometheus reserves names that start with two underscores.
     name = re.sub(r"^_+", "_", re.sub(r"[^a-zA-Z0-9_]", "_", column))
     return f"_{name}" if name[:1].isdigit() or not name else name
-
-
-def _number(value: float) -> str:
-    return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}.get(str(value), repr(value))

@@ -159,7 +159,7 @@ def precision_gain(score: IntoExpr, label: IntoExpr, **options: Unpack[DecisionO
 
     Returns
     -------
-    Float64, one per group; null if no row is decided positive, or a class has no rows or prior 0.
+    Float64, one per group; null if no row is decided positive, or a class has no rows.
 
     References
     ----------

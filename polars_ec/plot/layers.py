@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from polars_ec.arguments.classes import Prior
+from polars_ec.arguments.keywords import parse_interval
 from polars_ec.formulas.decisions import lower_is_better, worst, worst_first
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS
@@ -22,6 +23,7 @@ from polars_ec.output.numbers import MIDNIGHT, number_in_table, with_interval
 from polars_ec.output.words import MISSING, in_words, short, unique, unlike
 from polars_ec.scores.scores import sigmoid
 from polars_ec.sketches.cells import SCORE, TARGET, Cells
+from polars_ec.sketches.evaluation import evaluate
 from polars_ec.sketches.grid import EXACT
 from polars_ec.sketches.operating_points import DecidingCells
 from polars_ec.sketches.sums import SUMS_AT_EDGES, T, number_groups, with_group
@@ -197,7 +199,8 @@ class Shown:
 
     def with_values(self, metric: str, interval: float | None) -> Shown:
         """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
-        table = self.only(self.cells.evaluate(metric, interval=interval))
+        # Not by `Sketch.evaluate`, because what its warning about nulls says, the notes say.
+        table = self.only(evaluate(self.cells, [metric], {}, request=parse_interval({"interval": interval})))
         ends = (
             pl.col(name) if name in table.columns else pl.lit(None)
             for name in (f"{metric}_ci_low", f"{metric}_ci_high")

@@ -388,15 +388,10 @@ def share_limits(rows: pl.DataFrame, by_bucket: pl.DataFrame | None, n_buckets: 
             square[alone["row"].to_numpy()] = alone.select("v0", "v1").to_numpy()[:, None]
             singletons = Moments.one_hot(linear[:, -1], square)
         clusters = Clusters(linear[:, :-1], linear[:, :-1].sum(axis=(2, 3)), np.ones(2), singletons)
-    sums = (rows.select(f"{x}0", f"{x}1").to_numpy().astype(np.float64)[:, None] for x in "wv")
-    estimator = Estimator(lambda _: _share, Moments.one_hot(*sums), clusters, with_pseudocounts)
+    sums = Moments.one_hot(*(rows.select(f"{x}0", f"{x}1").to_numpy().astype(np.float64)[:, None] for x in "wv"))
+    estimator = Estimator(lambda _: lambda of: np.asarray(of[..., 1] / of.sum(-1)), sums, clusters, with_pseudocounts)
     low, high = estimator.interval(["logit"], request)
     return low[:, 0], high[:, 0]
-
-
-def _share(sums: Floats) -> Floats:
-    with np.errstate(all="ignore"):
-        return np.asarray(sums[..., 1] / sums.sum(axis=-1))
 
 
 # The calibration error of calibrated posteriors, which is due to sampling noise alone, from cells.
@@ -584,6 +579,11 @@ def evaluate(
     return with_limits(shown, names, Intervals(cells, keys, numbered, table, arguments, request))
 
 
+def with_error(name: str, low: pl.Expr, high: pl.Expr) -> dict[str, pl.Expr]:
+    """A value between these bounds, and its error; if both are infinite the value is known."""
+    return {name: (low + high) / 2, f"{name}_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
+
+
 def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weighted: bool) -> dict[str, pl.Expr]:
     prior = prior_columns(arguments)
     if name == "confusion":
@@ -591,10 +591,7 @@ def _formula_columns(name: str, arguments: EvaluationArguments, grid: Grid, weig
         columns = [_formula_columns(cell, of_cells, grid, weighted) for cell in CELLS]
         return {name: expression for of_cell in columns for name, expression in of_cell.items()}
     if name in SCORING_RULES and grid.scale.needs_prior:
-        low, high = (loss_column(name, prior, f"_{end}") for end in ("low", "high"))
-        # If both are infinite the value is known.
-        error = pl.when(low == high).then(0.0).otherwise((high - low) / 2)
-        return {name: (low + high) / 2, f"{name}_error": error}
+        return with_error(name, *(loss_column(name, prior, f"_{end}") for end in ("low", "high")))
     if name in LOSS_OF:
         return {name: loss_column(name, prior)}
     threshold = arguments.thresholds[name]

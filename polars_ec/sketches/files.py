@@ -415,19 +415,23 @@ def grid_of_table(
         name = parse_sketch_score_type(score_type).name
         grid = Grid(name, checked_resolution(resolution), sorted_thresholds(thresholds))
         return grid, OperatingPoint.of(stated, grid.classes)
+    # Tables of earlier versions do not name their costs.
+    of_table = table[COSTS].unique().to_list() if COSTS in table.columns else []
+    if of_table and not stated:
+        stated = {"costs": of_table[0]}
     options = parse_options({**stated, "classes": classes})
     costs = options.costs(2 if options.classes is None else len(options.classes))
-    numbered = ClassNames(tuple(range(costs.n_classes)), stated=False)
-    names = numbered if options.classes is None else ClassNames(options.classes)
+    names = ClassNames(options.classes) if options.classes else ClassNames(tuple(range(costs.n_classes)), stated=False)
+    if len(names.values) != costs.n_classes:
+        raise SketchError(
+            f"classes= has {len(names.values)} classes, but the costs of the table have {costs.n_classes}"
+        )
     scale = POSTERIORS if score_type == POSTERIOR.name else SCALES[score_type]
     grid = DecisionGrid(scale.name, None, (), names, (LOG_LOSS, BRIER), costs.n_decisions)
     point = OperatingPoint(costs.for_classes(names), options.constant_threshold)
-    # Tables of earlier versions do not name their costs.
-    for made_with in table[COSTS].unique().to_list() if COSTS in table.columns else ():
+    for made_with in of_table:
         if point.threshold is not None or made_with != [[*row] for row in point.costs.values]:
-            raise SketchError(
-                f"the table has the Bayes decisions at costs={made_with}: pass these as costs=. The call has {point.words()}"
-            )
+            raise SketchError(f"the table has the Bayes decisions at costs={made_with}, not at {point.words()}")
     return grid, point
 
 

@@ -18,7 +18,7 @@ from polars_ec.arguments.classes import Prior
 from polars_ec.arguments.costs import CostMatrix, Costs
 from polars_ec.arguments.keywords import Request, did_you_mean, parse_interval, parse_number
 from polars_ec.arguments.signatures import checked_keywords
-from polars_ec.exceptions import SketchError
+from polars_ec.exceptions import SketchError, warn
 from polars_ec.formulas import decisions
 from polars_ec.formulas.ranking import ROUNDING, checked_share, enough, hulls
 from polars_ec.formulas.sums import GROUP
@@ -42,6 +42,13 @@ def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
     best = value.min() if decisions.lower_is_better(metric) else value.max()
     is_best = (value == best) | ((value - best).abs() <= best.abs() * ROUNDING)
     return pl.when(is_best).then(pl.int_range(pl.len())).min()
+
+
+def evaluated_in_order(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
+    """The rows of an evaluation by their groups; a warning says why if no group has values."""
+    if table.height and table.filter(n_invalid=0).filter(pl.col("n") > 0).is_empty():
+        warn("metrics are null in all groups: each has invalid rows, or no rows (see n, n_missing and n_invalid)")
+    return in_order(table, keys)
 
 
 def cost_curve(
@@ -608,7 +615,7 @@ class DecidingCells(Cells):
         point = {"costs": costs, "cost_fn": cost_fn, "cost_fp": cost_fp, "threshold": threshold, "prior": prior}
         others = {"beta": beta, "p_t": p_t, "sensitivity": sensitivity, "specificity": specificity}
         table = self._evaluated(metrics, {**point, **others, "method": eer, "bins": bins, "norm": norm}, request)
-        return in_order(table, self.keys)
+        return evaluated_in_order(table, self.keys)
 
     def _evaluated(self, metrics: Sequence[str], stated: Mapping[str, Any], request: Request | None) -> pl.DataFrame:
         keywords, own_threshold = self.operating_point.stands_in(stated, self.grid.classes)

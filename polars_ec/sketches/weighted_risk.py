@@ -19,7 +19,7 @@ from polars_ec.numerics import Floats, Integers, Numbers, np
 from polars_ec.sketches.arguments import parse_formula_arguments
 from polars_ec.sketches.binned_losses import BinnedRows, Bounds
 from polars_ec.sketches.cells import Cells, check_keys
-from polars_ec.sketches.evaluation import Intervals, with_limits_of_loss
+from polars_ec.sketches.evaluation import Intervals, with_error, with_limits_of_loss
 from polars_ec.sketches.grid import Grid
 from polars_ec.sketches.sums import GroupSums, log_odds, number_sums, placed, prior_columns, tabulate
 from polars_ec.typing import FrameLike
@@ -96,11 +96,9 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
         )
     summed = table.join(bounds, on=GROUP, how="left", maintain_order="left")
     group = GroupSums(prior_columns(arguments))
-    low, high = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
-    # If both are infinite the value is known.
-    columns = {"epsr": (low + high) / 2, "epsr_error": pl.when(low == high).then(0.0).otherwise((high - low) / 2)}
+    ends = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))
     right = (pl.col("n_invalid") == 0) & (group.size < MOST_WEIGHT)
-    guarded = {name: pl.when(right).then(column) for name, column in columns.items()}
+    guarded = {name: pl.when(right).then(column) for name, column in with_error("epsr", *ends).items()}
     shown = summed.select(*cells.keys, "n", "n_missing", "n_invalid", pl.when(right).then("class_prior"), **guarded)
     if request is None:
         return shown

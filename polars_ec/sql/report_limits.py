@@ -590,9 +590,7 @@ class ReportQuery:
             f"{name}_{i}": f"SUM(CASE WHEN ec_pseudo = {i} THEN {name} END)" for i in (0, 1) for name in names[i]
         }
         # A class whose rows all have one decision has slopes only with half a row more of each. Equal rates are no stated prior.
-        # The gain of precision at the own prior is one of two rates.
-        rates = [of.at_prior or of.name == "precision_gain" or not is_moved_by_prior(of.name) for of in self.metrics]
-        fixed = [str(i) for i, is_rate in enumerate(rates) if is_rate]
+        fixed = [str(i) for i, of in enumerate(self.metrics) if of.at_prior or not is_moved_by_prior(of.name)]
         estimates["ec_on_one_cluster"] = (
             f"MAX(CASE WHEN ec_metric IN ({', '.join(fixed) or -1}) THEN ec_fixed ELSE 0 END)"
         )

@@ -168,7 +168,7 @@ def test_two_classes_are_fitted_as_from_their_sketch(seed: int, prior: float | N
 
 @pytest.mark.parametrize("few", [True, False])
 def test_one_score_a_row_is_calibrated_from_its_sketch(few: bool, monkeypatch) -> None:
-    """Of few rows from an exact one."""
+    """Few rows are calibrated from an exact sketch."""
     log = simulated(300, 2, 1).with_columns(p=pl.col("q").arr.get(1))
     monkeypatch.setattr("polars_ec.calibration.rows._FEW_ROWS", log.height if few else log.height - 1)
     sketch = log.ec.sketch("p", "y", by="g", exact=few)

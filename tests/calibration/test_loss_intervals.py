@@ -51,7 +51,7 @@ def without_each_part(log: pl.DataFrame, score: str, **options: Any) -> pl.DataF
 
 
 def limits_of(values: np.ndarray, value: float, scale: str, level: float = 0.95) -> tuple[float, float]:
-    """Of the values without each part, the jackknife on a scale."""
+    """The jackknife on a scale, from the values without each part."""
     number = len(values)
     variance = (number - 1) / number * ((values - values.mean()) ** 2).sum()
     half = stats.t.ppf(0.5 + level / 2, number - 1) * np.sqrt(variance)

@@ -432,8 +432,8 @@ def test_the_cells_of_duckdb(connection: Any, cluster: str | None, weight: str |
         f"FROM ec.sketch('log', q, y, classes := 3, reduction := 'decisions', groups := ['g']{more})"
     )
     clusters = {} if cluster is None else {"cluster": cluster}
-    stated = costs or ec.CostMatrix.zero_one(3)
-    found = ec.Sketch.from_arrow(table.pl(), weighted=weight is not None, costs=stated, **clusters)
+    found = ec.Sketch.from_arrow(table.pl(), weighted=weight is not None, **clusters)
+    assert np.array_equal(found.operating_point.costs, costs or ec.CostMatrix.zero_one(3))
     log = connection.sql("FROM log").pl()
     wanted = log.ec.sketch(
         "q", "y", by="g", classes=[0, 1, 2], costs=costs, weight=weight, reduction="decisions", **clusters
@@ -462,32 +462,37 @@ def test_what_duckdb_refuses(connection: Any, arguments: str, words: str) -> Non
         connection.sql(f"FROM ec.sketch('log', q, y, classes := 3, reduction := 'decisions', {arguments})").fetchall()
 
 
-def test_tables_need_the_costs_of_their_query(connection: Any) -> None:
+def test_tables_have_the_costs_of_their_query(connection: Any) -> None:
     table = connection.sql("FROM ec.sketch('log', q, y, classes := 3, reduction := 'decisions')").pl()
     without = table.drop("decision_costs")  # as of earlier versions
     with pytest.raises(SketchError, match="a class that is not 0 to 1, one for each row of the costs"):
         ec.Sketch.from_arrow(without)
-    read = (ec.Sketch.from_arrow(rows, costs=ec.CostMatrix.zero_one(3)).frame for rows in (table, without))
-    assert_frame_equal(*read)
+    read = (ec.Sketch.from_arrow(table), ec.Sketch.from_arrow(without, costs=ec.CostMatrix.zero_one(3)))
+    assert_frame_equal(*(sketch.frame for sketch in read))
     doubled = (2 * np.array(ec.CostMatrix.zero_one(3))).tolist()
-    for costs in (None, costs_of(3, abstain=False).tolist(), doubled, COSTS):
+    for costs in (costs_of(3, abstain=False).tolist(), doubled, COSTS):
         with pytest.raises(SketchError, match=r"the Bayes decisions at costs=\[\[0.0, 1.0, 1.0\]"):
             ec.Sketch.from_arrow(table, costs=costs)
     both = pl.concat([table, table.with_columns(decision_costs=pl.lit(doubled, pl.List(pl.List(pl.Float64))))])
-    with pytest.raises(SketchError, match=r"the Bayes decisions at costs=\[\[0.0, 2.0, 2.0\]"):
-        ec.Sketch.from_arrow(both, costs=ec.CostMatrix.zero_one(3))
-    named = ec.Sketch.from_arrow(table, classes=["x", "y", "z"], costs=ec.CostMatrix.zero_one(3))
+    with pytest.raises(SketchError, match=r"the Bayes decisions at costs=.*, not at "):
+        ec.Sketch.from_arrow(both)
+    for classes in (["x", "y"], ["x", "y", "z", "more"]):
+        with pytest.raises(
+            SketchError, match=f"classes= has {len(classes)} classes, but the costs of the table have 3"
+        ):
+            ec.Sketch.from_arrow(table, classes=classes)
+    named = ec.Sketch.from_arrow(table, classes=["x", "y", "z"])
     prior = {"z": 0.5, "x": 0.25, "y": 0.25}
     assert isinstance(named.grid, DecisionGrid)
-    assert named.evaluate("accuracy", prior=prior)["accuracy"].item() is None  # a row is invalid
+    with pytest.warns(UserWarning, match="metrics are null in all groups: each has invalid rows, or no rows"):
+        assert named.evaluate("accuracy", prior=prior)["accuracy"].item() is None
     of_two = connection.sql(
         "FROM ec.sketch('log', q[:2], y, classes := 2, reduction := 'decisions', costs := [[0, 1], [3, 0]])"
     ).pl()
-    assert ec.Sketch.from_arrow(of_two, cost_fn=3).operating_point.costs.values == ((0, 1), (3, 0))
-    for point in ({"cost_fn": 2}, {"cost_fn": 3, "threshold": 0.25}):
-        with pytest.raises(
-            SketchError, match=r"at costs=\[\[0.0, 1.0\], \[3.0, 0.0\]\]: pass these as costs=. The call has "
-        ):
+    for point in ({}, {"cost_fn": 3}):
+        assert ec.Sketch.from_arrow(of_two, **point).operating_point.costs.values == ((0, 1), (3, 0))
+    for point in ({"cost_fn": 2}, {"cost_fn": 1}, {"cost_fn": 3, "threshold": 0.25}):
+        with pytest.raises(SketchError, match=r"at costs=\[\[0.0, 1.0\], \[3.0, 0.0\]\], not at "):
             ec.Sketch.from_arrow(of_two, **point)
     with pytest.raises(ValueError, match="is for tables of decisions"):
         ec.Sketch.from_arrow(connection.sql("FROM ec.sketch('log', w, y = 1)").pl(), classes=[0, 1])

@@ -29,7 +29,7 @@ LOG = pl.DataFrame(
 
 
 def share(mask: str, weight: str | None = None) -> float:
-    """Of class 1 where the mask is not null, by NumPy."""
+    """The share of class 1 where the mask is not null, by NumPy."""
     y = LOG["y"].to_numpy()
     used = LOG[mask].is_not_null().to_numpy()
     w = np.ones(N) if weight is None else LOG[weight].to_numpy()
@@ -114,4 +114,5 @@ def test_there_is_none_of_wrong_rows_or_no_rows() -> None:
     own = wrong.ec.sketch("a", "y", by="g").evaluate("nec")
     assert own["nec"].is_null().to_list() == [True, False, False]
     empty = LOG.with_columns(y=pl.lit(None, dtype=pl.Boolean)).ec.sketch("a", "y", by="g")
-    assert empty.evaluate("nec", prior="overall")["nec"].to_list() == [None] * 3
+    with pytest.warns(UserWarning, match="metrics are null in all groups"):
+        assert empty.evaluate("nec", prior="overall")["nec"].to_list() == [None] * 3

@@ -22,6 +22,7 @@ from tests.support.profile import EXAMPLES, PROFILE
 from tests.support.reference import BINARY, expected_of, scores_of
 from tests.support.warehouse_tables import table_of
 
+pytestmark = pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 DECISIONS = [
     case for case in CASES if "threshold" in case.options and case.sketched and case.name not in ("dcf", "confusion")
 ]

@@ -32,7 +32,7 @@ SCALES = [("p", "posterior"), ("s", "log_odds")]
 
 
 def density(a: float, b: float):
-    """Of Beta(a, b)."""
+    """The density of Beta(a, b)."""
     scale = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b))
     return lambda t: scale * t ** (a - 1) * (1 - t) ** (b - 1)
 

@@ -58,6 +58,7 @@ KINDS = [
 ]
 
 
+@pytest.mark.filterwarnings("ignore:metrics are null in all groups")
 @pytest.mark.quick("2-24")
 @pytest.mark.parametrize(
     ("kind", "periods"), mostly_slow(product(range(4), [2, 7, N_DAYS]), [(0, 7), (1, 2), (2, N_DAYS)])

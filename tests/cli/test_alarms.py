@@ -238,9 +238,6 @@ def test_gates_that_a_budget_cannot_judge_are_told_before_the_log_is_looked_for(
         (("report", "--time", "ts", "--every", "1y", *LEVEL), ["1/year allows a false alarm in every period of 1y"]),
         (("compare", *TIME, "--by", "s", "--reference", "rest"), ["With --reference rest", "share rows"]),
         (("compare", *TIME, "--by", "s", "--reference", "s=a"), ["With --reference s=a"]),
-        (("drift", *TIME), ["Run polars-ec report instead"]),
-        (("capacity", *TIME, "--k", "2", "--period", "1d"), ["compete for its places. Leave it out"]),
-        (("capacity", "--time", "ts", "--k", "5", "--period", "1d"), ["compete for its places"]),
         (("compare", *TIME, "--model", "s", "--item", "user", "--reference", "rest"), ["With --reference rest"]),
     ],
 )
@@ -266,3 +263,10 @@ def test_rows_without_a_period_are_refused(folder, tmp_path):
     LOG.with_columns(ts=pl.when(pl.int_range(pl.len()) > 9).then("ts")).write_parquet(tmp_path / "log.parquet")
     gate = (*LEVEL, "--fail-if", "nec_ci_low > 1", *YEAR)
     fails(2, "report", tmp_path / "log.parquet", *READ, *TIME, *gate, words=["no period: filter them out"])
+
+
+@pytest.mark.parametrize("command", ["drift", "capacity"])
+def test_differences_from_one_reference_and_capacities_have_no_budget(command):
+    result = invoke(command, "nowhere.parquet", *READ, *TIME, "--fail-if", "n > 1", *YEAR)
+    assert result.exit_code == 2
+    assert "No such option: --false-alarms" in result.stderr

@@ -148,7 +148,7 @@ def test_keys_of_csv(tmp_path):
 
 @pytest.mark.slow
 def test_a_folder_with_files_of_before(flights, tmp_path):
-    """Of schema version 3 with weights, which had no squares: the sum has none either."""
+    """Files of schema version 3 with weights had no squares, so the sum has none either."""
     out = tmp_path / "out"
     sketch(flights, out=out, args=(*READ, "--weight", "w"))
     expected = added(out)

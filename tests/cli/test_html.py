@@ -155,7 +155,7 @@ ROLLED_UP = [
 @pytest.mark.slow
 @pytest.mark.parametrize(("args", "asked"), ROLLED_UP)
 def test_page_of_sketches(folder, made, tmp_path, args, asked):
-    """Of their sum, of groups rolled up, as it is of the sketch of the log."""
+    """The page of the merged sketches, with groups rolled up, equals that of the sketch of the log."""
     own = LOG.ec.sketch("p", "y", by=["carrier", MONTH], cluster="day", cost_fn=5)
     own = own if "period" in asked else own.group_by("carrier")
     result = invoke("report", folder / "sketches", *args.split(), *NEC, "--html", tmp_path / "page.html")

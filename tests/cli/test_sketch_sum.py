@@ -41,7 +41,7 @@ def test_a_report_holds_one_sketch_at_a_time(out, monkeypatch, by):
 
 
 def test_what_waits_is_added_up(tmp_path, monkeypatch):
-    """Of ten sketches of the same cells no more than two and a half are ever kept."""
+    """No more than two and a half of ten sketches of the same cells are ever kept."""
     made = whole()
     monkeypatch.setattr(sketch_sum, "_BATCH", 0)
     cells = sketch_sum._HashedCells()

@@ -20,7 +20,7 @@ class Classes:
     scale: float = 1.0
 
     def posteriors(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """Of points, the classes last."""
+        """Posteriors of points, the classes last."""
         at = [
             np.log(prior) - ((x - across) ** 2 + (y - along) ** 2) / 2
             for prior, (across, along) in zip(self.priors, self.centres, strict=True)

@@ -41,7 +41,7 @@ PARTS = ("prior", "likelihood")
 
 @dataclass(frozen=True)
 class Promise:
-    """Of these metrics the share of intervals that hold the truth is at least, and perhaps at most, this."""
+    """The share of intervals that hold the truth is at least, and perhaps at most, this for these metrics."""
 
     metrics: tuple[str, ...]
     least: float

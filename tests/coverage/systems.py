@@ -38,7 +38,7 @@ class Sample:
     rows: int
     clusters: int | None = None
     alike: float = 0.5
-    """Of what a row's noise is, the share that is its cluster's."""
+    """The share of a row's noise that is its cluster's."""
     positives: int | None = None
     weighted: bool = False
     fewest: int = 0

@@ -222,7 +222,7 @@ def test_what_fusion_cannot_compute_is_an_error(dialect: str, arguments: dict[st
 
 
 def test_what_plain_sql_on_duckdb_lacks_is_what_the_error_says() -> None:
-    """Of all arguments of the report, and of the sketch."""
+    """All arguments of the report and of the sketch are tried."""
     call = {"relation": "log", "score": "p", "label": "y"}
     values = {
         "cost_fn": 2,

@@ -86,7 +86,7 @@ def environment(endpoint: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.fixture
 def bucket(environment: str) -> Bucket:
-    """Of a name that no other test has: clients of stores are kept by it. The server knows no `-` that is escaped."""
+    """A bucket whose name no other test has: clients of stores are kept by it. The server knows no `-` that is escaped."""
     made = Bucket(f"bucket{next(_numbers)}", environment)
     made.ask("PUT", "")
     return made

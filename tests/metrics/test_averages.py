@@ -77,7 +77,7 @@ def test_abstaining_is_no_decision_for_a_class(door: str) -> None:
 
 @pytest.mark.parametrize("door", QUICK_DOORS)
 def test_one_decision_for_all(door: str) -> None:
-    """Of a single decision no other one is left, and every row of another class is an error."""
+    """A single decision leaves no other one, and every row of another class is an error."""
     log = pl.DataFrame({"score": [0, 0, 0], "label": [0, 1, 1]})
     options = {"score_type": "decision", "costs": [[1], [2]]}
     found = {name: evaluate(door, name, log, **options) for name in (*ALL, "error_rate", "balanced_error_rate")}

@@ -14,6 +14,7 @@ import polars as pl
 import pytest
 
 import polars_ec as ec
+from polars_ec.formulas.decisions import DECISIONS, is_moved_by_prior
 from tests.support.cases import CASES, RANKING, mostly_slow
 from tests.support.doors import evaluate
 
@@ -24,7 +25,7 @@ HEAVY = [1e8, 1e12, 1e15]
 
 
 def exact(share_of_negatives: Fraction) -> dict[str, Any]:
-    """Of the log above with all weight but `share_of_negatives` on the positives, both classes' rows alike."""
+    """Exact values for the log above, with all weight but `share_of_negatives` on the positives, and equal weights within each class."""
     p0 = share_of_negatives
     p1 = 1 - p0
     q = [Fraction(x) for x in P]
@@ -295,6 +296,7 @@ def test_what_a_prior_moves() -> None:
         own = log.select(metric("s", "y", **case.arguments)).item()
         stated = log.select(metric("s", "y", prior=0.3, **case.arguments)).item()
         assert (not np.array_equal(stated, own)) == case.moved_by_prior, case.name
+        assert case.name not in DECISIONS or is_moved_by_prior(case.name) == case.moved_by_prior, case.name
 
 
 def test_a_prior_of_lists_that_is_none() -> None:

@@ -347,7 +347,7 @@ def test_a_row_of_weight_0_is_no_row_also_where_its_loss_is_infinite() -> None:
 
 
 def against_rest(counts: np.ndarray[Any, Any]) -> dict[str, list[float]]:
-    """Of each class against the rest, by sums of the cells of the confusion matrix."""
+    """The counts for each class against the rest, by sums of the cells of the confusion matrix."""
     n = len(counts)
     masks = [np.arange(n) == k for k in range(n)]
     return {

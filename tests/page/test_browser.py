@@ -33,7 +33,7 @@ class Opened:
         self.page.wait_for_selector(READY, timeout=60_000)
 
     def names(self) -> list[str]:
-        """Of the groups in the table, as they are shown."""
+        """The groups in the table, as they are shown."""
         return self.page.locator("#rows tr[data-row]:not([hidden]) > th button").all_text_contents()
 
     def column(self, title: str) -> list[float | None]:
@@ -66,7 +66,7 @@ def opened(browser: Any, html: str, folder: Path) -> Iterator[Opened]:
 
 @pytest.fixture(scope="module")
 def usual(browser, tmp_path_factory) -> Iterator[Opened]:
-    """Of nine groups and six months. One group has no name; some have few rows."""
+    """Open a page with nine groups and six months. One group has no name; some have few rows."""
     log = simulated([*group_names(8), None], 6, 1_200)
     log = log.remove((pl.col("group") == "S001") & (pl.col("month") == dt.date(2023, 3, 1)))
     with opened(browser, render(contents_of(log, title="Loans")), tmp_path_factory.mktemp("usual")) as found:

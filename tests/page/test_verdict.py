@@ -213,7 +213,7 @@ def test_of_200_groups_one_that_is_four_standard_errors_off_may_have_few_errors_
 
 
 def that_differ_of_200(seed: int, useless: int) -> set[int]:
-    """Of which groups a page says so: the scores of the first few are of no use, and the others are alike."""
+    """The groups that a page says differ: the scores of the first few are of no use, and the others are alike."""
     generator = np.random.default_rng(seed)
     n = 96_000
     label, group = generator.random(n) < 0.3, generator.integers(0, 200, n)

@@ -60,7 +60,7 @@ def over_scores(table: pl.DataFrame, names: list[str], highest: float, low: floa
 
 
 def expected_lines() -> dict[str, tuple[Any, list[tuple[Any, ...]], tuple[float, float], bool]]:
-    """Of each chart the line that it should have, of x, y and limits; the lengths of its axes; whether it is the dashed one."""
+    """The line that each chart should have, with x, y and bounds; the lengths of its axes; whether it is the dashed one."""
     roc, det, pr = EXACT.roc(interval=0.95), EXACT.det(interval=0.95), EXACT.pr(prior=0.1, interval=0.95)
     prg, cost = EXACT.prg(), EXACT.cost_curve("mcc", interval=0.95)
     deviates = det.select("fpr_probit", "fnr_probit", "fnr_probit_ci_low", "fnr_probit_ci_high").rows()
@@ -266,7 +266,7 @@ def test_rows_of_several_models_are_counted_once() -> None:
 
 
 def test_groups_without_a_line_are_named() -> None:
-    """Of one class alone there are no rates of the other; and gains of scores that are upside down, as those of 3 are, are below 0."""
+    """A group with one class has no rates for the other; and gains of scores that are upside down, as in group 3, are below 0."""
     few = GROUPS.filter(pl.col("g") < 4).with_columns(y=pl.when(pl.col("g") == 1).then(1).otherwise("y"))
     few = few.with_columns(p=pl.when(pl.col("g") == 2).then(1 - pl.col("p")).otherwise("p"))
     sketch = few.ec.sketch("p", "y", by="g")
@@ -475,7 +475,7 @@ def test_without_interval_there_is_no_band(name: str) -> None:
 
 
 def test_a_band_that_is_not_there_is_not_announced() -> None:
-    """Of three clusters there are no limits."""
+    """Three clusters are too few for bounds."""
     sketch = LOG.with_columns(u=pl.int_range(pl.len()) % 3).ec.sketch("p", "y", cluster="u")
     for name in ("roc", "det", "pr", "cost_curve", "murphy"):
         assert "95% confidence interval of each point: none is known" in plot(name, sketch).title.subtitle

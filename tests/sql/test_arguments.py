@@ -198,7 +198,7 @@ def first_call(name: str, **arguments: str) -> str:
 
 
 def test_a_threshold_for_each_segment(connection) -> None:
-    """Of a table that lacks segment b. The NEC of a at 0.3: errors 0.7, negative, and nothing else; the best naive system makes 2."""
+    """The table of thresholds lacks segment b. At 0.3, segment a has one error, at 0.7; the best naive system makes 2."""
     calls = ["ec.nec(p, y, threshold := threshold)", "ec.confusion(p, y, threshold := threshold)"]
     found = by_group(connection, calls, f"log LEFT JOIN {THRESHOLDS} USING (g)")
     assert found == {"a": (pytest.approx(0.5), {"tn": 2, "fp": 1, "fn": 0, "tp": 2}), "b": (None, None)}
@@ -341,7 +341,7 @@ def test_a_bound_number_is_a_number(connection) -> None:
 @pytest.mark.quick("confusion")
 @pytest.mark.parametrize("name", mostly_slow(["nec", "expected_cost", "precision", "confusion"], ["nec", "confusion"]))
 def test_costs_for_each_segment(name: str, connection) -> None:
-    """Of a table that lacks segment b."""
+    """The table of costs lacks segment b."""
     calls = [f"ec.{name}({score}, y, {given})" for score in "pv" for given in ("costs := matrix", "cost_fn := cost")]
     source = "log LEFT JOIN (VALUES ('a', 4, [[0, 1], [4, 0]])) AS costs(g, cost, matrix) USING (g)"
     query = f"SELECT g, {', '.join(calls)} FROM {source} GROUP BY g, cost, matrix"

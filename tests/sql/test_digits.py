@@ -83,7 +83,7 @@ FACTORS = [(1.0, 1.0), (1e8, 1.0), (1e12, 1.0), (1.0, 1e12), (1e40, 1e-40), (1e7
 
 
 def assert_exact(calls: list[str], exact: dict[tuple[float, float], dict[str, Any]], connection: Any) -> None:
-    """Of the rows with each pair of factors, a group of their own."""
+    """Rows with each pair of factors are a group of their own."""
     groups = " UNION ALL ".join(f"SELECT {g} AS g, * FROM {source(*factors)}" for g, factors in enumerate(exact))
     found = connection.execute(f"SELECT {', '.join(calls)} FROM ({groups}) GROUP BY g ORDER BY g").fetchall()
     for (factors, wanted), values in zip(exact.items(), found, strict=True):
@@ -120,7 +120,7 @@ def test_a_rare_prior(prior: float, connection) -> None:
 @pytest.mark.quick("prior0")
 @pytest.mark.parametrize("prior", [(1e-12, 1 - 1e-12), (2.0**-60, 1.0), (1.0, 2.0**-60)])
 def test_a_list_of_a_rare_prior(prior: tuple[float, float], connection) -> None:
-    """Of two priors as they are stated, neither is made of the other. (The entropy of what does not sum to 1 is not one number.)"""
+    """Neither of two stated priors is derived from the other. (The entropy of priors that do not sum to 1 is not one number.)"""
     exact = Exact(1e8, 1.0, [*prior]).values()
     stated = f"prior := [{prior[0]!r}e0, {prior[1]!r}e0]".replace("e-12e0", "e-12").replace("e-19e0", "e-19")
     names = [name for name in exact if name != "nce"]

@@ -241,7 +241,7 @@ ORACLES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("prior", [None, 0.2])
 def test_weights(connection, prior: float | None) -> None:
-    """Of any size, beside rows of weight 0, with runs of equal scores of all lengths."""
+    """Weights have any size, beside rows of weight 0, with runs of equal scores of all lengths."""
     rng, frames = np.random.default_rng(5), []
     for scale in (1.0, 1e-200, 1e100):
         for n, levels in [(6, 3), (7, 1), (60, 5), (60, 1000)]:

@@ -193,7 +193,7 @@ def flights(connection: duckdb.DuckDBPyConnection) -> duckdb.DuckDBPyConnection:
 
 @pytest.mark.slow
 def test_a_report_is_a_table(flights: duckdb.DuckDBPyConnection) -> None:
-    """Of a month that a WITH clause names; with WHERE, in a join, in a view, and with one that is called as a parameter is."""
+    """The report takes a month that a WITH clause names. It works with WHERE, in a join, in a view, and with a table named like a parameter."""
     months = "WITH by_month AS (SELECT *, date_trunc('month', day) AS month FROM flights)"
     report = "ec.report('by_month', p, y, groups := ['month'], \"interval\" := 0.95)"
     necs = [nec for (nec,) in flights.execute(f"{months} SELECT nec FROM {report}").fetchall()]

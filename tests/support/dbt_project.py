@@ -72,7 +72,7 @@ class Project:
         assert run.returncode == 0, run.stdout
 
     def results(self) -> dict[str, dict[str, Any]]:
-        """Of each node that was run last its status and its number of failures."""
+        """The status and the number of failures of each node of the last run."""
         run = json.loads((self.folder / "target" / "run_results.json").read_text("utf-8"))
         return {node["unique_id"].split(".")[2]: node for node in run["results"]}
 

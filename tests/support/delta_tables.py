@@ -75,7 +75,7 @@ def added(table: Path, name: str, rows: pl.DataFrame, **more: Any) -> dict[str, 
 
 
 def deletion_vector(rows: list[int], table: Path | None = None) -> dict[str, Any]:
-    """Of rows of a file by their number: in the log, or in a file of the table. A roaring bitmap with one array container."""
+    """A deletion vector for rows of a file by their number: in the log, or in a file of the table. A roaring bitmap with one array container."""
     assert max(rows) < 2**16
     container = struct.pack("<IIHHI", 12346, 1, 0, len(rows) - 1, 16) + struct.pack(f"<{len(rows)}H", *sorted(rows))
     content = struct.pack("<IQI", 1681511377, 1, 0) + container

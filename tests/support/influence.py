@@ -131,7 +131,7 @@ def with_half_rows(rows: Rows) -> Rows:
 
 
 def limits_of_rows(name: str, rows: Rows, level: float) -> tuple[float, float]:
-    """Of independent rows."""
+    """Bounds for independent rows."""
     value, _ = influence(name, rows)
     at = rows if name in LOSSES else with_half_rows(rows)
     centre, psi = influence(name, at)
@@ -156,7 +156,7 @@ def variance_of_rows(at: Rows, psi: np.ndarray) -> tuple[float, float]:
 
 
 def limits_of_clusters(name: str, rows: Rows, cluster: np.ndarray, level: float) -> tuple[float, float]:
-    """Of rows in clusters."""
+    """Bounds for rows in clusters."""
     value, psi = influence(name, rows)
     keys, place = np.unique(cluster, return_inverse=True)
     k, n = len(keys), rows.w.sum()

@@ -427,8 +427,6 @@ class Group:
         return tp - p_t / (1 - p_t) * fp
 
     def precision_gain(self) -> float | None:
-        if self.prior is None or 0 in self.prior:
-            return None
         ratio = signed_over(self.fpr(), self.recall())
         return None if ratio is None else 1 - ratio
 

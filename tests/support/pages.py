@@ -60,7 +60,7 @@ def simulated(groups: Sequence[str | None], periods: int, rows: int, seed: int =
 
 
 def contents_of(log: pl.DataFrame, keys: Sequence[str] = ("group",), period: str | None = "month", **asked) -> Contents:
-    """Of decisions by which a miss costs five times as much as a false alarm."""
+    """The contents of a page on decisions by which a miss costs five times as much as a false alarm."""
     by = [*keys, *([] if period is None else [period])]
     sketch = log.ec.sketch("score", "label", by=by, cost_fn=5, resolution=8, cluster="user")
     return sources.build_contents(SketchSource(PageRequest(keys=list(keys), period=period, **asked), sketch))
