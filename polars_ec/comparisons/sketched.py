@@ -217,7 +217,8 @@ class SketchTables:
         moments = intervals.fine.moments((np.ones_like(of_rows), of_rows), unit)
         clusters, by_bucket = None, intervals.by_bucket
         if by_bucket is not None:
-            of_rows = by_bucket.with_sums(by_bucket.losses(loss), totals[..., 1])
+            cells = by_bucket.merged[0]
+            of_rows = cells.with_sums(cells.losses(loss), totals[..., 1])
             clusters = by_bucket.clusters((np.ones_like(of_rows), of_rows), unit)
         return self._estimator(names, Moments(totals, moments.square, unit), clusters, columns, values, decides=False)
 

@@ -401,11 +401,13 @@ def of_model(title: str, model: str | None) -> str:
     return title if model is None else f"{title} of {plain(model)}"
 
 
-def titled(layers: Sequence[alt.Chart], shown: Shown, title: str, notes: Sequence[str]) -> alt.LayerChart:
+def titled(
+    layers: Sequence[alt.Chart], shown: Shown, title: str, notes: Sequence[str], size: int = SIZE
+) -> alt.LayerChart:
     """The layers as one chart."""
-    return alt.LayerChart(layer=[*layers]).properties(
-        width=SIZE, height=SIZE, title=alt.Title(of_model(title, shown.model), subtitle=[*notes], anchor="start")
-    )
+    # All at once, because `properties` copies the layers several times.
+    heading = alt.Title(of_model(title, shown.model), subtitle=[*notes], anchor="start")
+    return alt.LayerChart(layer=[*layers], width=size, height=size, title=heading)
 
 
 def band_note(interval: float | None, table: pl.DataFrame, drawn: str = "Band", of: str = "point") -> list[str]:
