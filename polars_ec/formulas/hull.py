@@ -27,8 +27,9 @@ def upper_hull(group: Integers, x: Floats, y: Floats) -> Integers:
             return kept
         if n_dropped * _WORTHWHILE < len(kept):
             sizes = np.unique(group[kept], return_counts=True)[1]
-            many = len(kept) > _MANY_GROUPS * sizes.max()
-            return kept[_side_by_side(sizes, x[kept], y[kept])] if many else _one_by_one(kept, group, x, y)
+            if len(kept) > _MANY_GROUPS * sizes.max():
+                return kept[_side_by_side(sizes, x[kept], y[kept])]
+            return _one_by_one(kept, group, x, y)
 
 
 def _not_above_neighbours(group: Integers, x: Floats, y: Floats) -> Bools:

@@ -16,8 +16,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
 from polars_ec.formulas.decisions import CELLS, Scale, highest, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES, expected_loss
-from polars_ec.formulas.ranking import RANKING_METRICS, prepare
-from polars_ec.formulas.ranking import evaluate as evaluate_ranks
+from polars_ec.formulas.ranking import RANKING_METRICS, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, ratio, row_weight
 from polars_ec.inference.bootstrap import (
     BinnedClusters,
@@ -633,12 +632,11 @@ def _join_ranks(
     table: pl.DataFrame, ordered: pl.DataFrame, names: Sequence[str], arguments: EvaluationArguments
 ) -> tuple[pl.DataFrame, dict[str, list[str]]]:
     ranked, columns = prepare(ordered, ranking_prior(table, arguments)), {}
-    for name in names:
-        if name in RANKING_METRICS:
-            values = evaluate_ranks(ranked, name, arguments.ranking)
-            named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
-            table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
-            columns[name] = list(named.values())
+    ranks = [name for name in names if name in RANKING_METRICS]
+    for name, values in evaluate_all(ranked, ranks, arguments.ranking).items():
+        named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
+        table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
+        columns[name] = list(named.values())
     return table, columns
 
 
