@@ -218,8 +218,8 @@ class SketchTables:
         clusters, by_bucket = None, intervals.by_bucket
         if by_bucket is not None:
             cells = by_bucket.merged[0]
-            of_rows = cells.with_sums(cells.losses(loss), totals[..., 1])
-            clusters = by_bucket.clusters((np.ones_like(of_rows), of_rows), unit)
+            of_cells = cells.with_sums(cells.losses(loss), totals[..., 1])
+            clusters = by_bucket.clusters((np.ones_like(of_cells), of_cells), unit)
         return self._estimator(names, Moments(totals, moments.square, unit), clusters, columns, values, decides=False)
 
     def _estimator(
