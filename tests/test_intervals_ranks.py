@@ -18,6 +18,7 @@ from polars_ec.inference.confidence import random_parts
 from polars_ec.inference.ranking import newcombe
 from polars_ec.sketches import ranking
 from polars_ec.sketches.grid import Grid
+from polars_ec.sketches.moments import UsableCells
 from polars_ec.sketches.ranking import Ranking, ranking_influence, ranking_limits, ranking_variances, replicates_of
 from polars_ec.sketches.sums import ordered_cells
 from tests.support import ranking_oracle as oracle
@@ -61,13 +62,21 @@ def cells_of(rows, resolution=64, *, weighted=False, buckets=None):
     return rows.group_by(*keys, **place, **bucket).agg(**amounts), grid
 
 
+def ranking_of(cells, grid, metrics, arguments=ARGUMENTS, prior=None):
+    """The metrics of these cells, which may have weights and buckets."""
+    buckets = 1 + (cells["bucket"].max() or 0) if "bucket" in cells.columns else 0
+    weighted = "weight2" in cells.columns
+    squared = cells if weighted else cells.with_columns(weight2="weight")
+    return Ranking(UsableCells(squared, grid, cells[GROUP].max() + 1, buckets), weighted, metrics, arguments, prior)
+
+
 def spread(rows, metrics, resolution=64, prior=None, seed=0, **options):
     return spread_of(*cells_of(rows, resolution, **options), metrics, prior=prior, seed=seed)
 
 
 def spread_of(cells, grid, metrics, arguments=ARGUMENTS, prior=None, seed=0):
     """Variance and degrees of freedom of each metric, by group."""
-    ranking = Ranking(cells, grid, metrics, arguments, prior)
+    ranking = ranking_of(cells, grid, metrics, arguments, prior)
     found, _ = ranking_variances(ranking, seed)
     groups = ranking.ranked.group_ids
     return {name: pl.DataFrame({GROUP: groups, "variance": of.variance, "df": of.df}) for name, of in found.items()}
@@ -86,7 +95,7 @@ def limits(rows, metrics=RANKING_METRICS, level=0.95, resolution=64, **options):
     for name, found in evaluate_all(prepared, metrics, ARGUMENTS).items():
         named = found.select(GROUP, pl.col("value").alias(name), pl.col("error").alias(f"{name}_error"))
         values = values.join(named, on=GROUP, how="left")
-    found = ranking_limits(Ranking(cells, grid, metrics, ARGUMENTS, None), values, level)
+    found = ranking_limits(ranking_of(cells, grid, metrics), values, level)
     return values.join(found, on=GROUP, how="left").sort(GROUP)
 
 
@@ -127,7 +136,7 @@ def test_influence_is_how_the_metric_moves_with_the_weight_of_a_row(metric, stat
 
     cells, grid = cells_of(rows, None, weighted=True)
     prior = None if stated is None else prior_of([0], stated)
-    found = ranking_influence(Ranking(cells, grid, [metric], ARGUMENTS, prior), metric)
+    found = ranking_influence(ranking_of(cells, grid, [metric], prior=prior), metric)
     influence = {(row["class"], row["score_value"]): row["influence"] for row in found.iter_rows(named=True)}
     step = 1e-4
     for i in range(0, len(scores), 7):
@@ -141,7 +150,7 @@ def test_influence_is_how_the_metric_moves_with_the_weight_of_a_row(metric, stat
 @pytest.mark.parametrize("metric", RANKING_METRICS)
 def test_influence_sums_to_0_within_each_group(metric):
     cells, grid = cells_of(log(3000, groups=3), weighted=True)
-    found = ranking_influence(Ranking(cells, grid, [metric], ARGUMENTS, None), metric)
+    found = ranking_influence(ranking_of(cells, grid, [metric]), metric)
     joined = cells.join(found, on=[GROUP, "class", "bin", "above"])
     sums = joined.group_by(GROUP).agg((pl.col("weight") * pl.col("influence")).sum())["weight"]
     assert joined.height == cells.height
@@ -247,7 +256,7 @@ def test_replicates_leave_out_the_rows_of_their_buckets():
     rows = log(3000, seed=9)
     cells, grid = cells_of(rows, 8, buckets=100)
     metrics = ["ks", "min_dcf", "eer"]
-    found = replicates_of(Ranking(cells, grid, metrics, ARGUMENTS, None), metrics, 0)
+    found = replicates_of(ranking_of(cells, grid, metrics), metrics, 0)
     part = rows.select(ec.bucket("user", 20)).to_series()
     for k in (0, 7, 19):
         rest, _ = cells_of(rows.filter(part != k), 8)
@@ -259,7 +268,7 @@ def test_replicates_leave_out_the_rows_of_their_buckets():
 
 def test_rows_without_a_key_are_dealt_out_to_all_parts():
     cells, grid = cells_of(log(4000).with_columns(user=pl.lit(None, dtype=pl.Int64)), buckets=100)
-    of_clusters = replicates_of(Ranking(cells, grid, ["ks"], ARGUMENTS, None), ["ks"], 0)
+    of_clusters = replicates_of(ranking_of(cells, grid, ["ks"]), ["ks"], 0)
     assert of_clusters.weight.sum() == 4000
     assert ((of_clusters.weight >= 140) & (of_clusters.weight <= 260)).all()
 

@@ -35,6 +35,7 @@ from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.counting import STAND_IN, CellCodes
 from polars_ec.sketches.evaluation import Intervals
 from polars_ec.sketches.grid import Grid
+from polars_ec.sketches.moments import UsableCells
 from polars_ec.sketches.ranking import Ranking, ranking_influence
 from polars_ec.sketches.sums import ordered_cells, ranking_prior
 
@@ -134,11 +135,11 @@ class RankingCells:
         """The class of each cell."""
         return self.cells["class"].to_numpy().astype(np.int64)
 
-    def frame(self, weight: Floats, weight2: Floats) -> pl.DataFrame:
+    def frame(self, weight: Floats, weight2: Floats | None = None) -> pl.DataFrame:
         """The cells with rows, as the functions of ranking metrics take them, from arrays (groups, cells)."""
         group, cell = np.nonzero(weight)
         frame = self.cells[cell].with_columns(pl.Series(GROUP, group), weight=weight[group, cell])
-        return frame.with_columns(weight2=weight2[group, cell]) if self.weighted else frame
+        return frame if weight2 is None else frame.with_columns(weight2=weight2[group, cell])
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +219,7 @@ class RankingEstimator:
 
     def _value(self, metric: str, weight: Floats, invalid: Floats, prior: pl.DataFrame | None) -> Floats:
         """The metric of groups with these weights of the fine cells; NaN where it has none, or rows are invalid."""
-        ordered = ordered_cells(self.fine.frame(weight, weight), self.fine.grid, self.fine.weighted)
+        ordered = ordered_cells(self.fine.frame(weight), self.fine.grid, self.fine.weighted)
         found = evaluate(prepare(ordered, prior), metric, self.arguments)
         values = np.full(len(weight), np.nan)
         values[found[GROUP].to_numpy()] = found["value"].fill_null(np.nan).to_numpy()
@@ -231,7 +232,8 @@ class RankingEstimator:
     def _influence_at(self, metric: str, weight: Floats, weight2: Floats, prior: pl.DataFrame | None) -> Floats:
         """Influence of a row of weight 1 in each coarse cell, (groups, cells); NaN in groups without a value, 0 without rows."""
         table = self.coarse
-        ranking = Ranking(table.frame(weight, weight2), table.grid, [metric], self.arguments, prior)
+        usable = UsableCells(table.frame(weight, weight2), table.grid, len(weight))
+        ranking = Ranking(usable, table.weighted, [metric], self.arguments, prior)
         found = ranking_influence(ranking, metric)
         cells = table.cells.with_row_index("cell")
         placed = found.join(cells, on=["class", *table.grid.cell_columns], how="left", nulls_equal=True)

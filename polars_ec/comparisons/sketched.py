@@ -217,8 +217,9 @@ class SketchTables:
         moments = intervals.fine.moments((np.ones_like(of_rows), of_rows), unit)
         clusters, by_bucket = None, intervals.by_bucket
         if by_bucket is not None:
-            of_rows = by_bucket.with_sums(by_bucket.losses(loss), totals[..., 1])
-            clusters = by_bucket.clusters((np.ones_like(of_rows), of_rows), unit)
+            cells = by_bucket.merged[0]
+            of_cells = cells.with_sums(cells.losses(loss), totals[..., 1])
+            clusters = by_bucket.clusters((np.ones_like(of_cells), of_cells), unit)
         return self._estimator(names, Moments(totals, moments.square, unit), clusters, columns, values, decides=False)
 
     def _estimator(

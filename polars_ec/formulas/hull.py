@@ -6,6 +6,8 @@ from polars_ec.numerics import Bools, Floats, Integers, np
 
 # Passes over all points continue while each removes at least one point in this many.
 _WORTHWHILE = 32
+# With more groups of the size of the largest, a step of all groups at once is faster than a step of one.
+_MANY_GROUPS = 100
 
 
 def upper_hull(group: Integers, x: Floats, y: Floats) -> Integers:
@@ -24,6 +26,9 @@ def upper_hull(group: Integers, x: Floats, y: Floats) -> Integers:
         if n_dropped == 0:
             return kept
         if n_dropped * _WORTHWHILE < len(kept):
+            sizes = np.unique(group[kept], return_counts=True)[1]
+            if len(kept) > _MANY_GROUPS * sizes.max():
+                return kept[_side_by_side(sizes, x[kept], y[kept])]
             return _one_by_one(kept, group, x, y)
 
 
@@ -33,6 +38,25 @@ def _not_above_neighbours(group: Integers, x: Floats, y: Floats) -> Bools:
     same = group[1:] == group[:-1]
     inner[1:-1] = same[:-1] & same[1:] & (dy[:-1] * dx[1:] <= dy[1:] * dx[:-1])
     return inner
+
+
+def _side_by_side(sizes: Integers, x: Floats, y: Floats) -> Integers:
+    """Monotone chain in all groups at once: each step adds a point to the chain of a group, or drops the last one from it."""
+    ends = np.cumsum(sizes)
+    starts = ends - sizes
+    # A chain lies where its group starts, and ends at `last`.
+    chain, last, point = np.arange(len(x)), starts.copy(), starts + 1
+    going = np.flatnonzero(point < ends)
+    while len(going):
+        top, new = last[going], point[going]
+        a, b = chain[top - 1], chain[top]
+        added = (top == starts[going]) | ((y[b] - y[a]) * (x[new] - x[b]) > (y[new] - y[b]) * (x[b] - x[a]))
+        top += np.where(added, 1, -1)
+        chain[top[added]] = new[added]
+        last[going] = top
+        point[going] += added
+        going = going[point[going] < ends[going]]
+    return chain[np.arange(len(x)) <= np.repeat(last, sizes)]
 
 
 def _one_by_one(kept: Integers, group: Integers, x: Floats, y: Floats) -> Integers:

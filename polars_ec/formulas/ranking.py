@@ -285,12 +285,20 @@ def _min_cllr_of_hull() -> pl.Expr:
 
 def roc_points(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     """Points `fpr`, `tpr` of each group's ROC curve, from the origin on; `outer`: of the highest curve that the cells allow."""
-    steps = cells.select(GROUP, _fpr.alias("fpr"), _tpr.alias("tpr"))
+    # In their order as they are: the origin above the first cell, then the corner of each cell, and its end.
+    is_first, loose = pl.col(GROUP) != pl.col(GROUP).shift(), _LOOSE if outer else pl.lit(value=False)
+    columns = {"first": is_first.fill_null(value=True), "loose": loose, "fpr": _fpr, "tpr": _tpr, "before": _fpr_before}
+    steps = cells.select(**{name: column for name, column in columns.items() if outer or name != "before"})
+    first, corner, fpr, tpr = (steps[name].to_numpy() for name in ("first", "loose", "fpr", "tpr"))
+    number = 1 + first.astype(np.int64) + corner
+    end = np.cumsum(number) - 1
+    points = np.zeros((2, int(number.sum())))
+    points[:, end] = fpr, tpr
     if outer:
-        corners = cells.filter(_LOOSE).select(GROUP, _fpr_before.alias("fpr"), _tpr.alias("tpr"))
-        steps = pl.concat([corners, steps])
-    origin = cells.select(GROUP, pl.lit(0.0).alias("fpr"), pl.lit(0.0).alias("tpr")).unique()
-    return pl.concat([origin, steps]).sort(GROUP, "fpr", "tpr")
+        points[:, end[corner] - 1] = steps["before"].to_numpy()[corner], tpr[corner]
+    return pl.DataFrame(
+        {GROUP: cells[GROUP].gather(np.repeat(np.arange(len(end)), number)), "fpr": points[0], "tpr": points[1]}
+    )
 
 
 def hulls(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:

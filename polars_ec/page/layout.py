@@ -343,7 +343,7 @@ def figures(contents: Contents) -> list[Figure]:
 def _figure(name: str, chart: Any, heading: str = "") -> Figure:
     # Whatever a user has told Altair to do with data and themes: the page holds its data, and has its own looks.
     with alt.data_transformers.enable("default"):
-        spec: Spec = chart.to_dict()
+        spec: Spec = chart.to_dict(validate=False)
     # Of charts one below the other the first has the title.
     title = (spec if "title" in spec else spec["vconcat"][0]).pop("title")
     caption, heading = ". ".join(map(text, title["subtitle"])), heading or text(title["text"])

@@ -59,7 +59,8 @@ class SketchSource(PageSource):
     @cached_property
     def sketch(self) -> Sketch:
         """The sketch without the columns of its model and target."""
-        return self.log.group_by(*(key for key in self.log.keys if key not in (SCORE, TARGET)))
+        keys = [key for key in self.log.keys if key not in (SCORE, TARGET)]
+        return self.log if keys == self.log.keys else self.log.group_by(*keys)
 
     @cached_property
     def groups(self) -> Sketch:
@@ -91,6 +92,12 @@ class SketchSource(PageSource):
         period = self.request.period
         assert period is not None
         return self.sketch.group_by(*self.request.keys, period).filter(pl.col(period).is_not_null())
+
+    @cached_property
+    def whole_periods(self) -> Sketch:
+        """The cells by period."""
+        assert self.request.period is not None
+        return self.periods.group_by(self.request.period)
 
     @cached_property
     def priors(self) -> list[float] | None:
@@ -166,7 +173,7 @@ class SketchSource(PageSource):
 
     def period_table(self, keys: Sequence[str], period: str) -> pl.DataFrame:
         if not keys:
-            cells = self.periods.group_by(period)
+            cells = self.whole_periods
         else:
             shown = self.groups_in_trends
             cells = self.periods if shown is None else _of_groups(self.periods, shown, self.request.keys)
@@ -219,7 +226,7 @@ class SketchSource(PageSource):
         return self.compared.compare(self.metrics[0], reference="rest", **self.judged_at)
 
     def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
-        cells = _of_groups(self.periods.group_by(periods.name), periods.to_frame(), [periods.name])
+        cells = _of_groups(self.whole_periods, periods.to_frame(), [periods.name])
         return cells.compare(self.metrics[0], reference="rest", **self.judged_at)
 
     @property
@@ -333,7 +340,7 @@ class DecisionSource(SketchSource):
         return _without(self.judged, self.is_undecided)
 
     def compared_periods(self, periods: pl.Series) -> pl.DataFrame:
-        of_periods = _without(self.periods.group_by(periods.name), self.is_undecided)
+        of_periods = _without(self.whole_periods, self.is_undecided)
         return super().compared_periods(periods.filter(periods.is_in(of_periods.frame[periods.name].implode())))
 
     @cached_property

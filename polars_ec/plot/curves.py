@@ -780,7 +780,7 @@ def reliability(
         for name in shown.all_names
     ]
     title = alt.Title(of_model("Reliability diagrams", shown.model), subtitle=notes, anchor="start")
-    return alt.ConcatChart(concat=charts, columns=3).properties(title=title)
+    return alt.ConcatChart(concat=charts, columns=3, title=title)
 
 
 def _diagram(
@@ -805,10 +805,8 @@ def _diagram(
         numbers |= {"Calibrated": "calibrated"}
     points = base.mark_point(filled=True, size=30, opacity=1)
     layers.append(points.encode(x.x(), y.y(), color=paint, tooltip=tooltip(shown, numbers)))
-    diagram = titled(layers, shown, title, notes).properties(width=size, height=size)
-    histogram = _rows_of_bins(shown, bins, resolution, size)
-    chart: alt.VConcatChart = alt.VConcatChart(vconcat=[diagram, histogram], spacing=8).resolve_scale(x="shared")
-    return chart
+    diagrams = [titled(layers, shown, title, notes, size), _rows_of_bins(shown, bins, resolution, size)]
+    return alt.VConcatChart(vconcat=diagrams, spacing=8, resolve=alt.Resolve(scale=alt.ScaleResolveMap(x="shared")))
 
 
 def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int, size: int) -> alt.LayerChart:
@@ -824,7 +822,7 @@ def _rows_of_bins(shown: Shown, table: pl.DataFrame, resolution: int, size: int)
     bars = base.mark_bar(binSpacing=0).encode(x.x(), x2=alt.X2("right:Q"), tooltip=tooltip(shown, numbers), **up)
     # Bins near 0 and 1 are narrower than a pixel.
     lines = base.mark_rule(strokeWidth=1).encode(x.x(), **up)
-    return alt.LayerChart(layer=[bars, lines]).properties(width=size, height=size // 4)
+    return alt.LayerChart(layer=[bars, lines], width=size, height=size // 4)
 
 
 def _loss_of(cells: DecidingCells) -> str:

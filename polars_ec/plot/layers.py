@@ -22,7 +22,7 @@ from polars_ec.numerics import Bools, Floats, Integers, LazyModule, np
 from polars_ec.output.numbers import MIDNIGHT, number_in_table, with_interval
 from polars_ec.output.words import MISSING, in_words, short, unique, unlike
 from polars_ec.scores.scores import sigmoid
-from polars_ec.sketches.cells import SCORE, TARGET, Cells
+from polars_ec.sketches.cells import SCORE, TARGET, Cells, without_clusters
 from polars_ec.sketches.evaluation import evaluate
 from polars_ec.sketches.grid import EXACT
 from polars_ec.sketches.operating_points import DecidingCells
@@ -233,16 +233,15 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
         keys.remove(SCORE)
         model = str(cells.frame[SCORE][0])
     apart = [key for key in (SCORE, TARGET) if key in keys]
-    whole = cells.group_by(*keys)
+    whole = cells if keys == cells.keys else cells.group_by(*keys)
     numbered, numbers = number_groups(whole, keys)
     groups = _sizes(numbered, numbers, keys)
-    named = _renamed(whole, keys, numbers, groups, apart)
     right = groups.filter(~pl.col("invalid"))
     names, notes = right["group"].to_list(), [_rows(groups.join(numbers.select(GROUP, *apart), on=GROUP), apart)]
     what, left_out = "curves" if apart else "groups", 0
     if len(names) > LARGEST + WORST:
         others = right[LARGEST:].filter(~pl.col("small"))["group"].to_list()
-        beside = _worst(named, others, metric, keywords or {})
+        beside = _worst(_renamed(without_clusters(whole), keys, numbers, groups, apart), others, metric, keywords or {})
         left_out = len(names) - LARGEST - len(beside)
         notes.append(f"{len(names):,} {what}: {_which(len(beside), metric, left_out, together=not apart)}")
         names = [*names[:LARGEST], *beside]
@@ -250,7 +249,7 @@ def shown_groups(cells: DecidingCells, metric: str, keywords: Mapping[str, Any] 
         notes.append(f"Left out because of invalid rows: {groups.height - right.height:,} of {groups.height:,} {what}")
     title = plain(", ".join(keys))
     if not left_out:
-        return Shown(named, names, None, title, notes, model=model)
+        return Shown(_renamed(whole, keys, numbers, groups, apart), names, None, title, notes, model=model)
     rest = unlike(f"other {left_out:,}", groups["group"].to_list())
     own = pl.col("group").is_in(names) | pl.col("invalid")
     pooled = groups.with_columns(group=pl.when(own).then("group").otherwise(pl.lit(rest)))
@@ -404,11 +403,13 @@ def of_model(title: str, model: str | None) -> str:
     return title if model is None else f"{title} of {plain(model)}"
 
 
-def titled(layers: Sequence[alt.Chart], shown: Shown, title: str, notes: Sequence[str]) -> alt.LayerChart:
+def titled(
+    layers: Sequence[alt.Chart], shown: Shown, title: str, notes: Sequence[str], size: int = SIZE
+) -> alt.LayerChart:
     """The layers as one chart."""
-    return alt.LayerChart(layer=[*layers]).properties(
-        width=SIZE, height=SIZE, title=alt.Title(of_model(title, shown.model), subtitle=[*notes], anchor="start")
-    )
+    # All at once, because `properties` copies the layers several times.
+    heading = alt.Title(of_model(title, shown.model), subtitle=[*notes], anchor="start")
+    return alt.LayerChart(layer=[*layers], width=size, height=size, title=heading)
 
 
 def band_note(interval: float | None, table: pl.DataFrame, drawn: str = "Band", of: str = "point") -> list[str]:

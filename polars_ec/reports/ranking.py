@@ -131,9 +131,8 @@ class _Ranked:
     def of(self, table: pl.DataFrame) -> pl.DataFrame:
         """The table with the metrics, their errors and their bounds."""
         table, arguments = table.with_row_index(GROUP), RankingArguments(self.model.rows.costs)
-        fine = _numbered(table, _CELL, self.grid)
-        by_bucket = _numbered(table, _OF_BUCKETS, self.grid.coarse) if self.in_buckets else fine
-        cells = ordered_cells(fine.drop("weight2", strict=False), self.grid, self.model.rows.weight is not None)
+        weighted, fine = self.model.rows.weight is not None, _numbered(table, _CELL, self.grid)
+        cells = ordered_cells(fine.drop("weight2", strict=False), self.grid, weighted)
         for at_prior in (False, True):
             ranks = [rank for rank in self.ranks if rank.at_prior == at_prior]
             if not ranks:
@@ -145,10 +144,14 @@ class _Ranked:
                 values = values.join(of_metric, on=GROUP, how="left", maintain_order="left")
             if self.interval is not None:
                 # Imported here, because they need NumPy.
+                from polars_ec.sketches.moments import UsableCells, usable_rows
                 from polars_ec.sketches.ranking import Ranking, limits_of_ranks
 
-                grid = self.grid.coarse if self.in_buckets else self.grid
-                limits = limits_of_ranks(Ranking(by_bucket, grid, metrics, arguments, stated), values, self.interval)
+                usable = UsableCells(usable_rows(fine, weighted), self.grid, table.height)
+                if self.in_buckets:
+                    by_bucket = usable_rows(_numbered(table, _OF_BUCKETS, self.grid.coarse), weighted)
+                    usable = UsableCells(by_bucket, self.grid.coarse, table.height, self.interval.buckets)
+                limits = limits_of_ranks(Ranking(usable, weighted, metrics, arguments, stated), values, self.interval)
                 values = values.join(limits, on=GROUP, how="left", maintain_order="left")
             table = table.hstack(
                 values.select(
@@ -163,7 +166,11 @@ class _Ranked:
 def _numbered(table: pl.DataFrame, listed: str, grid: Grid) -> pl.DataFrame:
     """The cells in the lists of a table, with the number of their group."""
     cells = table.select(GROUP, listed).drop_nulls().explode(listed).unnest(listed)
-    columns = {"weight": pl.col(_AMOUNT).cast(pl.Float64), **CellCodes(grid).decoded(pl.col(_CELL))}
+    columns = {
+        "n": pl.col(_AMOUNT),
+        "weight": pl.col(_AMOUNT).cast(pl.Float64),
+        **CellCodes(grid).decoded(pl.col(_CELL)),
+    }
     columns |= {name: pl.col(of) for name, of in (("weight2", _SQUARES), ("bucket", BUCKET)) if of in cells.columns}
     return cells.select(GROUP, **columns)
 

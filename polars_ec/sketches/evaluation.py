@@ -16,8 +16,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.calibration_error import of_cells as calibration_error_of_cells
 from polars_ec.formulas.decisions import CELLS, Scale, highest, interval_scale
 from polars_ec.formulas.losses import SCORING_RULES, expected_loss
-from polars_ec.formulas.ranking import RANKING_METRICS, prepare
-from polars_ec.formulas.ranking import evaluate as evaluate_ranks
+from polars_ec.formulas.ranking import RANKING_METRICS, evaluate_all, prepare
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, ratio, row_weight
 from polars_ec.inference.bootstrap import (
     BinnedClusters,
@@ -173,11 +172,12 @@ class Intervals:
         totals = (self.sums(columns[0]) + self.sums(columns[-1])) / 2
         of_groups = partial(self.formula, columns[0], [value])
         formula = of_groups(_ALL)
-        cells = self.fine if self.by_bucket is None else self.by_bucket
+        by_bucket = self.by_bucket
+        cells = self.fine if by_bucket is None else by_bucket.merged[0]
         loss = cells.with_sums(losses(cells), totals[..., 1])
         features, unit = (np.ones_like(loss), loss), np.array([1.0, 0.0])
         moments = cells.moments(features, unit)
-        source = moments if self.by_bucket is None else cells.clusters(features, unit)
+        source = moments if by_bucket is None else by_bucket.clusters(features, unit)
         variance = source.variance(slopes_of(formula, totals)[..., 0])
         middle = formula(totals[None])[0]
         known = has_rows(self._rows, several=True) & np.isfinite(cells.total(cells.weight * loss)).all(axis=-1)
@@ -186,7 +186,8 @@ class Intervals:
             known &= ~source.rests_on_one(formula, totals)[:, 0]
         if self.request.is_resampled:
             estimates = np.where(known[:, None], middle, np.nan)
-            ends = bootstrap_limits(of_groups, *_resampled(cells, loss), estimates, self.request)
+            units = _resampled(cells, loss) if by_bucket is None else _resampled(by_bucket, loss[by_bucket.merged[1]])
+            ends = bootstrap_limits(of_groups, *units, estimates, self.request)
             low, high = ((end + bound[:, None] - estimates)[:, 0] for end, bound in zip(ends, bounds, strict=True))
             return low, high
         low, high = (limits(bound, variance, scale, self.request.level)[end] for end, bound in enumerate(bounds))
@@ -498,9 +499,8 @@ def _of_ranks(shown: pl.DataFrame, names: Sequence[str], intervals: Intervals) -
     groups = table.select(GROUP)
     values = groups.hstack(shown.select(column for name in names for column in (name, f"{name}_error")))
     cells = intervals.fine if intervals.by_bucket is None else intervals.by_bucket
-    frame = cells.frame if intervals.cells.weighted else cells.frame.drop("weight2")
-    prior = ranking_prior(table, arguments)
-    of_ranks = limits_of_ranks(Ranking(frame, cells.grid, names, arguments.ranking, prior), values, request)
+    ranking = Ranking(cells, intervals.cells.weighted, names, arguments.ranking, ranking_prior(table, arguments))
+    of_ranks = limits_of_ranks(ranking, values, request)
     joined = groups.join(of_ranks, on=GROUP, how="left", maintain_order="left")
     return {name: (floats(joined[f"{name}_ci_low"]), floats(joined[f"{name}_ci_high"])) for name in names}
 
@@ -629,12 +629,11 @@ def _join_ranks(
     table: pl.DataFrame, ordered: pl.DataFrame, names: Sequence[str], arguments: EvaluationArguments
 ) -> tuple[pl.DataFrame, dict[str, list[str]]]:
     ranked, columns = prepare(ordered, ranking_prior(table, arguments)), {}
-    for name in names:
-        if name in RANKING_METRICS:
-            values = evaluate_ranks(ranked, name, arguments.ranking)
-            named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
-            table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
-            columns[name] = list(named.values())
+    ranks = [name for name in names if name in RANKING_METRICS]
+    for name, values in evaluate_all(ranked, ranks, arguments.ranking).items():
+        named = {c: name if c == "value" else f"{name}_{c}" for c in values.columns if c != GROUP}
+        table = table.join(values.rename(named), on=GROUP, how="left", maintain_order="left")
+        columns[name] = list(named.values())
     return table, columns
 
 

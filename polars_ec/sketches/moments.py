@@ -21,6 +21,8 @@ from polars_ec.sketches.sums import End, log_odds, losses, number_groups, number
 
 # The share of a variance that open-ended bins may hide.
 _HIDDEN = 0.05
+# Numbers of cells are counted one by one while there are at most so many times as many as cells.
+_SPARSE = 16
 
 
 @dataclass(frozen=True)
@@ -66,23 +68,45 @@ class UsableCells:
         """Moments of features that are equal for all rows of a cell."""
         with np.errstate(all="ignore"):
             linear = np.stack([self.total(self.weight * x) for x in features], axis=-1)
-            square = np.stack(
-                [np.stack([self.total(self.weight2 * x * y) for y in features], -1) for x in features], -1
-            )
+            square = np.empty((*linear.shape, len(features)))
+            for i, x in enumerate(features):
+                for j, y in enumerate(features[: i + 1]):
+                    square[..., i, j] = square[..., j, i] = self.total(self.weight2 * x * y)
         return Moments(linear, square, unit)
 
     def clusters(self, features: Sequence[Floats], unit: Floats) -> Clusters:
-        """The sums of the features of the rows of each bucket, and those of rows that are clusters of their own."""
+        """The sums of the features of the rows of each bucket, and those of rows that are clusters of their own; features as for `merged`."""
+        place = self.merged[1]
         n, size = self.buckets + 1, self.n_groups * (self.buckets + 1) * 2
         of = (self.group * n + self.bucket) * 2 + self.label
         with np.errstate(all="ignore"):
-            sums = [np.bincount(of, self.weight * x, size).reshape(-1, n, 2)[:, :-1] for x in features]
-        linear = np.stack(sums, axis=-1).astype(np.float64)
+            sums = [np.bincount(of, self.weight * x[place], size).reshape(-1, n, 2) for x in features]
+        linear = np.stack(sums, axis=-1)[:, :-1].astype(np.float64)
         alone = self.bucket == self.buckets
         if not alone.any():
             return Clusters(linear, self._of_buckets, unit)
         singletons = replace(self, frame=self.frame.filter(pl.Series(alone)), buckets=0)
-        return Clusters(linear, self._of_buckets, unit, singletons.moments([x[alone] for x in features], unit))
+        return Clusters(linear, self._of_buckets, unit, singletons.moments([x[place[alone]] for x in features], unit))
+
+    @cached_property
+    def merged(self) -> tuple[UsableCells, Integers]:
+        """The cells of all buckets together, and which of them each cell is a part of."""
+        distinct, number = self._distinct
+        number = self.group * distinct.height + (np.arange(len(self.group)) if number is None else number)
+        size = int(np.max(number, initial=-1)) + 1
+        if size < _SPARSE * len(number):
+            occurs = np.bincount(number, minlength=size) > 0
+            place = (np.cumsum(occurs) - 1)[number]
+        else:
+            place = np.unique(number, return_inverse=True)[1]
+        one_of = np.zeros(int(np.max(place, initial=-1)) + 1, dtype=np.int64)
+        one_of[place] = np.arange(len(place))
+        sums = {
+            name: np.bincount(place, of, len(one_of))
+            for name, of in (("weight", self.weight), ("weight2", self.weight2))
+        }
+        frame = self.frame.select(GROUP, "class", *self.grid.cell_columns)[one_of].with_columns(**sums)
+        return replace(self, frame=frame, buckets=0), place
 
     def decided(self, threshold: float, of_1: End, of_0: End, amount: Floats) -> Floats:
         """(groups, classes, decisions): sums of an amount; of rows that the threshold may cut, the "least" or the "most" are positive."""
@@ -93,11 +117,12 @@ class UsableCells:
 
     def decided_clusters(self, threshold: float, decided: Floats) -> Clusters:
         """Clusters of decisions with known sums, in which each cell that the threshold may cut has the same share of positive decisions."""
-        certain, possible = self.placed(threshold)
+        cells = self.merged[0]
+        certain, possible = cells.placed(threshold)
         with np.errstate(all="ignore"):
-            share = (decided[:, :, 1] - self.total(self.weight * certain)) / self.total(self.weight * possible)
+            share = (decided[:, :, 1] - cells.total(cells.weight * certain)) / cells.total(cells.weight * possible)
         share = np.clip(np.nan_to_num(share), 0.0, 1.0)
-        above = np.where(possible, share[self.group, self.label], certain.astype(np.float64))
+        above = np.where(possible, share[cells.group, cells.label], certain.astype(np.float64))
         return self.clusters([1 - above, above], np.ones(2))
 
     def losses(self, loss: str, shift: Floats | None = None) -> Floats:

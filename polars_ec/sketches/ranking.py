@@ -17,7 +17,7 @@ from polars_ec.inference import confidence
 from polars_ec.inference.bootstrap import DenseSums, OneSumEach, Units, UnitSums, bootstrap
 from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
-from polars_ec.sketches.grid import Grid
+from polars_ec.sketches.moments import UsableCells
 from polars_ec.sketches.sums import ordered_cells
 
 CELL = "__ec_ordered"
@@ -44,9 +44,16 @@ class Clustered:
             self.cell[which], self.label[which], self.bucket[which], self.weight[which], self.weight2[which]
         )
 
+    @cached_property
     def by_key(self) -> tuple[Clustered, Clustered]:
         """The rows in buckets, and the rows without a key."""
-        return self.only(self.bucket >= 0), self.only(self.bucket < 0)
+        has_key = self.bucket >= 0
+        return (self, self.only(slice(0))) if has_key.all() else (self.only(has_key), self.only(~has_key))
+
+    @cached_property
+    def place(self) -> Integers:
+        """The number of the cell and class."""
+        return self.cell * 2 + self.label
 
 
 @dataclass(frozen=True)
@@ -59,24 +66,17 @@ class RankedCells:
     clustered: Clustered | None
 
     @classmethod
-    def of(cls, cells: pl.DataFrame, grid: Grid) -> RankedCells:
-        """Order cells with GROUP, `class`, the grid's columns, `weight`, with weights `weight2`, and with clusters `bucket`."""
-        weighted = "weight2" in cells.columns
-        used = cells.filter(pl.col("class") >= 0, pl.col("weight") > 0)
-        if not weighted:
-            used = used.with_columns(weight2=pl.col("weight"))
-        frame = ordered_cells(used, grid, weighted).with_row_index(CELL)
+    def of(cls, cells: UsableCells, weighted: bool) -> RankedCells:
+        """Order the cells; those of clusters are ordered together."""
+        merged, place = cells.merged if cells.buckets else (cells, None)
+        frame = ordered_cells(merged.frame, cells.grid, weighted).with_row_index(CELL)
         clustered = None
-        if "bucket" in cells.columns:
-            keys = [GROUP, *grid.cell_columns]
-            placed = used.join(frame.select(*keys, CELL), on=keys, how="left", nulls_equal=True)
-            clustered = Clustered(
-                placed[CELL].to_numpy().astype(np.int64),
-                placed["class"].to_numpy().astype(np.int64),
-                placed["bucket"].fill_null(-1).to_numpy().astype(np.int64),
-                placed["weight"].to_numpy(),
-                placed["weight2"].to_numpy(),
-            )
+        if place is not None:
+            keys = [GROUP, *cells.grid.cell_columns]
+            numbered = merged.frame.join(frame.select(*keys, CELL), on=keys, how="left", maintain_order="left")
+            cell = numbered[CELL].to_numpy().astype(np.int64)[place]
+            bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1)
+            clustered = Clustered(cell, cells.label, bucket, cells.weight, cells.weight2)
         return cls(frame, *_groups(frame), clustered)
 
     @property
@@ -102,17 +102,17 @@ class RankedCells:
 
     def blocks(self) -> Iterator[RankedCells]:
         """Blocks of groups, so that intermediate tables stay small."""
-        starts = self.starts
-        order = None if self.clustered is None else np.argsort(self.clustered.cell, kind="stable")
-        clustered = None if self.clustered is None or order is None else self.clustered.only(order)
+        starts, clustered = self.starts, self.clustered
+        if clustered is not None and (np.diff(self.group[clustered.cell]) < 0).any():
+            clustered = clustered.only(np.argsort(clustered.cell, kind="stable"))
+        of_group = None if clustered is None else self.group[clustered.cell]
         first = 0
         while first < self.size:
             last = max(int(np.searchsorted(starts, starts[first] + _BLOCK, side="right")) - 1, first + 1)
             cells = slice(int(starts[first]), int(starts[last]))
             inside = None
-            if clustered is not None:
-                ends = np.searchsorted(clustered.cell, [cells.start, cells.stop])
-                inside = clustered.only(slice(*ends))
+            if clustered is not None and of_group is not None:
+                inside = clustered.only(slice(*np.searchsorted(of_group, [first, last])))
                 inside = replace(inside, cell=inside.cell - cells.start)
             yield RankedCells(self.frame[cells], self.group_ids[first:last], self.group[cells] - first, inside)
             first = last
@@ -145,14 +145,27 @@ class RankedCells:
         shape = (confidence.PARTS, self.frame.height, 2)
         if self.clustered is None:
             return confidence.random_parts(*self.weights, self.starts[:-1], seed)
-        with_key, alone = self.clustered.by_key()
-        index = ((with_key.bucket % confidence.PARTS) * shape[1] + with_key.cell) * 2 + with_key.label
+        with_key, alone = self.clustered.by_key
+        index = (with_key.bucket % confidence.PARTS) * (shape[1] * 2) + with_key.place
         parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
         if len(alone.cell):
-            place = alone.cell * 2 + alone.label
-            sums = [summed(place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
+            sums = [summed(alone.place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
             parts = parts + confidence.random_parts(sums[0], sums[1], self.starts[:-1], seed)
         return parts
+
+    def per_bucket(self, amounts: Floats) -> Floats:
+        """(groups, buckets, classes): sums over the rows in buckets."""
+        assert self.clustered is not None
+        with_key = self.clustered.by_key[0]
+        shape = (self.size, int(np.max(with_key.bucket, initial=0)) + 1, 2)
+        place = (self.group[with_key.cell] * shape[1] + with_key.bucket) * 2 + with_key.label
+        return summed(place, amounts, int(np.prod(shape))).reshape(shape)
+
+    @cached_property
+    def weight_by_bucket(self) -> Floats:
+        """(groups, buckets, classes): sums of w."""
+        assert self.clustered is not None
+        return self.per_bucket(self.clustered.by_key[0].weight)
 
     @cached_property
     def starts(self) -> Integers:
@@ -162,10 +175,10 @@ class RankedCells:
 
 @dataclass(frozen=True, eq=False)
 class Ranking:
-    """Ranking metrics of cells with GROUP, `class`, the grid's columns, `weight`, `weight2` if weighted and, for rows in clusters, `bucket`."""
+    """Ranking metrics of cells, whose rows may have weights."""
 
-    cells: pl.DataFrame
-    grid: Grid
+    cells: UsableCells
+    weighted: bool
     metrics: Sequence[str]
     arguments: RankingArguments
     prior: pl.DataFrame | None
@@ -173,7 +186,7 @@ class Ranking:
     @cached_property
     def ranked(self) -> RankedCells:
         """The cells in order."""
-        return RankedCells.of(self.cells, self.grid)
+        return RankedCells.of(self.cells, self.weighted)
 
     @cached_property
     def coarse(self) -> RankedCells:
@@ -303,7 +316,7 @@ def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
     found = _influence(ranking, prepare(ranking.ranked.frame, ranking.prior), metric)
     return pl.concat(
         found.filter(pl.col(f"w{i}") > 0).select(
-            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *ranking.grid.cell_columns, influence=f"influence{i}"
+            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *ranking.cells.grid.cell_columns, influence=f"influence{i}"
         )
         for i in range(2)
     )
@@ -340,31 +353,22 @@ def _variance_of_rows(ranked: RankedCells, influence: Floats) -> confidence.Vari
 
 def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: Floats) -> confidence.Variance:
     """The variance of rows in clusters, with the features 1 and psi of a row."""
-    with_key, alone = clustered.by_key()
-    linear = np.stack([_per_bucket(ranked, with_key, of) for of in _moments_of(with_key, influence)], axis=-1)
+    with_key, alone = clustered.by_key
+    of_psi = ranked.per_bucket(with_key.weight * influence.ravel()[with_key.place])
+    linear = np.stack([ranked.weight_by_bucket, of_psi], axis=-1)
     singletons, unit = None, np.array([1.0, 0.0])
     if len(alone.cell):
-        psi = influence[alone.cell, alone.label]
+        psi = influence.ravel()[alone.place]
         sums = [_per_class(ranked, alone, alone.weight2 * psi**power) for power in range(3)]
         square = np.stack([np.stack(sums[:2], axis=-1), np.stack(sums[1:], axis=-1)], axis=-1)
-        linear_of_rows = [_per_class(ranked, alone, of) for of in _moments_of(alone, influence)]
+        linear_of_rows = [_per_class(ranked, alone, alone.weight * of) for of in (np.ones_like(psi), psi)]
         singletons = confidence.Moments(np.stack(linear_of_rows, axis=-1), square, unit)
     gradient = np.broadcast_to(1 - unit, (ranked.size, 2, 2))
     variance = confidence.Clusters(linear, linear[..., 0].sum(axis=-1), unit, singletons).variance(gradient)
     # Influences of a class add up to 0, in one bucket too.
-    differs = _per_class(ranked, clustered, np.abs(_moments_of(clustered, influence)[1])) > _NO_INFLUENCE
+    weight = ranked.weights[0]
+    differs = ranked.total(np.where(weight > 0, weight * np.abs(influence), 0.0)) > _NO_INFLUENCE
     return variance.only(np.asarray(~(confidence.in_one_cluster(linear[..., 0], singletons) & differs).any(axis=-1)))
-
-
-def _moments_of(of: Clustered, influence: Floats) -> tuple[Floats, Floats]:
-    return of.weight, of.weight * influence[of.cell, of.label]
-
-
-def _per_bucket(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
-    """(groups, buckets, classes): their sums."""
-    shape = (ranked.size, int(np.max(of.bucket, initial=0)) + 1, 2)
-    place = (ranked.group[of.cell] * shape[1] + of.bucket) * 2 + of.label
-    return summed(place, amounts, int(np.prod(shape))).reshape(shape)
 
 
 def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
@@ -378,8 +382,7 @@ def _independent_rows(ranking: Ranking, variance: confidence.Variance) -> Floats
     if ranked.clustered is None:
         return rows
     of_cells = _of_cells(ranked, influence(prepare(ranked.frame, None), "auc_roc", ranking.arguments, stated=False))
-    with_key, alone = ranked.clustered.by_key()
-    weight = _per_bucket(ranked, with_key, with_key.weight)
+    weight, alone = ranked.weight_by_bucket, ranked.clustered.by_key[1]
     one, squared = (_per_class(ranked, alone, of) for of in (alone.weight, alone.weight2))
     clusters = [confidence.effective_clusters(weight[..., i], one[:, i], squared[:, i]) for i in range(2)]
     # The effective number of rows: reduced by the ratio of the variance to that of independent rows; if both are 0, the effective number of clusters.

@@ -246,6 +246,21 @@ def test_hull_of_an_arc_with_a_last_tall_step() -> None:
     assert kept.tolist() == [0, n + 1]
 
 
+def test_hulls_of_many_groups_are_those_of_each_alone() -> None:
+    """With many groups the chains of all are made at once."""
+    random = np.random.default_rng(3)
+    sizes = random.integers(1, 12, 500)
+    group = np.repeat(np.arange(500, dtype=np.uint32), sizes)
+    x, y = (np.concatenate([np.cumsum(random.integers(0, 4, size)) for size in sizes]).astype(float) for _ in range(2))
+    # Arcs whose last point is tall, from which one pass drops one point alone.
+    tall = np.cumsum(sizes)[sizes > 8] - 1
+    y[tall] += 1000
+    kept = upper_hull(group, x, y)
+    starts = np.cumsum(sizes) - sizes
+    alone = [upper_hull(group[s : s + n], x[s : s + n], y[s : s + n]) + s for s, n in zip(starts, sizes, strict=True)]
+    assert kept.tolist() == np.concatenate(alone).tolist()
+
+
 def test_many_groups_and_metrics_in_one_agg() -> None:
     """All groups are worked out in one call, group by group as if there were no others; also with what leaves no value."""
     random = np.random.default_rng(7)
