@@ -46,7 +46,7 @@ def place_of_best(metric: str, value: pl.Expr) -> pl.Expr:
 
 def evaluated_in_order(table: pl.DataFrame, keys: Sequence[str]) -> pl.DataFrame:
     """The rows of an evaluation by their groups; a warning says why if no group has values."""
-    if table.height and table.filter(n_invalid=0).filter(pl.col("n") > 0).is_empty():
+    if (table["n_invalid"] > 0).any() and table.filter(n_invalid=0).filter(pl.col("n") > 0).is_empty():
         warn("metrics are null in all groups: each has invalid rows, or no rows (see n, n_missing and n_invalid)")
     return in_order(table, keys)
 

@@ -215,7 +215,9 @@ COLUMN = "SELECT sum(list_sum(posteriors)) FROM log"
 
 CLASSES_MACRO = "SELECT segment, ec.nec(posteriors, label) AS nec FROM log GROUP BY segment ORDER BY segment"
 
-CLASSES_AVERAGE = "SELECT segment, ec.weighted_f1(posteriors, label) AS weighted_f1 FROM log GROUP BY segment ORDER BY segment"
+CLASSES_AVERAGE = (
+    "SELECT segment, ec.weighted_f1(posteriors, label) AS weighted_f1 FROM log GROUP BY segment ORDER BY segment"
+)
 
 CLASSES_MACROS = """
 SELECT segment, ec.nec(posteriors, label) AS nec, ec.nce(posteriors, label) AS nce, ec.nbs(posteriors, label) AS nbs
