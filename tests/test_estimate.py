@@ -482,11 +482,11 @@ def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "kind", "message"),
     [
         (
-            {"score": pl.concat_arr("p", 1 - pl.col("p"))},
+            {"score": ["p", pl.concat_arr("p", 1 - pl.col("p")).alias("v")]},
             ValueError,
-            "'p' holds K scores per row, but estimate is for two",
+            "'v', with K scores per row, beside one number per row: estimate them separately",
         ),
-        ({"score_type": "posteriors"}, ValueError, "holds K scores per row"),
+        ({"score_type": "posteriors"}, ValueError, "is for one vector per row"),
         ({"score_type": "llr"}, ValueError, "score_type='llr' gives no posteriors: pass ec.posterior"),
         ({"score_type": "raw"}, ValueError, "score_type='raw' gives no posteriors"),
         ({"label": "g"}, TypeError, "label 'g' is String"),

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack
+from typing import Any, Literal, Unpack, get_args
 
 import polars as pl
 
+from polars_ec.arguments.classes import parse_prior
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy
-from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_whole
+from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_options, parse_whole
 from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS
+from polars_ec.calibration.class_curves import ClassCalibrator
 from polars_ec.comparisons.sketched import exact_arguments
-from polars_ec.comparisons.unlabelled import RESULT, EstimateCalibrator, EstimateQuestion, estimated
+from polars_ec.comparisons.unlabelled import RESULT, CellQuestion, EstimateCalibrator, LabelEstimator, estimated
+from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, ROW, ClassEstimator, ClassQuestion
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.reports.models import named_metrics
+from polars_ec.reports.models import metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
-from polars_ec.scores.read import expand
+from polars_ec.scores.read import Rows, expand, resolve_columns
+from polars_ec.scores.scores import CLASS, DECISION, LOG_POSTERIORS
 from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
@@ -161,22 +166,31 @@ def estimate(
     of_period = check_period(log, expand(log, period, "period"))
     key_names, period_name = [key.meta.output_name() for key in keys], of_period.meta.output_name()
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
-    column, is_labelled = labels_to_come(log, scores, label, options)
-    # Cells of scores do not keep costs by row.
+    # The sums of an estimate do not keep costs by row.
     for name, cost in options.items():
         if name in ("cost_fn", "cost_fp") and isinstance(cost, str | pl.Expr):
             shown = repr(cost) if isinstance(cost, str) else str(cost)
             raise ValueError(
                 f"{name}={shown} is a column, but an estimate has one cost for all rows: pass a number, such as the mean cost"
             )
-    prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
-    checked = _checked(prior, metrics, calibrator, shift_prior, reference, labelled, interval, replicates, seed)
+    stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
     clusters = ClusterKey(cluster, buckets)
+    odds = None
+    if label_probability is not None:
+        odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
+    if _are_vectors(log, scores, options):
+        names = {"by": key_names, "period": period_name}
+        row = [*keys, of_period, *([] if odds is None else [odds.alias(ODDS)])]
+        row += [] if (bucket := clusters.bucket(log)) is None else [bucket.alias(BUCKET)]
+        models = [_estimate_classes(log, row, score, label, metrics, options, names, stated) for score in scores]
+        return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
+    column, is_labelled = labels_to_come(log, scores, label, options)
+    prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
+    checked = _checked(prior, metrics, *stated)
     units = [*keys, of_period, is_labelled]
     cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
     corrections: Cells | None = None
-    if label_probability is not None:
-        odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
+    if odds is not None:
         weight = options.get("weight")
         weight = odds if weight is None else odds * as_expr(weight, "weight")
         rows = log.filter(as_expr(label, "label").is_not_null())
@@ -184,16 +198,85 @@ def estimate(
             rows, score, column, {**read, "weight": weight}, by=units, folds=FoldKey(), clusters=clusters
         )
     keywords, threshold = point.stands_in({"prior": prior}, cells.grid.classes)
-    question = EstimateQuestion(
+    question = CellQuestion(
         cells=cells,
         corrections=corrections,
         by=[name for name in cells.keys if name not in (period_name, LABELLED)],
         period=period_name,
         keywords=keywords,
+        costs=_costs(keywords),
         own_threshold=threshold,
         **checked,
     )
-    return estimated(question, scores[0].meta.output_name())
+    return _of_cells(question, scores[0].meta.output_name())
+
+
+def _of_cells(question: CellQuestion, model: str | None) -> pl.DataFrame:
+    if not question.cells.frame.height:
+        keys = [name for name in question.keys if name != SCORE]
+        return pl.DataFrame(schema={**question.cells.frame.select(keys).schema, **RESULT})
+    return estimated(LabelEstimator.of(question), model)
+
+
+def _costs(keywords: Mapping[str, Any]) -> CostMatrix:
+    """The costs of two classes by these keywords."""
+    costs = {name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}
+    return parse_options(costs).costs(2)
+
+
+def _estimate_classes(
+    log: pl.LazyFrame,
+    row: Sequence[pl.Expr],
+    score: pl.Expr,
+    label: IntoExpr,
+    metrics: Any,
+    options: EstimateOptions,
+    units: Mapping[str, Any],
+    stated: tuple[Any, ...],
+) -> pl.DataFrame:
+    """The result for posteriors of K classes."""
+    column, is_labelled = _stand_ins(log, label, options)
+    checked, common = parse_options(options), _common(*stated)
+    rows = resolve_columns(log, score, column, checked, 1)
+    if common["calibrator"] not in (None, *get_args(ClassCalibrator)):
+        raise ValueError(
+            f"calibrator={common['calibrator']!r} is for one number per row, and {score.meta.output_name()!r} holds "
+            f"posteriors of K classes: pass {', '.join(get_args(ClassCalibrator))} or None"
+        )
+    names, is_two = named_metrics(metrics), rows.costs.n_classes == rows.costs.n_decisions == 2
+    for name in names or ():
+        if name not in (*DECISIONS, *OF_CLASSES, *SCORING_RULES) or name in _OTHERS or name.startswith("class_"):
+            raise ValueError(
+                f"metrics= holds {name!r}, which cannot be estimated for posteriors of K classes: pass the posterior of one class "
+                "against the rest, and a label that is true for this class"
+            )
+    usual = _USUAL[:-1] if is_two else ("expected_cost", *BATTERY_OF_CLASSES)
+    is_em = isinstance(stated[1], str) and stated[1] == "em"
+    # It takes no threshold.
+    assert rows.decisions.number is not None
+    fields = rows.cells([CLASS, DECISION, LOG_POSTERIORS]).alias(ROW)
+    question = ClassQuestion(
+        log=log.select(*row, is_labelled, fields),
+        metrics=metrics_of(names, rows) if names else usual,
+        costs=rows.costs,
+        prior=_shares("prior", options.get("prior"), rows),
+        shift_prior="em" if is_em else _shares("shift_prior", stated[1], rows),
+        **units,
+        **common,
+    )
+    return estimated(ClassEstimator.of(question, rows), score.meta.output_name())
+
+
+def _shares(name: str, prior: Any, rows: Rows) -> tuple[float, ...] | None:
+    """The share of each class by a keyword, None if it is None; ValueError for others."""
+    if prior is None:
+        return None
+    if isinstance(prior, pl.Expr) or (isinstance(prior, str) and prior != "uniform"):
+        em = "is not 'em', nor" if name == "shift_prior" else "is not"
+        raise ValueError(f"{name}={prior!r} {em} a prior for all groups: pass a share per class")
+    shares = parse_prior(prior).vector(rows.class_names, None)
+    assert isinstance(shares, tuple)
+    return shares
 
 
 def estimate_cells(
@@ -215,9 +298,26 @@ def estimate_cells(
     check_period(whole.frame.lazy(), [pl.col(period)])
     exact_arguments(checked["metrics"], whole.grid, keywords, own_threshold)
     assert whole.unlabelled is not None
-    checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None}
+    checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None, "costs": _costs(keywords)}
     joined = joined_by_label(whole, whole.unlabelled)
-    return estimated(EstimateQuestion(cells=joined, by=by, period=period, **checked), None)
+    return _of_cells(CellQuestion(cells=joined, by=by, period=period, **checked), None)
+
+
+def _are_vectors(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions | SketchOptions) -> bool:
+    """Whether the scores are posteriors of K classes; ValueError for scores that are no posteriors, or of both kinds."""
+    scale = scale_of(options)
+    if scale is not None and not scale.has_posteriors:
+        raise ValueError(
+            f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
+            "calibrate(...).apply(score) for raw scores"
+        )
+    dtypes = log.select(scores).collect_schema()
+    nested = [name for name, dtype in dtypes.items() if dtype.is_nested()]
+    if nested and len(nested) < len(dtypes):
+        raise ValueError(
+            f"score= holds {nested[0]!r}, with K scores per row, beside one number per row: estimate them separately"
+        )
+    return bool(nested) or (scale is not None and scale.is_vector)
 
 
 def labels_to_come(
@@ -227,18 +327,16 @@ def labels_to_come(
 
     ValueError unless each score is a posterior or log-odds of the positive class.
     """
-    scale = scale_of(options)
-    for name, dtype in log.select(scores).collect_schema().items():
-        if dtype.is_nested() or (scale is not None and scale.is_vector):
-            raise ValueError(
-                f"score={name!r} holds K scores per row, but estimate is for two classes: pass the posterior of one class "
-                "against the rest, and a label that is true for this class"
-            )
-    if scale is not None and not scale.has_posteriors:
+    if _are_vectors(log, scores, options):
         raise ValueError(
-            f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
-            "calibrate(...).apply(score) for raw scores"
+            f"score={scores[0].meta.output_name()!r} holds K scores per row, and a sketch keeps no rows without a label for these: estimate from the "
+            "log, or pass the posterior of one class against the rest, and a label that is true for this class"
         )
+    return _stand_ins(log, label, options)
+
+
+def _stand_ins(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | SketchOptions) -> tuple[pl.Expr, pl.Expr]:
+    """The labels with the value of some class in place of null, and the column `LABELLED`."""
     column = as_expr(label, "label")
     is_labelled = column.is_not_null().alias(LABELLED)
     dtype = log.select(column).collect_schema().dtypes()[0]
@@ -247,18 +345,17 @@ def labels_to_come(
         value = options["pos_label"]
     elif options.get("classes") is not None:
         value = next(iter(options["classes"] or ()))
+    elif isinstance(dtype, pl.Enum):
+        value = next(iter(dtype.categories), None)
     elif not (dtype == pl.Boolean or dtype.is_integer() or dtype == pl.Null):
         # The pass over the log says what is wrong.
         return column, is_labelled
-    return column.fill_null(pl.lit(value)), is_labelled
+    return column.fill_null(pl.lit(value, dtype if isinstance(dtype, pl.Enum) else None)), is_labelled
 
 
 def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
-    """What an `EstimateQuestion` has beside the cells and the operating point."""
-    calibrator, shift_prior, reference, labelled, interval, replicates, seed = stated
-    check_reference(reference)
-    if calibrator not in (None, "spline", *CALIBRATORS):
-        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
+    """What a `CellQuestion` has beside the cells and the operating point."""
+    shift_prior, common = stated[1], _common(*stated)
     if prior is not None:
         parse_number(prior, "prior")
     names = named_metrics(metrics) or _USUAL
@@ -275,14 +372,22 @@ def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
                 f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1"
             )
         shift_prior = float(shift_prior)
+    return {**common, "metrics": names, "shift_prior": shift_prior}
+
+
+def _common(
+    calibrator: Any, _: Any, reference: Any, labelled: Any, interval: Any, replicates: Any, seed: Any
+) -> dict[str, Any]:
+    """The arguments that mean the same for any number of classes."""
+    check_reference(reference)
+    if calibrator not in (None, "spline", *CALIBRATORS):
+        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
     if isinstance(labelled, str | pl.Expr) or not 0 < parse_number(labelled, "labelled") <= 1:
         raise ValueError(
             f"labelled={labelled!r} is not a share of rows above 0 and at most 1. Rows without a label have null in label="
         )
     return {
-        "metrics": names,
         "calibrator": calibrator,
-        "shift_prior": shift_prior,
         "reference": reference,
         "labelled": float(labelled),
         "level": None if interval is None else parse_level(interval),

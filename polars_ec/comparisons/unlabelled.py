@@ -7,14 +7,16 @@ two, and the evaluation of cells gives all metrics. Replicates, for intervals, a
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, cached_property
-from typing import Any, Literal, TypeAlias
+from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 import polars as pl
 from polars.exceptions import PerformanceWarning
 
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import FIT, STEPPED, Calibrator, log_odds_of_steps
 from polars_ec.calibration.cell_table import CellTable, Training
 from polars_ec.calibration.cells import fit_affine, fit_gaussian, fit_histogram, fit_pav, values_of_cells
@@ -36,10 +38,12 @@ from polars_ec.sketches.sums import losses, scores_of_cells
 EstimateCalibrator: TypeAlias = Calibrator | Literal["spline"]
 """`spline`: log-odds that are piecewise linear in the log-odds of the score, with a penalty on changes of slope. Or one of `calibrate`."""
 
+IS_HELD_OUT = "__is_held_out"
+"""The column of units that says whether their labels are taken as unknown."""
+
+# Others: the reference period, the unit of the group there, and the number of the units of all groups there.
+_REFERENCE, _REFERENCE_UNIT, _POOL = "__reference", "__reference_unit", "__pool"
 _ROW, _INVALID = "row", "__invalid"
-# Columns of units: the reference period, the unit of the group there, the number of the units of all groups there, and whether labels are taken
-# as unknown.
-_REFERENCE, _REFERENCE_UNIT, _POOL, _IS_HELD_OUT = "__reference", "__reference_unit", "__pool", "__is_held_out"
 _NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
 # A group with fewer rows of a class in the reference period takes the calibrator of all groups.
 _ROWS_TO_CALIBRATE = 50
@@ -53,22 +57,16 @@ _BINS_OF_TEST = 10
 _HISTOGRAM_BINS = 15
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class EstimateQuestion:
-    """The checked arguments of a call; `by` are the group columns of the cells, beside the period and `LABELLED`.
+    """The checked arguments of a call; `by` are the group columns, beside the period."""
 
-    `corrections` are the labelled rows again, weighted by the odds that their labels were not to come; None if labels come at random.
-    """
-
-    cells: Cells
-    corrections: Cells | None
     by: Sequence[str]
     period: str
     metrics: Sequence[str]
-    keywords: Mapping[str, Any]
-    own_threshold: float | None
+    costs: CostMatrix
     calibrator: EstimateCalibrator | None
-    shift_prior: float | Literal["em"] | None
+    shift_prior: float | Sequence[float] | Literal["em"] | None
     reference: Any
     labelled: float
     level: float | None
@@ -80,9 +78,94 @@ class EstimateQuestion:
         """The columns that name a unit, a group in a period."""
         return [*self.by, self.period]
 
+
+@dataclass(frozen=True, kw_only=True)
+class CellQuestion(EstimateQuestion):
+    """A question on cells, which have the groups, the period and `LABELLED` as keys.
+
+    `corrections` are the labelled rows again, weighted by the odds that their labels were not to come; None if labels come at random.
+    """
+
+    cells: Cells
+    corrections: Cells | None
+    shift_prior: float | Literal["em"] | None
+    keywords: Mapping[str, Any]
+    own_threshold: float | None
+
     def evaluated(self, cells: Cells, keys: list[str]) -> pl.DataFrame:
         """The metrics of cells."""
         return evaluate(cells, self.metrics, self.keywords, keys=keys, own_threshold=self.own_threshold)
+
+
+class Fit(Protocol):
+    """A calibrator of a reference period, and replicates of it."""
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is a fit."""
+
+    @property
+    def sizes(self) -> Floats:
+        """The effective sample size of each class."""
+
+    @property
+    def on(self) -> str:
+        """Which groups it was fitted to."""
+
+
+FitT = TypeVar("FitT", bound=Fit)
+
+
+@dataclass(frozen=True)
+class UnitEstimator(ABC, Generic[FitT]):
+    """The units of a question, numbered; `pools` are the units of each period."""
+
+    question: EstimateQuestion
+    units: pl.DataFrame
+    pools: Sequence[Sequence[int]]
+
+    def fits(self) -> list[FitT]:
+        """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
+        fit_to = cache(self.fit_to)
+        of_units = []
+        for of_group, pool in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
+            of_all = () if pool is None else tuple(self.pools[pool])
+            if of_group is not None:
+                fit = fit_to((of_group,), "group")
+                if fit.is_known and ((fit.sizes >= _ROWS_TO_CALIBRATE).all() or len(of_all) == 1):
+                    of_units.append(fit)
+                    continue
+            of_units.append(fit_to(of_all, "all groups"))
+        return of_units
+
+    @abstractmethod
+    def fit_to(self, units: tuple[int, ...], on: str) -> FitT:
+        """The calibrator of the labelled rows of these units."""
+
+    @abstractmethod
+    def expected_metrics(self, fits: Sequence[FitT]) -> pl.DataFrame:
+        """The metrics and `class_prior` of each unit."""
+
+    @abstractmethod
+    def observed_metrics(self) -> pl.DataFrame:
+        """The metrics of the labelled rows of each unit."""
+
+    @abstractmethod
+    def replicated_metrics(self, fits: Sequence[FitT]) -> Iterator[pl.DataFrame]:
+        """For each unit first the expected metrics, as precise as the replicates, and then replicates of what the labels may show."""
+
+    @abstractmethod
+    def is_measurable(self, unit: int, fit: FitT) -> bool:
+        """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
+
+    @property
+    @abstractmethod
+    def seconds(self) -> float:
+        """About how long all replicates take."""
+
+    def p_value_of_shift(self, unit: int, fit: FitT) -> float:  # noqa: ARG002
+        """The p-value of the test whether more than the prior changed; NaN without one."""
+        return math.nan
 
 
 # Rows of a unit, and of several.
@@ -255,6 +338,11 @@ class ReferenceFit:
         """Whether there is a fit."""
         return not np.isnan(self.fine).any()
 
+    @property
+    def sizes(self) -> Floats:
+        """The effective sample size of each class."""
+        return self.rows.sizes[:_UNLABELLED]
+
 
 @quiet
 def _fit(calibrator: EstimateCalibrator | None, cells: UnitCells, weight: Floats, unit: float) -> tuple[Floats, Floats]:
@@ -385,7 +473,7 @@ class ClassWeights:
         }
 
 
-def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: EstimateQuestion) -> Iterator[pl.DataFrame]:
+def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: CellQuestion) -> Iterator[pl.DataFrame]:
     """The metrics of each variant of each unit."""
     some: list[ClassWeights] = []
     size = 0
@@ -399,7 +487,7 @@ def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: Estima
 
 
 def _evaluated_together(
-    units: Sequence[ClassWeights], cells: UnitCells, question: EstimateQuestion
+    units: Sequence[ClassWeights], cells: UnitCells, question: CellQuestion
 ) -> Iterator[pl.DataFrame]:
     if not units:
         return
@@ -437,22 +525,20 @@ def _table(first: int, values: Floats, columns: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class LabelEstimator:
-    """The units of a question, and their cells: fine ones for values, coarse ones for replicates; `pools` are the units of each period."""
+class LabelEstimator(UnitEstimator[ReferenceFit]):
+    """The cells of the units of a question: fine ones for values, coarse ones for replicates."""
 
-    question: EstimateQuestion
-    units: pl.DataFrame
-    pools: Sequence[Sequence[int]]
+    question: CellQuestion
     fine: UnitCells
     coarse: UnitCells
     corrections: tuple[UnitCells, UnitCells]
     losses: Mapping[str, Floats]
 
     @classmethod
-    def of(cls, question: EstimateQuestion) -> LabelEstimator:
+    def of(cls, question: CellQuestion) -> LabelEstimator:
         """Number the units of a question, and find the reference of each."""
         cells, keys = question.cells, question.keys
-        units, pools = _with_references(_count_units(question), question)
+        units, pools = with_references(_count_units(question), question)
         fine, coarse = corrections = _unit_cells(cells, units, keys)
         if question.corrections is not None:
             corrections = _unit_cells(question.corrections, units, keys, [of.cells for of in corrections])
@@ -463,23 +549,7 @@ class LabelEstimator:
             of_units[tuple(sums[x].to_numpy() for x in (GROUP, "class", "above"))] = sums[name].to_numpy()
         return cls(question, units, pools, fine, coarse, corrections, known)
 
-    def fits(self) -> list[ReferenceFit]:
-        """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
-        fit_to = cache(self._fit_to)
-        of_units = []
-        for of_group, pool in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
-            of_all = () if pool is None else tuple(self.pools[pool])
-            if of_group is not None:
-                fit = fit_to((of_group,), "group")
-                enough = (fit.rows.sizes[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
-                if fit.is_known and (enough or len(of_all) == 1):
-                    of_units.append(fit)
-                    continue
-            of_units.append(fit_to(of_all, "all groups"))
-        return of_units
-
-    def _fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
-        """The calibrator of the labelled rows of these units."""
+    def fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
         question, rows = self.question, self.fine.rows(units)
         unit = rows.total[:_UNLABELLED].sum() / rows.sizes[:_UNLABELLED].sum()
         fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED], unit)
@@ -505,7 +575,7 @@ class LabelEstimator:
         positive = rows.weight[_UNLABELLED] * q1
         if corrections is not None:
             positive = positive + rows.total[_UNLABELLED] * _mean_residual(corrections.weight[None], q0, q1)
-        losses = {} if self.units[_IS_HELD_OUT][unit] else {name: of[unit] for name, of in self.losses.items()}
+        losses = {} if self.units[IS_HELD_OUT][unit] else {name: of[unit] for name, of in self.losses.items()}
         return ClassWeights(_by_class(rows, positive), rows.weight[:_UNLABELLED], losses)
 
     def replicates(self, unit: int, fit: ReferenceFit) -> ClassWeights:
@@ -545,8 +615,28 @@ class LabelEstimator:
             drawn += (times - number / of_reference) @ fit.residuals * np.maximum(size, np.sqrt(size))
         return np.where(np.isnan(q1), np.nan, drawn)
 
+    def expected_metrics(self, fits: Sequence[ReferenceFit]) -> pl.DataFrame:
+        return pl.concat(_evaluated(map(self.expected, range(len(fits)), fits), self.fine, self.question))
+
+    def observed_metrics(self) -> pl.DataFrame:
+        question = self.question
+        seen = question.evaluated(question.cells.filter(pl.col(LABELLED)), question.keys)
+        return join_groups(self.units.select(question.keys), seen, question.keys)
+
+    def replicated_metrics(self, fits: Sequence[ReferenceFit]) -> Iterator[pl.DataFrame]:
+        return _evaluated(map(self.replicates, range(len(fits)), fits), self.coarse, self.question)
+
+    @property
+    def seconds(self) -> float:
+        return self.units.height * self.question.replicates * _SECONDS
+
+    def p_value_of_shift(self, unit: int, fit: ReferenceFit) -> float:
+        # The test is of independent rows.
+        return (
+            math.nan if self.question.cells.coarse is not None else _p_value_of_shift(fit.rows, self.fine.rows([unit]))
+        )
+
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
-        """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
         buckets = self.coarse.bucket[self.coarse.starts[unit] : self.coarse.starts[unit + 1]]
         n_clusters = len(np.unique(buckets[buckets >= 0]))
         return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
@@ -554,7 +644,7 @@ class LabelEstimator:
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
         rows = (self.coarse if coarse else self.fine).rows([unit])
-        if self.units[_IS_HELD_OUT][unit]:
+        if self.units[IS_HELD_OUT][unit]:
             return rows.without_labels(), None
         enough = (rows.sizes[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.sizes[_UNLABELLED] > 0
         return rows, self.corrections[coarse].rows([unit]) if enough else None
@@ -580,24 +670,29 @@ def _mean_residual(weight: Floats, q0: Floats, q1: Floats) -> Floats:
 # The units of a question.
 
 
-def _count_units(question: EstimateQuestion) -> pl.DataFrame:
-    """The units, sorted and numbered, with their numbers of rows."""
-    keys, n, label = question.keys, pl.col("n"), pl.col("class")
-    counts = {
+def _count_units(question: CellQuestion) -> pl.DataFrame:
+    units = count_units(question.cells.frame, question.keys)
+    if question.corrections is not None:
+        n, keys = pl.col("n").sum().alias(_INVALID), question.keys
+        invalid = question.corrections.frame.filter(pl.col("class") == -1).group_by(keys).agg(n)
+        most = pl.max_horizontal("n_invalid", _INVALID).alias("n_invalid")
+        units = join_groups(units, invalid, keys).with_columns(most).drop(_INVALID)
+    return units
+
+
+def count_units(counts: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
+    """The units, sorted and numbered, with their numbers of rows, from numbers `n` by unit, `LABELLED` and class (-1: invalid)."""
+    n, label = pl.col("n"), pl.col("class")
+    sums = {
         "n": pl.when(label >= 0).then(n).sum(),
         "n_labelled": pl.when((label >= 0) & pl.col(LABELLED)).then(n).sum(),
         "n_missing": pl.when(label.is_null()).then(n).sum(),
         "n_invalid": pl.when(label == -1).then(n).sum(),
     }
-    units = question.cells.frame.group_by(keys).agg(**counts).sort(keys)
-    if question.corrections is not None:
-        invalid = question.corrections.frame.filter(label == -1).group_by(keys).agg(n.sum().alias(_INVALID))
-        most = pl.max_horizontal("n_invalid", _INVALID).alias("n_invalid")
-        units = join_groups(units, invalid, keys).with_columns(most).drop(_INVALID)
-    return units.with_row_index(GROUP)
+    return counts.group_by(keys).agg(**sums).sort(keys).with_row_index(GROUP)
 
 
-def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl.DataFrame, list[list[int]]]:
+def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl.DataFrame, list[list[int]]]:
     """The units with their references, and whether their labels are held out; and the units of each period."""
     period, within = question.period, [name for name in question.by if name == SCORE]
     counts = pl.col("n", "n_labelled").sum()
@@ -617,7 +712,7 @@ def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[p
     # A period is not estimated by its own labels, and rows without a period are neither before nor after others.
     is_other = with_period & (reference != pl.col(period))
     stated = periods.select(
-        *within, period, is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
+        *within, period, is_labelled.alias(IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
     )
     numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
     group = units.filter(with_period).select(
@@ -658,41 +753,34 @@ _RANGES: Mapping[str, tuple[float, float]] = {"logit": (0.0, 1.0), "log": (0.0, 
 
 
 @quiet
-def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
+def estimated(estimator: UnitEstimator[Any], model: str | None) -> pl.DataFrame:
     """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one and it is known."""
-    keys, cells = [name for name in question.by if name != SCORE], question.cells
-    schema = {**cells.frame.select(*keys, question.period).schema, **RESULT}
-    if not cells.frame.height:
-        return pl.DataFrame(schema=schema)
-    estimator, names = LabelEstimator.of(question), list(question.metrics)
-    units, fits = estimator.units, estimator.fits()
+    question, units = estimator.question, estimator.units
+    names, keys = list(question.metrics), [name for name in question.by if name != SCORE]
+    fits = estimator.fits()
     if invalid := units["n_invalid"].sum():
         warn(
             f"{invalid} rows have an invalid score, label, weight or label probability, so the estimates of their groups and periods are null. "
             "Is the type of the scores right? ec.validate shows the rows"
         )
-    tables = pl.concat(_evaluated(map(estimator.expected, range(units.height), fits), estimator.fine, question))
-    is_known = np.array([fit.is_known for fit in fits]) & (units["n_invalid"] == 0).to_numpy()
+    tables = estimator.expected_metrics(fits)
+    is_known = np.array([fit.is_known for fit in fits], dtype=bool) & (units["n_invalid"] == 0).to_numpy()
     values = np.where(is_known[:, None], _numbers(tables, names), np.nan)
     low, high = np.full((2, *values.shape), np.nan)
     if question.level is not None:
         low, high = _limits(estimator, fits, tables, values)
-    ranges = np.array([_range(name, question) for name in names]).T
+    ranges = np.array([_range(name, question.costs) for name in names]).T
     values, low, high = (np.clip(x, *ranges) for x in (values, low, high))
-    seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
     is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
-    observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
-    # The test is of an estimated prior, and of independent rows.
-    is_tested = is_known & (isinstance(question.shift_prior, str) and cells.coarse is None)
-    p_values = [
-        _p_value_of_shift(fit.rows, estimator.fine.rows([unit])) if is_tested[unit] else math.nan
-        for unit, fit in enumerate(fits)
-    ]
+    observed = np.where(is_seen[:, None], _numbers(estimator.observed_metrics(), names), np.nan)
+    # The test is of an estimated prior.
+    is_tested = is_known & isinstance(question.shift_prior, str)
+    p_values = [estimator.p_value_of_shift(unit, fit) if is_tested[unit] else math.nan for unit, fit in enumerate(fits)]
     calibrated_on = [fit.on if fit.is_known and question.calibrator else None for fit in fits]
     shared = units.with_columns(
         *([] if SCORE in question.by else [pl.lit(model, pl.String).alias(SCORE)]),
         reference=pl.when(pl.col(_REFERENCE).is_not_null()).then(shown(units[_REFERENCE])),
-        class_prior=pl.Series(np.where(is_known, floats(tables["class_prior"]), np.nan), nan_to_null=True),
+        class_prior=pl.select(pl.when(pl.Series(is_known)).then(tables["class_prior"])).to_series(),
         calibrated_on=pl.Series(calibrated_on, dtype=pl.String),
         shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
     ).rename({SCORE: "model"})
@@ -704,15 +792,14 @@ def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
         for m, name in enumerate(names)
     ]
     covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
-    table = pl.concat(of_metrics).with_columns(covered=covered).select(*schema)
+    table = pl.concat(of_metrics).with_columns(covered=covered).select(*keys, question.period, *RESULT)
     return table.sort(*keys, question.period, "model", maintain_order=True)
 
 
-def _range(name: str, question: EstimateQuestion) -> tuple[float, float]:
+def _range(name: str, costs: CostMatrix) -> tuple[float, float]:
     """The least and the largest value of a metric."""
-    costs = question.keywords["costs"]
     low, high = _RANGES.get(interval_scale(name, costs), (-math.inf, math.inf))
-    return low, min(high, highest(name, 2, costs))
+    return low, min(high, highest(name, costs.n_classes, costs))
 
 
 def _numbers(table: pl.DataFrame, names: Sequence[str]) -> Floats:
@@ -720,19 +807,17 @@ def _numbers(table: pl.DataFrame, names: Sequence[str]) -> Floats:
     return np.asarray(numbers, dtype=np.float64)
 
 
-def _limits(estimator: LabelEstimator, fits: Sequence[ReferenceFit], tables: pl.DataFrame, values: Floats) -> Limits:
-    """Bounds of what labels will show: quantiles of the replicates, moved to the values of the fine cells."""
+def _limits(estimator: UnitEstimator[Any], fits: Sequence[Any], tables: pl.DataFrame, values: Floats) -> Limits:
+    """Bounds of what labels will show: quantiles of the replicates, moved to the values as precise as they are had."""
     question, (low, high) = estimator.question, np.full((2, *values.shape), np.nan)
     assert question.level is not None
-    seconds = len(fits) * question.replicates * _SECONDS
-    if seconds > _LONG:
-        number = f"{len(fits):,} groups and periods with {question.replicates:,} replicates take about {seconds:,.0f} s"
+    if estimator.seconds > _LONG:
+        number = f"{len(fits):,} groups and periods with {question.replicates:,} replicates take about {estimator.seconds:,.0f} s"
         areas = ", metrics without auc_roc," if "auc_roc" in question.metrics else ""
         warn(f"{number}. Pass fewer replicates{areas} or interval=None", PerformanceWarning)
     names = list(question.metrics)
     errors = {m: floats(tables[f"{name}_error"]) for m, name in enumerate(names) if f"{name}_error" in tables.columns}
-    replicates = _evaluated(map(estimator.replicates, range(len(fits)), fits), estimator.coarse, question)
-    for unit, (table, fit) in enumerate(zip(replicates, fits, strict=True)):
+    for unit, (table, fit) in enumerate(zip(estimator.replicated_metrics(fits), fits, strict=True)):
         if not (fit.is_known and estimator.is_measurable(unit, fit)):
             continue
         of_replicates = _numbers(table, names)
