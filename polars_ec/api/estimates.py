@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, Unpack, get_args
+from typing import Any, Literal, Unpack
 
 import polars as pl
 
@@ -15,18 +15,24 @@ from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS
-from polars_ec.calibration.class_curves import ClassCalibrator
+from polars_ec.calibration.class_curves import CLASS_CALIBRATORS
 from polars_ec.comparisons.sketched import exact_arguments
-from polars_ec.comparisons.unlabelled import RESULT, CellQuestion, EstimateCalibrator, LabelEstimator, estimated
-from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, ROW, ClassEstimator, ClassQuestion
+from polars_ec.comparisons.unlabelled import (
+    RESULT,
+    CellQuestion,
+    EstimateCalibrator,
+    EstimateQuestion,
+    LabelEstimator,
+    estimated,
+)
+from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, ClassEstimator, row_cells
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.reports.models import metrics_of, named_metrics
+from polars_ec.reports.models import is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
-from polars_ec.scores.read import Rows, expand, resolve_columns
-from polars_ec.scores.scores import CLASS, DECISION, LOG_POSTERIORS
+from polars_ec.scores.read import expand, resolve_columns
 from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
@@ -179,10 +185,10 @@ def estimate(
     if label_probability is not None:
         odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
     if _are_vectors(log, scores, options):
-        names = {"by": key_names, "period": period_name}
+        layout = {"by": key_names, "period": period_name, "shift_prior": shift_prior, **_common(*stated)}
         row = [*keys, of_period, *([] if odds is None else [odds.alias(ODDS)])]
         row += [] if (bucket := clusters.bucket(log)) is None else [bucket.alias(BUCKET)]
-        models = [_estimate_classes(log, row, score, label, metrics, options, names, stated) for score in scores]
+        models = [_estimate_classes(log, row, score, label, metrics, options, layout) for score in scores]
         return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
     column, is_labelled = labels_to_come(log, scores, label, options)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
@@ -226,57 +232,43 @@ def _costs(keywords: Mapping[str, Any]) -> CostMatrix:
 
 def _estimate_classes(
     log: pl.LazyFrame,
-    row: Sequence[pl.Expr],
+    units: Sequence[pl.Expr],
     score: pl.Expr,
     label: IntoExpr,
     metrics: Any,
     options: EstimateOptions,
-    units: Mapping[str, Any],
-    stated: tuple[Any, ...],
+    layout: Mapping[str, Any],
 ) -> pl.DataFrame:
-    """The result for posteriors of K classes."""
+    """The result for posteriors of K classes; `units` are the group columns, the period and what rows have beside."""
     column, is_labelled = _stand_ins(log, label, options)
-    checked, common = parse_options(options), _common(*stated)
-    rows = resolve_columns(log, score, column, checked, 1)
-    if common["calibrator"] not in (None, *get_args(ClassCalibrator)):
+    shift_prior, calibrator, names = layout["shift_prior"], layout["calibrator"], named_metrics(metrics)
+    # The kernel reads vectors of any number of classes.
+    rows = resolve_columns(log, score, column, parse_options(options), 1)
+    if calibrator not in (None, *CLASS_CALIBRATORS):
         raise ValueError(
-            f"calibrator={common['calibrator']!r} is for one number per row, and {score.meta.output_name()!r} holds "
-            f"posteriors of K classes: pass {', '.join(get_args(ClassCalibrator))} or None"
+            f"calibrator={calibrator!r} is for one number per row, and {score.meta.output_name()!r} holds "
+            f"posteriors of K classes: pass {', '.join(CLASS_CALIBRATORS)} or None"
         )
-    names, is_two = named_metrics(metrics), rows.costs.n_classes == rows.costs.n_decisions == 2
     for name in names or ():
         if name not in (*DECISIONS, *OF_CLASSES, *SCORING_RULES) or name in _OTHERS or name.startswith("class_"):
             raise ValueError(
                 f"metrics= holds {name!r}, which cannot be estimated for posteriors of K classes: pass the posterior of one class "
                 "against the rest, and a label that is true for this class"
             )
-    usual = _USUAL[:-1] if is_two else ("expected_cost", *BATTERY_OF_CLASSES)
-    is_em = isinstance(stated[1], str) and stated[1] == "em"
-    # It takes no threshold.
+    for name, prior in (("prior", options.get("prior")), ("shift_prior", shift_prior)):
+        is_text = isinstance(prior, str) and prior != {"prior": "uniform", "shift_prior": "em"}[name]
+        if is_text or isinstance(prior, pl.Expr):
+            raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
+    if shift_prior is not None and not isinstance(shift_prior, str):
+        shift_prior = parse_prior(shift_prior).vector(rows.class_names, None)
+    # Vectors take no threshold.
     assert rows.decisions.number is not None
-    fields = rows.cells([CLASS, DECISION, LOG_POSTERIORS]).alias(ROW)
-    question = ClassQuestion(
-        log=log.select(*row, is_labelled, fields),
-        metrics=metrics_of(names, rows) if names else usual,
-        costs=rows.costs,
-        prior=_shares("prior", options.get("prior"), rows),
-        shift_prior="em" if is_em else _shares("shift_prior", stated[1], rows),
-        **units,
-        **common,
+    usual = _USUAL[:-1] if is_binary(rows) else ("expected_cost", *BATTERY_OF_CLASSES)
+    named = {"metrics": metrics_of(names, rows) if names else usual, "costs": rows.costs, "shift_prior": shift_prior}
+    estimator = ClassEstimator.of(
+        EstimateQuestion(**{**layout, **named}), log.select(*units, is_labelled, row_cells(rows)), rows
     )
-    return estimated(ClassEstimator.of(question, rows), score.meta.output_name())
-
-
-def _shares(name: str, prior: Any, rows: Rows) -> tuple[float, ...] | None:
-    """The share of each class by a keyword, None if it is None; ValueError for others."""
-    if prior is None:
-        return None
-    if isinstance(prior, pl.Expr) or (isinstance(prior, str) and prior != "uniform"):
-        em = "is not 'em', nor" if name == "shift_prior" else "is not"
-        raise ValueError(f"{name}={prior!r} {em} a prior for all groups: pass a share per class")
-    shares = parse_prior(prior).vector(rows.class_names, None)
-    assert isinstance(shares, tuple)
-    return shares
+    return estimated(estimator, score.meta.output_name())
 
 
 def estimate_cells(
