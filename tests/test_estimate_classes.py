@@ -323,3 +323,139 @@ def test_random_numbers_are_those_of_the_seed_and_the_rows() -> None:
     assert_frame_equal(estimate(WITHOUT.sample(fraction=1, shuffle=True, seed=1), **call), estimate(WITHOUT, **call))
     alone = estimate(WITHOUT.filter(g="b"), by="g", **call)
     assert_frame_equal(estimate(WITHOUT, by="g", **call).filter(g="b"), alone, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("shift_prior", [None, "em"])
+def test_intervals_hold_the_estimate(shift_prior: Any) -> None:
+    """Also of twelve classes, for which the noise of their priors makes their entropy less."""
+    rng = np.random.default_rng(0)
+    q = rng.dirichlet(np.ones(12), 1000)
+    log = pl.DataFrame({"month": np.repeat([1, 2], 500), "q": pl.Series(q, dtype=pl.Array(pl.Float64, 12))})
+    log = log.with_columns(y=pl.when(pl.col("month") < 2).then(pl.Series(drawn(q, rng))))
+    call: dict[str, Any] = {"calibrator": "affine", "shift_prior": shift_prior, "interval": 0.9}
+    found = estimate(log, metrics=["nec", "nce", "macro_f1"], costs=rng.random((12, 5)), **call)
+    assert found.select(pl.col("value").is_between("value_ci_low", "value_ci_high").all()).item()
+
+
+# Missing and invalid rows, classes without rows, misuse.
+
+
+def vector(*q: float | None) -> pl.Expr:
+    return pl.lit(pl.Series([[*q]], dtype=pl.Array(pl.Float64, K))).first()
+
+
+AT = pl.int_range(pl.len())
+
+
+@pytest.mark.parametrize("at", [N - 1, 0])
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"q": vector(np.nan, 0.5, 0.5)},
+        {"q": vector(0.5, 0.5, 0.5)},
+        {"w": pl.lit(-1.0)},
+        {"y": pl.lit(3)},
+        {"chance": pl.lit(2.0), "y": pl.lit(1)},
+        {"chance": pl.lit(None), "y": pl.lit(1)},
+    ],
+)
+def test_invalid_rows_make_estimates_null(change: dict[str, pl.Expr], at: int) -> None:
+    log = WITHOUT.with_columns(chance=pl.lit(0.5))
+    log = log.with_columns(pl.when(at == AT).then(value).otherwise(name).alias(name) for name, value in change.items())
+    with pytest.warns(UserWarning, match="1 rows have an invalid score, label, weight or label probability"):
+        found = estimate(log, weight="w", label_probability="chance", calibrator="affine")
+    assert found["value"].null_count() == found["class_prior"].null_count() == len(METRICS)
+    assert found["n_invalid"].unique().to_list() == [int(at > 0)]
+
+
+def test_rows_with_missing_values_are_left_out() -> None:
+    missing = pl.when(AT.is_in([3, N - 1])).then(vector(None, 0.5, 0.5)).when(AT == 4).then(None)
+    found = estimate(WITHOUT.with_columns(q=missing.otherwise("q")), calibrator="affine")
+    without = estimate(WITHOUT.filter(~AT.is_in([3, 4, N - 1])), calibrator="affine")
+    assert_frame_equal(found.drop("n_missing"), without.drop("n_missing"), rel_tol=1e-9)
+    assert found["n_missing"].unique().to_list() == [1]
+
+
+def test_a_class_without_rows_in_the_reference() -> None:
+    log = WITHOUT.with_columns(y=pl.when(pl.col("y") == 2).then(1).otherwise("y"))
+    for options in ({"calibrator": "spline"}, {"calibrator": "affine"}, {"shift_prior": "em"}):
+        assert estimate(log, **options)["value"].null_count() == len(METRICS)
+    # In one group it takes the calibrator of all.
+    lacking = (pl.col("g") == "a") & (pl.col("y") == 2)
+    found = estimate(WITHOUT.with_columns(y=pl.when(lacking).then(1).otherwise("y")), by="g", calibrator="affine")
+    assert found["value"].null_count() == 0
+    assert found.group_by("g").agg(pl.col("calibrated_on").unique().first()).sort("g")["calibrated_on"].to_list() == [
+        "all groups",
+        "group",
+    ]
+
+
+def test_posteriors_of_0() -> None:
+    """One of a class that the row is not of stays 0, and one of its own class leaves no fit."""
+    third = WITHOUT["y"].fill_null(0) != 2
+    some = pl.Series(np.arange(N) % 5 == 0) & third
+    log = WITHOUT.with_columns(q=pl.when(some).then(vector(0.5, 0.5, 0.0)).otherwise("q"))
+    for calibrator in ("affine", "spline"):
+        found = estimate(log, calibrator=calibrator, interval=0.9, replicates=20)
+        assert found.select(pl.col("value", "value_ci_low", "value_ci_high").is_finite().all()).row(0) == (True,) * 3
+    own = pl.when(pl.Series(Y == 1) & (AT < 9)).then(vector(1.0, 0.0, 0.0))
+    assert estimate(WITHOUT.with_columns(q=own.otherwise("q")), calibrator="affine")["value"].null_count() > 0
+
+
+def test_degenerate_logs() -> None:
+    empty = ec.estimate(WITHOUT.head(0), "q", "y", period="month", reference=1)
+    assert empty.schema == ec.estimate(WITHOUT, "q", "y", period="month", interval=None).schema
+    assert empty.height == 0
+    one = estimate(WITHOUT.tail(1), interval=0.9)
+    assert values(one)["accuracy"] == pytest.approx(Q[-1].max())
+    assert estimate(WITHOUT.with_columns(w=0.0), weight="w")["value"].null_count() == len(METRICS)
+    assert estimate(WITHOUT.with_columns(q=vector(0.2, 0.3, 0.5)), calibrator="spline")["value"].null_count() > 0
+    nothing = WITHOUT.with_columns(y=pl.lit(None))
+    assert values(estimate(nothing)) == pytest.approx(values(estimate(WITHOUT)), rel=1e-12)
+
+
+def test_several_models() -> None:
+    log = WITHOUT.with_columns(r=pl.col("q").arr.eval(pl.element().pow(2) / pl.element().pow(2).sum()))
+    found = estimate(log, score=["r", "q"], by="g", calibrator="affine")
+    assert found["model"].unique(maintain_order=True).to_list() == ["q", "r"]
+    for name in ("q", "r"):
+        alone = estimate(log, score=name, by="g", calibrator="affine")
+        assert_frame_equal(found.filter(model=name), alone, rel_tol=1e-9)
+
+
+def test_metrics_at_a_prior() -> None:
+    prior = np.array([0.2, 0.3, 0.5])
+    amounts = Q[LATER] * (prior / Q[LATER].sum(axis=0))
+    found = estimate(WITHOUT, prior=prior.tolist())
+    assert values(found) == pytest.approx(metrics_of(Q[LATER], amounts), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("options", "kind", "message"),
+    [
+        (
+            {"calibrator": "pav"},
+            ValueError,
+            "calibrator='pav' is for one number per row, and 'q' holds posteriors of K",
+        ),
+        ({"metrics": ["auc_roc"]}, ValueError, "holds 'auc_roc', which cannot be estimated for K classes"),
+        ({"metrics": ["class_f1"]}, ValueError, "holds 'class_f1', which cannot be estimated for K classes"),
+        ({"metrics": ["precision"]}, ValueError, "precision is for 2 classes and 2 decisions, not 3 x 3"),
+        ({"metrics": ["mcc"], "costs": COSTS}, ValueError, "mcc needs as many decisions as classes"),
+        ({"prior": "overall"}, ValueError, "prior='overall' is not a prior for all groups"),
+        ({"prior": 0.3}, ValueError, "prior=.* has 2 shares, but there are 3"),
+        ({"shift_prior": "bbse"}, ValueError, "shift_prior='bbse' is not a prior for all groups"),
+        ({"shift_prior": 0.3}, ValueError, "shift_prior=.* has 2 shares, but there are 3"),
+        ({"shift_prior": [0.2, 0.2, 0.2]}, ValueError, "shift_prior=.* sums to 0.6"),
+        ({"threshold": 0.5}, ValueError, "threshold= is for one score per row"),
+        ({"cost_fn": 3}, ValueError, "cost_fn and cost_fp are for two classes"),
+        ({"costs": [[0, 1], [1, 0]]}, ValueError, "costs= has 2 rows, but 'q' has 3 classes"),
+        ({"score": pl.col("q").arr.to_list()}, TypeError, "does not say how many classes there are"),
+        ({"score": ["q", pl.concat_arr("q", pl.lit(0.0)).alias("v")]}, ValueError, "different numbers of classes"),
+        ({"score_type": "log_likelihoods"}, ValueError, "score_type='log_likelihoods' gives no posteriors"),
+        ({"by": pl.col("g").alias("class")}, ValueError, "by= has a column 'class'"),
+    ],
+)
+def test_misuse_says_what_to_do(options: dict[str, Any], kind: type[Exception], message: str) -> None:
+    with pytest.raises(kind, match=message):
+        ec.estimate(**{"frame": LOG.lazy(), "score": "q", "label": "y", "period": "month", "interval": None, **options})

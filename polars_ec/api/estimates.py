@@ -25,14 +25,14 @@ from polars_ec.comparisons.unlabelled import (
     LabelEstimator,
     estimated,
 )
-from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, ClassEstimator, row_cells
+from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, OF_ROWS, ClassEstimator, row_cells
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
-from polars_ec.scores.read import expand, resolve_columns
+from polars_ec.scores.read import check_names, expand, resolve_columns
 from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
@@ -66,7 +66,8 @@ def estimate(
 ) -> pl.DataFrame:
     """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
-    A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. The calibrator
+    A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. With K classes it
+    counts as every class, with that posterior as weight. The calibrator
     is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
     it had none, and the observed value is beside it, so that you can see how good past estimates were.
 
@@ -75,13 +76,15 @@ def estimate(
     frame
         The log: a data frame of Polars or of another library. Rows without a label have null there.
     score
-        Column name or expression, or several (models): one number per row, posteriors or log-odds.
+        Column name or expression, or several (models): one number per row, posteriors or log-odds. Or posteriors of K classes, or their
+        logarithms, in an Array, List or Struct.
     label
         Column name or expression. `pos_label` or `classes` assigns the values to the classes. With `calibrator=None` it may be null in all
         rows, as `pl.lit(None, pl.Boolean)` is.
     metrics
         Names of metrics of decisions with two classes, of scoring rules, or "auc_roc". Default: expected_cost, nec, nce, nbs, precision, recall,
-        f1 and auc_roc.
+        f1 and auc_roc. For posteriors of K classes: metrics of decisions for any number of classes, such as macro_f1, without class_*, and
+        scoring rules. Default: expected_cost, nec, nce, nbs, accuracy, macro_recall and macro_f1.
     reference
         The period whose labels the calibrator is fitted to. Default: for each period the last labelled one before it.
     labelled
@@ -90,10 +93,12 @@ def estimate(
     calibrator
         The calibrator of the reference period. "spline": calibrated log-odds are piecewise linear in the log-odds of the score and never fall.
         It stays near a line unless labels contradict one. Others are as for `Sketch.calibrate`: compare them if past intervals miss too often.
-        None: the posteriors are calibrated, and are used as they are.
+        None: the posteriors are calibrated, and are used as they are. For posteriors of K classes: "spline" (a softmax of such a function of the
+        log posterior for each class), "affine", "temperature" or None.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
-        then estimated from the scores. Or pass the prior of the positive class, if you know it. Posteriors move by the ratio of priors.
+        then estimated from the scores. Or pass the prior, if you know it: that of the positive class, or one per class. Posteriors move by the
+        ratio of priors.
         Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
     label_probability
         Column name or expression of the probability that the label of a row was to come, above 0 and at most 1, if labels are selected, such
@@ -107,8 +112,8 @@ def estimate(
     replicates, seed
         The number of bootstrap replicates and the seed of their random numbers.
     prior
-        The reference prior of the metrics, a number for the positive class: each metric has the value at that prior. It does not move the
-        posteriors. Default None: the (estimated) prior of the period.
+        The reference prior of the metrics, a number for the positive class, or one per class: each metric has the value at that prior. It does
+        not move the posteriors. Default None: the (estimated) prior of the period.
 
     Returns
     -------
@@ -122,7 +127,7 @@ def estimate(
       five clusters in the period or its reference, and if the replicates do not differ.
     - `observed`: the value that the labels show, in groups where at least the share `labelled` has them. `covered`: whether the interval
       contains it.
-    - `class_prior`: the estimated base rate. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
+    - `class_prior`: the estimated base rate, of K classes an Array. `shift_p_value`: with "em", two classes and without clusters, the p-value of a chi-squared test
       whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
     - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.
     - `n`, `n_labelled`, `n_missing`, `n_invalid`: rows used, those with a label, rows without a score or weight, and invalid rows.
@@ -130,12 +135,13 @@ def estimate(
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
 
-    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat.
+    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat. Posteriors of K classes are read into memory, model by
+    model, and have no bins.
 
     Raises
     ------
     ValueError
-        Scores of K classes, LLRs or raw scores; costs by row; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
+        LLRs, log-likelihoods or raw scores; costs by row; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
         `shift_prior` out of range; reserved column names.
 
     Notes
@@ -146,6 +152,10 @@ def estimate(
 
     The spline has knots at the quintiles of the reference. It maximises the log-likelihood, less half the sum of the squared changes of slope for
     log-odds in standard units: a normal prior with mean 0 and variance 1.
+
+    With K classes, knots are quintiles of all log posteriors, each with weight q (1 - q), and slopes of a class also have a normal prior around the mean
+    slopes of all classes, with variance 0.1. In a replicate of the reference the calibrator takes one Newton step from the fit. Such splines have
+    6 K parameters: with 100 classes or more pass "affine".
 
     References
     ----------
@@ -188,7 +198,10 @@ def estimate(
         layout = {"by": key_names, "period": period_name, "shift_prior": shift_prior, **_common(*stated)}
         row = [*keys, of_period, *([] if odds is None else [odds.alias(ODDS)])]
         row += [] if (bucket := clusters.bucket(log)) is None else [bucket.alias(BUCKET)]
+        check_names([*keys, of_period], OF_ROWS, "an estimate")
         models = [_estimate_classes(log, row, score, label, metrics, options, layout) for score in scores]
+        if len({model.schema["class_prior"] for model in models}) > 1:
+            raise ValueError("score= holds models with different numbers of classes: estimate them separately")
         return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
     column, is_labelled = labels_to_come(log, scores, label, options)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
@@ -214,14 +227,7 @@ def estimate(
         own_threshold=threshold,
         **checked,
     )
-    return _of_cells(question, scores[0].meta.output_name())
-
-
-def _of_cells(question: CellQuestion, model: str | None) -> pl.DataFrame:
-    if not question.cells.frame.height:
-        keys = [name for name in question.keys if name != SCORE]
-        return pl.DataFrame(schema={**question.cells.frame.select(keys).schema, **RESULT})
-    return estimated(LabelEstimator.of(question), model)
+    return estimated(LabelEstimator.of(question), scores[0].meta.output_name())
 
 
 def _costs(keywords: Mapping[str, Any]) -> CostMatrix:
@@ -242,6 +248,10 @@ def _estimate_classes(
     """The result for posteriors of K classes; `units` are the group columns, the period and what rows have beside."""
     column, is_labelled = _stand_ins(log, label, options)
     shift_prior, calibrator, names = layout["shift_prior"], layout["calibrator"], named_metrics(metrics)
+    for name, prior in (("prior", options.get("prior")), ("shift_prior", shift_prior)):
+        is_text = isinstance(prior, str) and prior != {"prior": "uniform", "shift_prior": "em"}[name]
+        if is_text or isinstance(prior, pl.Expr):
+            raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
     # The kernel reads vectors of any number of classes.
     rows = resolve_columns(log, score, column, parse_options(options), 1)
     if calibrator not in (None, *CLASS_CALIBRATORS):
@@ -252,15 +262,15 @@ def _estimate_classes(
     for name in names or ():
         if name not in (*DECISIONS, *OF_CLASSES, *SCORING_RULES) or name in _OTHERS or name.startswith("class_"):
             raise ValueError(
-                f"metrics= holds {name!r}, which cannot be estimated for posteriors of K classes: pass the posterior of one class "
-                "against the rest, and a label that is true for this class"
+                f"metrics= holds {name!r}, which cannot be estimated for K classes: pass the posterior of one class against the rest, and a "
+                "label that is true for this class"
             )
-    for name, prior in (("prior", options.get("prior")), ("shift_prior", shift_prior)):
-        is_text = isinstance(prior, str) and prior != {"prior": "uniform", "shift_prior": "em"}[name]
-        if is_text or isinstance(prior, pl.Expr):
-            raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
     if shift_prior is not None and not isinstance(shift_prior, str):
-        shift_prior = parse_prior(shift_prior).vector(rows.class_names, None)
+        try:
+            shift_prior = parse_prior(shift_prior).vector(rows.class_names, None)
+        except ValueError as error:
+            # It is called a prior there.
+            raise ValueError(f"shift_{error}") from None
     # Vectors take no threshold.
     assert rows.decisions.number is not None
     usual = _USUAL[:-1] if is_binary(rows) else ("expected_cost", *BATTERY_OF_CLASSES)
@@ -292,7 +302,8 @@ def estimate_cells(
     assert whole.unlabelled is not None
     checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None, "costs": _costs(keywords)}
     joined = joined_by_label(whole, whole.unlabelled)
-    return _of_cells(CellQuestion(cells=joined, by=by, period=period, **checked), None)
+    question = CellQuestion(cells=joined, by=by, period=period, **checked)
+    return estimated(LabelEstimator.of(question), None)
 
 
 def _are_vectors(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions | SketchOptions) -> bool:
@@ -321,8 +332,8 @@ def labels_to_come(
     """
     if _are_vectors(log, scores, options):
         raise ValueError(
-            f"score={scores[0].meta.output_name()!r} holds K scores per row, and a sketch keeps no rows without a label for these: estimate from the "
-            "log, or pass the posterior of one class against the rest, and a label that is true for this class"
+            f"{scores[0].meta.output_name()!r} holds K scores per row, and unlabelled=True is for one: pass the posterior of one class "
+            "against the rest, or leave it out and estimate from the log"
         )
     return _stand_ins(log, label, options)
 

@@ -158,6 +158,10 @@ class UnitEstimator(ABC, Generic[FitT]):
     def is_measurable(self, unit: int, fit: FitT) -> bool:
         """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
 
+    def centre(self, replicates: Floats) -> Floats:
+        """What intervals count from, of the values of `replicated_metrics`."""
+        return np.asarray(replicates[0], dtype=np.float64)
+
     @property
     @abstractmethod
     def seconds(self) -> float:
@@ -700,7 +704,7 @@ def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl
     is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
     with_period = pl.col(period).is_not_null()
     is_labelled &= with_period
-    if question.reference is None:
+    if question.reference is None or not units.height:
         last = pl.when(is_labelled).then(period).forward_fill().shift(1)
         reference = last.over(within) if within else last
     else:
@@ -757,6 +761,10 @@ def estimated(estimator: UnitEstimator[Any], model: str | None) -> pl.DataFrame:
     """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one and it is known."""
     question, units = estimator.question, estimator.units
     names, keys = list(question.metrics), [name for name in question.by if name != SCORE]
+    n_classes = question.costs.n_classes
+    prior = pl.Float64() if n_classes == 2 else pl.Array(pl.Float64, n_classes)
+    if not units.height:
+        return pl.DataFrame(schema={**units.select(*keys, question.period).schema, **RESULT, "class_prior": prior})
     fits = estimator.fits()
     if invalid := units["n_invalid"].sum():
         warn(
@@ -822,7 +830,7 @@ def _limits(estimator: UnitEstimator[Any], fits: Sequence[Any], tables: pl.DataF
             continue
         of_replicates = _numbers(table, names)
         ends = percentile_limits(of_replicates[1:], question.level)
-        low[unit], high[unit] = (end + values[unit] - of_replicates[0] for end in ends)
+        low[unit], high[unit] = (end + values[unit] - estimator.centre(of_replicates) for end in ends)
         for m, error in errors.items():
             low[unit, m] -= error[unit]
             high[unit, m] += error[unit]
