@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from scipy import optimize, stats
 
 import polars_ec as ec
-from polars_ec.comparisons import unlabelled
+from polars_ec.comparisons import unlabelled_units
 from polars_ec.comparisons.unlabelled import _chi_squared_tail
 from tests.support.estimates import by_sketches
 
@@ -470,7 +470,7 @@ def test_clusters() -> None:
 
 
 def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unlabelled, "_LONG", 0.0)
+    monkeypatch.setattr(unlabelled_units, "_LONG", 0.0)
     with pytest.warns(
         PerformanceWarning,
         match=r"2 groups and .* with 5 replicates take about 0 s. Pass fewer replicates or interval=None",

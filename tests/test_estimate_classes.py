@@ -344,6 +344,7 @@ def vector(*q: float | None) -> pl.Expr:
     return pl.lit(pl.Series([[*q]], dtype=pl.Array(pl.Float64, K))).first()
 
 
+FOUR = pl.concat_arr(*(pl.col("q").arr.get(k) for k in range(K)), pl.lit(0.0, pl.Float64))
 AT = pl.int_range(pl.len())
 
 
@@ -451,7 +452,7 @@ def test_metrics_at_a_prior() -> None:
         ({"cost_fn": 3}, ValueError, "cost_fn and cost_fp are for two classes"),
         ({"costs": [[0, 1], [1, 0]]}, ValueError, "costs= has 2 rows, but 'q' has 3 classes"),
         ({"score": pl.col("q").arr.to_list()}, TypeError, "does not say how many classes there are"),
-        ({"score": ["q", pl.concat_arr("q", pl.lit(0.0)).alias("v")]}, ValueError, "different numbers of classes"),
+        ({"score": ["q", FOUR.alias("v")]}, ValueError, "different numbers of classes"),
         ({"score_type": "log_likelihoods"}, ValueError, "score_type='log_likelihoods' gives no posteriors"),
         ({"by": pl.col("g").alias("class")}, ValueError, "by= has a column 'class'"),
     ],

@@ -17,15 +17,9 @@ from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS
 from polars_ec.calibration.class_curves import CLASS_CALIBRATORS
 from polars_ec.comparisons.sketched import exact_arguments
-from polars_ec.comparisons.unlabelled import (
-    RESULT,
-    CellQuestion,
-    EstimateCalibrator,
-    EstimateQuestion,
-    LabelEstimator,
-    estimated,
-)
+from polars_ec.comparisons.unlabelled import CellQuestion, LabelEstimator
 from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, OF_ROWS, ClassEstimator, row_cells
+from polars_ec.comparisons.unlabelled_units import RESULT, EstimateCalibrator, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES

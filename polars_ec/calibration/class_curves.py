@@ -66,7 +66,7 @@ class LabelledRows:
     weight: Floats
 
     def derivatives(self, curves: ClassCurves, times: Numbers | None = None) -> tuple[float, Floats, Floats]:
-        """Of the sum of the losses of the first fit: its value, its gradients if rows count so many times, (variants, parameters), and its Hessian."""
+        """The sum of the losses of the first fit, its gradients if rows count so many times, (variants, parameters), and its Hessian."""
         n_rows, size, n = len(self.label), curves.place[0].size, curves.place.shape[2]
         times = np.ones((1, n_rows)) if times is None else times
         loss, gradients, hessian = 0.0, np.zeros((len(times), size)), np.zeros((size, size))

@@ -15,7 +15,13 @@ import polars as pl
 
 from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_curves, one_hot, uncalibrated
 from polars_ec.calibration.logistic_newton import CLOSE_ENOUGH, ROUNDING
-from polars_ec.comparisons.unlabelled import IS_HELD_OUT, EstimateQuestion, UnitEstimator, count_units, with_references
+from polars_ec.comparisons.unlabelled_units import (
+    IS_HELD_OUT,
+    EstimateQuestion,
+    UnitEstimator,
+    count_units,
+    with_references,
+)
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP, pack_prior
@@ -260,13 +266,13 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         in_cluster = ~known & (rows.bucket >= 0)
         n_clusters = len(np.unique(rows.bucket[in_cluster]))
         if (rows.sizes >= FEW_OF_A_CLASS).all() and not known.all():
-            own, rest, again = weight * known, weight[~known].sum(), times * (rows.correction * known)
+            labelled, rest, again = weight * known, weight[~known].sum(), times * (rows.correction * known)
             off = rest * again / again.sum(axis=1, keepdims=True)
             if generator is not None:
                 # The labels that have come say how much those that have not will differ from expectations, and how far they vary.
-                drawn = rows.resampled(n, generator) * own
-                difference = drawn / drawn.sum(axis=1, keepdims=True) - own / own.sum()
-                off += np.sqrt(rest * own.sum()) * difference
+                drawn = rows.resampled(n, generator) * labelled
+                difference = drawn / drawn.sum(axis=1, keepdims=True) - labelled / labelled.sum()
+                off += np.sqrt(rest * labelled.sum()) * difference
             amounts += (in_class - q) * off
             n_clusters = 0
         elif generator is not None:
