@@ -121,6 +121,7 @@ def test_scores_may_have_any_type_of_vectors(kind: str) -> None:
     assert_frame_equal(enum, expected, rel_tol=1e-9)
 
 
+@pytest.mark.quick("em-user")
 @pytest.mark.parametrize("cluster", [None, "user"])
 @pytest.mark.parametrize("shift_prior", [None, "em", 0.2])
 def test_two_classes_as_a_matrix(shift_prior: Any, cluster: str | None) -> None:
@@ -211,7 +212,7 @@ def test_posteriors_are_calibrated_on_the_reference(calibrator: Any) -> None:
 def em(q: np.ndarray, prior: np.ndarray, w: np.ndarray) -> np.ndarray:
     """The prior by the iterations of Saerens et al."""
     new = prior
-    for _ in range(20_000):
+    for _ in range(8000):
         moved = q * (new / prior)
         moved /= moved.sum(axis=1, keepdims=True)
         new = (w @ moved) / w.sum()
@@ -228,6 +229,7 @@ def test_posteriors_move_to_the_prior_of_the_period(shift: Any) -> None:
     assert values(found) == pytest.approx(metrics_of(Q[LATER], W[LATER][:, None] * moved), rel=1e-6)
 
 
+@pytest.mark.quick("2")
 @pytest.mark.parametrize("seed", range(6))
 def test_likeliest_priors_are_those_of_em(seed: int) -> None:
     """Also where a prior goes to 0."""

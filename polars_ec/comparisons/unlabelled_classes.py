@@ -210,7 +210,9 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         rows = rows.of(rows.label != _UNLABELLED)
         sizes, number = rows.sizes, 0 if question.level is None else question.replicates
         times = rows.resampled(number, np.random.default_rng([question.seed, 0]))
-        by_class = np.concatenate([np.ones((1, len(times.T))), times]) @ (rows.in_class * rows.weight).T
+        # Only a prior that moves has replicates.
+        counted = np.concatenate([np.ones((1, len(times.T))), times if question.shift_prior is not None else times[:0]])
+        by_class = counted @ (rows.in_class * rows.weight).T
         with np.errstate(all="ignore"):
             prior = by_class / by_class.sum(axis=1, keepdims=True)
             effective = rows.weight * (sizes.sum() / rows.weight.sum())
