@@ -29,7 +29,8 @@ def test_intervals_hold_where_the_assumption_does(judged: tuple[str, Judged]) ->
     if name in HIDDEN:
         assert found.covered[HIDDEN[name]] < (0.9 if "3 classes, without" in name else 0.2)
     else:
-        # 40 groups with one in 20 missed by chance: fewer than 33 held has a probability of 0.1 %. With priors of K classes one in eleven is missed.
+        # 40 groups with one in 20 missed by chance: fewer than 33 held has a probability of 0.1 %. With estimated priors of K classes, a metric
+        # misses one in ten.
         assert min(found.covered.values()) >= (28 if "classes, shift_prior='em'" in name else 33) / GROUPS
 
 
