@@ -14,7 +14,7 @@ from polars.testing import assert_frame_equal
 from scipy import optimize, stats
 
 import polars_ec as ec
-from polars_ec.comparisons import unlabelled
+from polars_ec.comparisons import unlabelled_units
 from polars_ec.comparisons.unlabelled import _chi_squared_tail
 from tests.support.estimates import by_sketches
 
@@ -470,7 +470,7 @@ def test_clusters() -> None:
 
 
 def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(unlabelled, "_LONG", 0.0)
+    monkeypatch.setattr(unlabelled_units, "_LONG", 0.0)
     with pytest.warns(
         PerformanceWarning,
         match=r"2 groups and .* with 5 replicates take about 0 s. Pass fewer replicates or interval=None",
@@ -482,11 +482,11 @@ def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     ("options", "kind", "message"),
     [
         (
-            {"score": pl.concat_arr("p", 1 - pl.col("p"))},
+            {"score": ["p", pl.concat_arr("p", 1 - pl.col("p")).alias("v")]},
             ValueError,
-            "'p' holds K scores per row, but estimate is for two",
+            "'v', with K scores per row, beside one number per row: estimate them separately",
         ),
-        ({"score_type": "posteriors"}, ValueError, "holds K scores per row"),
+        ({"score_type": "posteriors"}, ValueError, "is for one vector per row"),
         ({"score_type": "llr"}, ValueError, "score_type='llr' gives no posteriors: pass ec.posterior"),
         ({"score_type": "raw"}, ValueError, "score_type='raw' gives no posteriors"),
         ({"label": "g"}, TypeError, "label 'g' is String"),

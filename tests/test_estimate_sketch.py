@@ -250,6 +250,14 @@ def test_misuse_says_what_to_do(options: dict[str, Any], kind: type[Exception], 
         sketch().estimate("nec", **{"period": "month", **options})
 
 
+@pytest.mark.parametrize("costs", [{"cost_fn": 5}, {"costs": [[0, 1], [5, 0]]}])
+def test_costs_in_any_form(costs: dict[str, Any]) -> None:
+    declared = COMING.ec.sketch("p", "y", by="month", thresholds=[1 / 6], unlabelled=True)
+    found = declared.estimate("expected_cost", period="month", interval=None, **costs)
+    expected = declared.estimate("expected_cost", period="month", interval=None, costs=ec.CostMatrix.binary(5, 1))
+    assert_frame_equal(found, expected)
+
+
 def test_names_of_metrics_and_groups_are_checked() -> None:
     with pytest.raises(ValueError, match="metrics= holds 'eer', which cannot be estimated"):
         sketch().estimate("eer", period="month")

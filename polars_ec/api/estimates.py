@@ -7,21 +7,26 @@ from typing import Any, Literal, Unpack
 
 import polars as pl
 
+from polars_ec.arguments.classes import parse_prior
+from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy
-from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_whole
+from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_options, parse_whole
 from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
 from polars_ec.calibration.calibration import CALIBRATORS
+from polars_ec.calibration.class_curves import CLASS_CALIBRATORS
 from polars_ec.comparisons.sketched import exact_arguments
-from polars_ec.comparisons.unlabelled import RESULT, EstimateCalibrator, EstimateQuestion, estimated
+from polars_ec.comparisons.unlabelled import CellQuestion, LabelEstimator
+from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, OF_ROWS, ClassEstimator, row_cells
+from polars_ec.comparisons.unlabelled_units import RESULT, EstimateCalibrator, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import CELLS, DECISIONS
+from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.reports.models import named_metrics
+from polars_ec.reports.models import is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
-from polars_ec.scores.read import expand
+from polars_ec.scores.read import check_names, expand, resolve_columns
 from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
@@ -55,7 +60,8 @@ def estimate(
 ) -> pl.DataFrame:
     """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
-    A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. The calibrator
+    A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. With K classes it
+    counts as every class, with that posterior as weight. The calibrator
     is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
     it had none, and the observed value is beside it, so that you can see how good past estimates were.
 
@@ -64,13 +70,15 @@ def estimate(
     frame
         The log: a data frame of Polars or of another library. Rows without a label have null there.
     score
-        Column name or expression, or several (models): one number per row, posteriors or log-odds.
+        Column name or expression, or several (models): one number per row, posteriors or log-odds. Or posteriors of K classes, or their
+        logarithms, in an Array, List or Struct.
     label
         Column name or expression. `pos_label` or `classes` assigns the values to the classes. With `calibrator=None` it may be null in all
         rows, as `pl.lit(None, pl.Boolean)` is.
     metrics
         Names of metrics of decisions with two classes, of scoring rules, or "auc_roc". Default: expected_cost, nec, nce, nbs, precision, recall,
-        f1 and auc_roc.
+        f1 and auc_roc. For posteriors of K classes: metrics of decisions for any number of classes, such as macro_f1, without class_*, and
+        scoring rules. Default: expected_cost, nec, nce, nbs, accuracy, macro_recall and macro_f1.
     reference
         The period whose labels the calibrator is fitted to. Default: for each period the last labelled one before it.
     labelled
@@ -79,10 +87,12 @@ def estimate(
     calibrator
         The calibrator of the reference period. "spline": calibrated log-odds are piecewise linear in the log-odds of the score and never fall.
         It stays near a line unless labels contradict one. Others are as for `Sketch.calibrate`: compare them if past intervals miss too often.
-        None: the posteriors are calibrated, and are used as they are.
+        None: the posteriors are calibrated, and are used as they are. For posteriors of K classes: "spline" (a softmax of such a function of the
+        log posterior for each class), "affine", "temperature" or None.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
-        then estimated from the scores. Or pass the prior of the positive class, if you know it. Posteriors move by the ratio of priors.
+        then estimated from the scores. Or pass the prior, if you know it: that of the positive class, or one per class. Posteriors move by the
+        ratio of priors.
         Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
     label_probability
         Column name or expression of the probability that the label of a row was to come, above 0 and at most 1, if labels are selected, such
@@ -96,8 +106,8 @@ def estimate(
     replicates, seed
         The number of bootstrap replicates and the seed of their random numbers.
     prior
-        The reference prior of the metrics, a number for the positive class: each metric has the value at that prior. It does not move the
-        posteriors. Default None: the (estimated) prior of the period.
+        The reference prior of the metrics, a number for the positive class, or one per class: each metric has the value at that prior. It does
+        not move the posteriors. Default None: the (estimated) prior of the period.
 
     Returns
     -------
@@ -111,7 +121,7 @@ def estimate(
       five clusters in the period or its reference, and if the replicates do not differ.
     - `observed`: the value that the labels show, in groups where at least the share `labelled` has them. `covered`: whether the interval
       contains it.
-    - `class_prior`: the estimated base rate. `shift_p_value`: with "em" and without clusters, the p-value of a chi-squared test
+    - `class_prior`: the estimated base rate, of K classes an Array. `shift_p_value`: with "em", two classes and without clusters, the p-value of a chi-squared test
       whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
     - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.
     - `n`, `n_labelled`, `n_missing`, `n_invalid`: rows used, those with a label, rows without a score or weight, and invalid rows.
@@ -119,12 +129,13 @@ def estimate(
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
 
-    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat.
+    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat. Posteriors of K classes are read into memory, model by
+    model, and have no bins.
 
     Raises
     ------
     ValueError
-        Scores of K classes, LLRs or raw scores; costs by row; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
+        LLRs, log-likelihoods or raw scores; costs by row; an unknown metric or calibrator; an unknown reference, or one without labels; a `labelled` or
         `shift_prior` out of range; reserved column names.
 
     Notes
@@ -135,6 +146,10 @@ def estimate(
 
     The spline has knots at the quintiles of the reference. It maximises the log-likelihood, less half the sum of the squared changes of slope for
     log-odds in standard units: a normal prior with mean 0 and variance 1.
+
+    With K classes, knots are quintiles of all log posteriors, each with weight q (1 - q), and slopes of a class also have a normal prior around the mean
+    slopes of all classes, with variance 0.1. In a replicate of the reference the calibrator takes one Newton step from the fit. Such splines have
+    6 K parameters: with 100 classes or more pass "affine".
 
     References
     ----------
@@ -161,22 +176,34 @@ def estimate(
     of_period = check_period(log, expand(log, period, "period"))
     key_names, period_name = [key.meta.output_name() for key in keys], of_period.meta.output_name()
     check_names_of_periods(key_names, period_name, {*RESULT, SCORE, LABELLED})
-    column, is_labelled = labels_to_come(log, scores, label, options)
-    # Cells of scores do not keep costs by row.
+    # The sums of an estimate do not keep costs by row.
     for name, cost in options.items():
         if name in ("cost_fn", "cost_fp") and isinstance(cost, str | pl.Expr):
             shown = repr(cost) if isinstance(cost, str) else str(cost)
             raise ValueError(
                 f"{name}={shown} is a column, but an estimate has one cost for all rows: pass a number, such as the mean cost"
             )
-    prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
-    checked = _checked(prior, metrics, calibrator, shift_prior, reference, labelled, interval, replicates, seed)
+    stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
     clusters = ClusterKey(cluster, buckets)
+    odds = None
+    if label_probability is not None:
+        odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
+    if _are_vectors(log, scores, options):
+        layout = {"by": key_names, "period": period_name, "shift_prior": shift_prior, **_common(*stated)}
+        row = [*keys, of_period, *([] if odds is None else [odds.alias(ODDS)])]
+        row += [] if (bucket := clusters.bucket(log)) is None else [bucket.alias(BUCKET)]
+        check_names([*keys, of_period], OF_ROWS, "an estimate")
+        models = [_estimate_classes(log, row, score, label, metrics, options, layout) for score in scores]
+        if len({model.schema["class_prior"] for model in models}) > 1:
+            raise ValueError("score= holds models with different numbers of classes: estimate them separately")
+        return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
+    column, is_labelled = labels_to_come(log, scores, label, options)
+    prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
+    checked = _checked(prior, metrics, *stated)
     units = [*keys, of_period, is_labelled]
     cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
     corrections: Cells | None = None
-    if label_probability is not None:
-        odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
+    if odds is not None:
         weight = options.get("weight")
         weight = odds if weight is None else odds * as_expr(weight, "weight")
         rows = log.filter(as_expr(label, "label").is_not_null())
@@ -184,16 +211,68 @@ def estimate(
             rows, score, column, {**read, "weight": weight}, by=units, folds=FoldKey(), clusters=clusters
         )
     keywords, threshold = point.stands_in({"prior": prior}, cells.grid.classes)
-    question = EstimateQuestion(
+    question = CellQuestion(
         cells=cells,
         corrections=corrections,
         by=[name for name in cells.keys if name not in (period_name, LABELLED)],
         period=period_name,
         keywords=keywords,
+        costs=_costs(keywords),
         own_threshold=threshold,
         **checked,
     )
-    return estimated(question, scores[0].meta.output_name())
+    return estimated(LabelEstimator.of(question), scores[0].meta.output_name())
+
+
+def _costs(keywords: Mapping[str, Any]) -> CostMatrix:
+    """The costs of two classes by these keywords."""
+    costs = {name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}
+    return parse_options(costs).costs(2)
+
+
+def _estimate_classes(
+    log: pl.LazyFrame,
+    units: Sequence[pl.Expr],
+    score: pl.Expr,
+    label: IntoExpr,
+    metrics: Any,
+    options: EstimateOptions,
+    layout: Mapping[str, Any],
+) -> pl.DataFrame:
+    """The result for posteriors of K classes; `units` are the group columns, the period and what rows have beside."""
+    column, is_labelled = _stand_ins(log, label, options)
+    shift_prior, calibrator, names = layout["shift_prior"], layout["calibrator"], named_metrics(metrics)
+    for name, prior in (("prior", options.get("prior")), ("shift_prior", shift_prior)):
+        is_text = isinstance(prior, str) and prior != {"prior": "uniform", "shift_prior": "em"}[name]
+        if is_text or isinstance(prior, pl.Expr):
+            raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
+    # The kernel reads vectors of any number of classes.
+    rows = resolve_columns(log, score, column, parse_options(options), 1)
+    if calibrator not in (None, *CLASS_CALIBRATORS):
+        raise ValueError(
+            f"calibrator={calibrator!r} is for one number per row, and {score.meta.output_name()!r} holds "
+            f"posteriors of K classes: pass {', '.join(CLASS_CALIBRATORS)} or None"
+        )
+    for name in names or ():
+        if name not in (*DECISIONS, *OF_CLASSES, *SCORING_RULES) or name in _OTHERS or name.startswith("class_"):
+            raise ValueError(
+                f"metrics= holds {name!r}, which cannot be estimated for K classes: pass the posterior of one class against the rest, and a "
+                "label that is true for this class"
+            )
+    if shift_prior is not None and not isinstance(shift_prior, str):
+        try:
+            shift_prior = parse_prior(shift_prior).vector(rows.class_names, None)
+        except ValueError as error:
+            # It is called a prior there.
+            raise ValueError(f"shift_{error}") from None
+    # Vectors take no threshold.
+    assert rows.decisions.number is not None
+    usual = _USUAL[:-1] if is_binary(rows) else ("expected_cost", *BATTERY_OF_CLASSES)
+    named = {"metrics": metrics_of(names, rows) if names else usual, "costs": rows.costs, "shift_prior": shift_prior}
+    estimator = ClassEstimator.of(
+        EstimateQuestion(**{**layout, **named}), log.select(*units, is_labelled, row_cells(rows)), rows
+    )
+    return estimated(estimator, score.meta.output_name())
 
 
 def estimate_cells(
@@ -215,9 +294,27 @@ def estimate_cells(
     check_period(whole.frame.lazy(), [pl.col(period)])
     exact_arguments(checked["metrics"], whole.grid, keywords, own_threshold)
     assert whole.unlabelled is not None
-    checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None}
+    checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None, "costs": _costs(keywords)}
     joined = joined_by_label(whole, whole.unlabelled)
-    return estimated(EstimateQuestion(cells=joined, by=by, period=period, **checked), None)
+    question = CellQuestion(cells=joined, by=by, period=period, **checked)
+    return estimated(LabelEstimator.of(question), None)
+
+
+def _are_vectors(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions | SketchOptions) -> bool:
+    """Whether the scores are posteriors of K classes; ValueError for scores that are no posteriors, or of both kinds."""
+    scale = scale_of(options)
+    if scale is not None and not scale.has_posteriors:
+        raise ValueError(
+            f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
+            "calibrate(...).apply(score) for raw scores"
+        )
+    dtypes = log.select(scores).collect_schema()
+    nested = [name for name, dtype in dtypes.items() if dtype.is_nested()]
+    if nested and len(nested) < len(dtypes):
+        raise ValueError(
+            f"score= holds {nested[0]!r}, with K scores per row, beside one number per row: estimate them separately"
+        )
+    return bool(nested) or (scale is not None and scale.is_vector)
 
 
 def labels_to_come(
@@ -227,18 +324,16 @@ def labels_to_come(
 
     ValueError unless each score is a posterior or log-odds of the positive class.
     """
-    scale = scale_of(options)
-    for name, dtype in log.select(scores).collect_schema().items():
-        if dtype.is_nested() or (scale is not None and scale.is_vector):
-            raise ValueError(
-                f"score={name!r} holds K scores per row, but estimate is for two classes: pass the posterior of one class "
-                "against the rest, and a label that is true for this class"
-            )
-    if scale is not None and not scale.has_posteriors:
+    if _are_vectors(log, scores, options):
         raise ValueError(
-            f"score_type={scale.name!r} gives no posteriors: pass ec.posterior(score, prior=...) for LLRs, or "
-            "calibrate(...).apply(score) for raw scores"
+            f"{scores[0].meta.output_name()!r} holds K scores per row, and unlabelled=True is for one: pass the posterior of one class "
+            "against the rest, or leave it out and estimate from the log"
         )
+    return _stand_ins(log, label, options)
+
+
+def _stand_ins(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | SketchOptions) -> tuple[pl.Expr, pl.Expr]:
+    """The labels with the value of some class in place of null, and the column `LABELLED`."""
     column = as_expr(label, "label")
     is_labelled = column.is_not_null().alias(LABELLED)
     dtype = log.select(column).collect_schema().dtypes()[0]
@@ -247,18 +342,17 @@ def labels_to_come(
         value = options["pos_label"]
     elif options.get("classes") is not None:
         value = next(iter(options["classes"] or ()))
+    elif isinstance(dtype, pl.Enum):
+        value = next(iter(dtype.categories), None)
     elif not (dtype == pl.Boolean or dtype.is_integer() or dtype == pl.Null):
         # The pass over the log says what is wrong.
         return column, is_labelled
-    return column.fill_null(pl.lit(value)), is_labelled
+    return column.fill_null(pl.lit(value, dtype if isinstance(dtype, pl.Enum) else None)), is_labelled
 
 
 def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
-    """What an `EstimateQuestion` has beside the cells and the operating point."""
-    calibrator, shift_prior, reference, labelled, interval, replicates, seed = stated
-    check_reference(reference)
-    if calibrator not in (None, "spline", *CALIBRATORS):
-        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
+    """What a `CellQuestion` has beside the cells and the operating point."""
+    shift_prior, common = stated[1], _common(*stated)
     if prior is not None:
         parse_number(prior, "prior")
     names = named_metrics(metrics) or _USUAL
@@ -275,14 +369,22 @@ def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
                 f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1"
             )
         shift_prior = float(shift_prior)
+    return {**common, "metrics": names, "shift_prior": shift_prior}
+
+
+def _common(
+    calibrator: Any, _: Any, reference: Any, labelled: Any, interval: Any, replicates: Any, seed: Any
+) -> dict[str, Any]:
+    """The arguments that mean the same for any number of classes."""
+    check_reference(reference)
+    if calibrator not in (None, "spline", *CALIBRATORS):
+        raise ValueError(f"calibrator={calibrator!r} is none of spline, {', '.join(CALIBRATORS)}, None")
     if isinstance(labelled, str | pl.Expr) or not 0 < parse_number(labelled, "labelled") <= 1:
         raise ValueError(
             f"labelled={labelled!r} is not a share of rows above 0 and at most 1. Rows without a label have null in label="
         )
     return {
-        "metrics": names,
         "calibrator": calibrator,
-        "shift_prior": shift_prior,
         "reference": reference,
         "labelled": float(labelled),
         "level": None if interval is None else parse_level(interval),

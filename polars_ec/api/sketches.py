@@ -21,7 +21,7 @@ from polars_ec.arguments.signatures import checked_keywords, with_options
 from polars_ec.calibration.calibration import Calibration, Calibrator
 from polars_ec.calibration.cells import calibrate
 from polars_ec.calibration.reliability import reliability
-from polars_ec.comparisons.unlabelled import EstimateCalibrator
+from polars_ec.comparisons.unlabelled_units import EstimateCalibrator
 from polars_ec.exceptions import SketchError
 from polars_ec.reports.of_decisions import evaluated
 from polars_ec.scores.folds import BUCKETS

@@ -16,7 +16,6 @@ from polars_ec.arguments.signatures import with_options
 from polars_ec.comparisons import validation
 from polars_ec.comparisons.comparison import compared
 from polars_ec.comparisons.joint_pass import Comparison, sum_jointly
-from polars_ec.comparisons.result import shown
 from polars_ec.formulas.decisions import AT_PRIOR
 from polars_ec.formulas.sums import GROUP
 from polars_ec.metrics.counts import n_rows
@@ -187,7 +186,9 @@ def _with_references(groups: pl.DataFrame, reference: Any, names: Sequence[str])
     """The groups with the name, the period and the number of rows of their references, without the references themselves."""
     groups = groups.sort(names).with_row_index(GROUP)
     against = pl.Series(validation.references(reference, groups, names[:-1], names[-1]))
-    columns = groups.select("n_reference", shown(groups[names[-1]]).alias("reference"), pl.col(names[-1]).alias(_FROM))
+    columns = groups.select(
+        "n_reference", validation.shown(groups[names[-1]]).alias("reference"), pl.col(names[-1]).alias(_FROM)
+    )
     taken = columns[against.clip(0)].select(pl.when(against >= 0).then(pl.all())) if groups.height else columns
     found = groups.select(names).hstack(taken.with_columns(pl.col("n_reference").fill_null(0)))
     return found.filter(against != groups[GROUP].cast(pl.Int64))

@@ -172,11 +172,11 @@ class SketchOptions(WeightOption, LabelOptions, ClassPriorOption, RowCostOptions
 
 
 class EstimateOptions(WeightOption, LabelOptions, ClassPriorOption, ErrorCostOptions, CostMatrixOption, total=False):
-    """The options of an estimate, which has two classes, and one threshold and one cost of each error for all rows."""
+    """The options of an estimate, which has one threshold and one cost of each error for all rows."""
 
     score_type: ScoreType
-    """The kind of score, one number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class.
-    Default "posterior"."""
+    """The kind of score. One number per row: "posterior", "percent" (posterior times 100) or "log_odds" of the positive class.
+    K numbers per row: "posteriors" or "log_posteriors". Default "posterior"."""
 
     threshold: float | None
     """Decide for the positive class if score > threshold (strictly), on the scale of the score as given. Default None: Bayes

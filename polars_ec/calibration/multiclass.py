@@ -98,7 +98,7 @@ def fit_classes(
         passes = partial(_ClassLog.batches, part, scale=scale * every)
         fits = fit_softmax(passes, reason == "", log.n_classes, with_shift=with_shift, unit=unit, start=fits)
     assert fits is not None
-    fits, reason = _settled(fits, reason, shares, with_shift)
+    fits, reason = settled(fits, reason, shares, with_shift)
     folds = [None, *range(log.n.shape[1])] if n_folds else [None]
     made = pl.concat([log.groups.drop(_GROUP).with_columns(pl.lit(f, dtype=pl.Int16).alias(FOLD)) for f in folds])
     known = pl.when(pl.Series(np.isin(reason, ["", REVERSED])))
@@ -112,7 +112,7 @@ def fit_classes(
     )
 
 
-def _settled(fits: SoftmaxFits, reason: Texts, shares: Floats, with_shift: bool) -> tuple[SoftmaxFits, Texts]:
+def settled(fits: SoftmaxFits, reason: Texts, shares: Floats, with_shift: bool) -> tuple[SoftmaxFits, Texts]:
     """SoftmaxFits held to alpha >= 0, at which the best posteriors are the prior; and why the others have no parameters."""
     reason = np.where(fits.separable, "separable", reason)
     reason = np.where((reason == "") & ~fits.converged, "not converged", reason)

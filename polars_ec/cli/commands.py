@@ -548,7 +548,7 @@ def estimate(
     shift_prior: Annotated[
         str | None,
         typer.Option(
-            help="em, if only the prior of a period changes: it is estimated from the scores. Or the prior of the positive class."
+            help="em, if only the prior of a period changes: it is estimated from the scores. Or the prior, of K classes a JSON list."
         ),
     ] = None,
     label_probability: Annotated[
@@ -574,7 +574,8 @@ def estimate(
         {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
     )
     layout |= {"labelled": labelled, "calibrator": None if calibrator == "none" else calibrator}
-    layout["shift_prior"] = None if shift_prior is None else options.number_or_column(shift_prior)
+    if shift_prior is not None:
+        layout["shift_prior"] = options.parse_prior(shift_prior, "--shift-prior", ("em",))
     question = questions.UnlabelledQuestion(
         every=log.every, reference=reference, label_probability=label_probability, layout=layout
     )

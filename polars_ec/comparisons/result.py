@@ -10,7 +10,7 @@ import polars as pl
 from polars import selectors as cs
 
 from polars_ec.comparisons.joint_pass import sum_of_groups
-from polars_ec.comparisons.validation import RATIO, Reference, reference_groups
+from polars_ec.comparisons.validation import RATIO, Reference, reference_groups, shown
 from polars_ec.formulas.decisions import AT_PRIOR, directions
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, exclusive
@@ -113,16 +113,6 @@ def result_table(
     if not tables:
         return pl.DataFrame(schema=schema)
     return pl.concat(tables).sort(GROUP, "__ec_order").select(*schema)
-
-
-def shown(column: pl.Series) -> pl.Series:
-    """The values of a group column as text, times without fractions that are 0."""
-    if column.dtype.is_nested() or column.dtype == pl.Binary:
-        return pl.Series(column.name, ["null" if value is None else str(value) for value in column.to_list()])
-    if not column.dtype.is_temporal():
-        return column.cast(pl.String).fill_null("null")
-    text = column.dt.to_string() if column.dtype == pl.Duration else column.cast(pl.String)
-    return text.str.replace(r"\.0+($|\D)", "$1").fill_null("null")
 
 
 def _table(

@@ -9,76 +9,56 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
-from typing import Any, Literal, TypeAlias
+from functools import cached_property
+from typing import Any, Literal
 
 import polars as pl
-from polars.exceptions import PerformanceWarning
 
-from polars_ec.calibration.calibration import FIT, STEPPED, Calibrator, log_odds_of_steps
+from polars_ec.calibration.calibration import FIT, STEPPED, log_odds_of_steps
 from polars_ec.calibration.cell_table import CellTable, Training
 from polars_ec.calibration.cells import fit_affine, fit_gaussian, fit_histogram, fit_pav, values_of_cells
 from polars_ec.calibration.logistic_newton import fit_splines
-from polars_ec.comparisons.result import shown
-from polars_ec.comparisons.validation import reference_groups
-from polars_ec.exceptions import warn
-from polars_ec.formulas.decisions import highest, interval_scale
+from polars_ec.comparisons.unlabelled_units import (
+    IS_HELD_OUT,
+    EstimateCalibrator,
+    EstimateQuestion,
+    UnitEstimator,
+    count_units,
+    with_references,
+)
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, Limits, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
-from polars_ec.sketches.cells import LABELLED, SCORE, Cells
+from polars_ec.sketches.cells import LABELLED, Cells
 from polars_ec.sketches.evaluation import evaluate
 from polars_ec.sketches.grid import BUCKET, SUMS, Grid
 from polars_ec.sketches.sums import losses, scores_of_cells
 
-EstimateCalibrator: TypeAlias = Calibrator | Literal["spline"]
-"""`spline`: log-odds that are piecewise linear in the log-odds of the score, with a penalty on changes of slope. Or one of `calibrate`."""
-
 _ROW, _INVALID = "row", "__invalid"
-# Columns of units: the reference period, the unit of the group there, the number of the units of all groups there, and whether labels are taken
-# as unknown.
-_REFERENCE, _REFERENCE_UNIT, _POOL, _IS_HELD_OUT = "__reference", "__reference_unit", "__pool", "__is_held_out"
 _NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
-# A group with fewer rows of a class in the reference period takes the calibrator of all groups.
-_ROWS_TO_CALIBRATE = 50
 # Cells that are evaluated at a time.
 _BLOCK = 2**21
 # Halvings of an interval of length 1, after which no digit of a prior changes.
 _HALVINGS = 55
-# Seconds of a replicate of a unit, and what is worth a warning.
-_SECONDS, _LONG = 2.5e-4, 20
+# Seconds of a replicate of a unit.
+_SECONDS = 2.5e-4
 _BINS_OF_TEST = 10
 _HISTOGRAM_BINS = 15
 
 
-@dataclass(frozen=True)
-class EstimateQuestion:
-    """The checked arguments of a call; `by` are the group columns of the cells, beside the period and `LABELLED`.
+@dataclass(frozen=True, kw_only=True)
+class CellQuestion(EstimateQuestion):
+    """A question on cells, which have the groups, the period and `LABELLED` as keys.
 
     `corrections` are the labelled rows again, weighted by the odds that their labels were not to come; None if labels come at random.
     """
 
     cells: Cells
     corrections: Cells | None
-    by: Sequence[str]
-    period: str
-    metrics: Sequence[str]
+    shift_prior: float | Literal["em"] | None
     keywords: Mapping[str, Any]
     own_threshold: float | None
-    calibrator: EstimateCalibrator | None
-    shift_prior: float | Literal["em"] | None
-    reference: Any
-    labelled: float
-    level: float | None
-    replicates: int
-    seed: int
-
-    @property
-    def keys(self) -> list[str]:
-        """The columns that name a unit, a group in a period."""
-        return [*self.by, self.period]
 
     def evaluated(self, cells: Cells, keys: list[str]) -> pl.DataFrame:
         """The metrics of cells."""
@@ -255,6 +235,11 @@ class ReferenceFit:
         """Whether there is a fit."""
         return not np.isnan(self.fine).any()
 
+    @property
+    def sizes(self) -> Floats:
+        """The effective sample size of each class."""
+        return self.rows.sizes[:_UNLABELLED]
+
 
 @quiet
 def _fit(calibrator: EstimateCalibrator | None, cells: UnitCells, weight: Floats, unit: float) -> tuple[Floats, Floats]:
@@ -385,7 +370,7 @@ class ClassWeights:
         }
 
 
-def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: EstimateQuestion) -> Iterator[pl.DataFrame]:
+def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: CellQuestion) -> Iterator[pl.DataFrame]:
     """The metrics of each variant of each unit."""
     some: list[ClassWeights] = []
     size = 0
@@ -399,7 +384,7 @@ def _evaluated(units: Iterable[ClassWeights], cells: UnitCells, question: Estima
 
 
 def _evaluated_together(
-    units: Sequence[ClassWeights], cells: UnitCells, question: EstimateQuestion
+    units: Sequence[ClassWeights], cells: UnitCells, question: CellQuestion
 ) -> Iterator[pl.DataFrame]:
     if not units:
         return
@@ -437,22 +422,20 @@ def _table(first: int, values: Floats, columns: pl.DataFrame) -> pl.DataFrame:
 
 
 @dataclass(frozen=True)
-class LabelEstimator:
-    """The units of a question, and their cells: fine ones for values, coarse ones for replicates; `pools` are the units of each period."""
+class LabelEstimator(UnitEstimator[ReferenceFit]):
+    """The cells of the units of a question: fine ones for values, coarse ones for replicates."""
 
-    question: EstimateQuestion
-    units: pl.DataFrame
-    pools: Sequence[Sequence[int]]
+    question: CellQuestion
     fine: UnitCells
     coarse: UnitCells
     corrections: tuple[UnitCells, UnitCells]
     losses: Mapping[str, Floats]
 
     @classmethod
-    def of(cls, question: EstimateQuestion) -> LabelEstimator:
+    def of(cls, question: CellQuestion) -> LabelEstimator:
         """Number the units of a question, and find the reference of each."""
         cells, keys = question.cells, question.keys
-        units, pools = _with_references(_count_units(question), question)
+        units, pools = with_references(_count_units(question), question)
         fine, coarse = corrections = _unit_cells(cells, units, keys)
         if question.corrections is not None:
             corrections = _unit_cells(question.corrections, units, keys, [of.cells for of in corrections])
@@ -463,23 +446,7 @@ class LabelEstimator:
             of_units[tuple(sums[x].to_numpy() for x in (GROUP, "class", "above"))] = sums[name].to_numpy()
         return cls(question, units, pools, fine, coarse, corrections, known)
 
-    def fits(self) -> list[ReferenceFit]:
-        """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
-        fit_to = cache(self._fit_to)
-        of_units = []
-        for of_group, pool in self.units.select(_REFERENCE_UNIT, _POOL).iter_rows():
-            of_all = () if pool is None else tuple(self.pools[pool])
-            if of_group is not None:
-                fit = fit_to((of_group,), "group")
-                enough = (fit.rows.sizes[:_UNLABELLED] >= _ROWS_TO_CALIBRATE).all()
-                if fit.is_known and (enough or len(of_all) == 1):
-                    of_units.append(fit)
-                    continue
-            of_units.append(fit_to(of_all, "all groups"))
-        return of_units
-
-    def _fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
-        """The calibrator of the labelled rows of these units."""
+    def fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
         question, rows = self.question, self.fine.rows(units)
         unit = rows.total[:_UNLABELLED].sum() / rows.sizes[:_UNLABELLED].sum()
         fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED], unit)
@@ -505,7 +472,7 @@ class LabelEstimator:
         positive = rows.weight[_UNLABELLED] * q1
         if corrections is not None:
             positive = positive + rows.total[_UNLABELLED] * _mean_residual(corrections.weight[None], q0, q1)
-        losses = {} if self.units[_IS_HELD_OUT][unit] else {name: of[unit] for name, of in self.losses.items()}
+        losses = {} if self.units[IS_HELD_OUT][unit] else {name: of[unit] for name, of in self.losses.items()}
         return ClassWeights(_by_class(rows, positive), rows.weight[:_UNLABELLED], losses)
 
     def replicates(self, unit: int, fit: ReferenceFit) -> ClassWeights:
@@ -545,8 +512,28 @@ class LabelEstimator:
             drawn += (times - number / of_reference) @ fit.residuals * np.maximum(size, np.sqrt(size))
         return np.where(np.isnan(q1), np.nan, drawn)
 
+    def expected_metrics(self, fits: Sequence[ReferenceFit]) -> pl.DataFrame:
+        return pl.concat(_evaluated(map(self.expected, range(len(fits)), fits), self.fine, self.question))
+
+    def observed_metrics(self) -> pl.DataFrame:
+        question = self.question
+        seen = question.evaluated(question.cells.filter(pl.col(LABELLED)), question.keys)
+        return join_groups(self.units.select(question.keys), seen, question.keys)
+
+    def replicated_metrics(self, fits: Sequence[ReferenceFit]) -> Iterator[pl.DataFrame]:
+        return _evaluated(map(self.replicates, range(len(fits)), fits), self.coarse, self.question)
+
+    @property
+    def seconds(self) -> float:
+        return self.units.height * self.question.replicates * _SECONDS
+
+    def p_value_of_shift(self, unit: int, fit: ReferenceFit) -> float:
+        # The test is of independent rows.
+        return (
+            math.nan if self.question.cells.coarse is not None else _p_value_of_shift(fit.rows, self.fine.rows([unit]))
+        )
+
     def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
-        """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
         buckets = self.coarse.bucket[self.coarse.starts[unit] : self.coarse.starts[unit + 1]]
         n_clusters = len(np.unique(buckets[buckets >= 0]))
         return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
@@ -554,7 +541,7 @@ class LabelEstimator:
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
         rows = (self.coarse if coarse else self.fine).rows([unit])
-        if self.units[_IS_HELD_OUT][unit]:
+        if self.units[IS_HELD_OUT][unit]:
             return rows.without_labels(), None
         enough = (rows.sizes[:_UNLABELLED] >= FEW_OF_A_CLASS).all() and rows.sizes[_UNLABELLED] > 0
         return rows, self.corrections[coarse].rows([unit]) if enough else None
@@ -580,51 +567,14 @@ def _mean_residual(weight: Floats, q0: Floats, q1: Floats) -> Floats:
 # The units of a question.
 
 
-def _count_units(question: EstimateQuestion) -> pl.DataFrame:
-    """The units, sorted and numbered, with their numbers of rows."""
-    keys, n, label = question.keys, pl.col("n"), pl.col("class")
-    counts = {
-        "n": pl.when(label >= 0).then(n).sum(),
-        "n_labelled": pl.when((label >= 0) & pl.col(LABELLED)).then(n).sum(),
-        "n_missing": pl.when(label.is_null()).then(n).sum(),
-        "n_invalid": pl.when(label == -1).then(n).sum(),
-    }
-    units = question.cells.frame.group_by(keys).agg(**counts).sort(keys)
+def _count_units(question: CellQuestion) -> pl.DataFrame:
+    units = count_units(question.cells.frame, question.keys)
     if question.corrections is not None:
-        invalid = question.corrections.frame.filter(label == -1).group_by(keys).agg(n.sum().alias(_INVALID))
+        n, keys = pl.col("n").sum().alias(_INVALID), question.keys
+        invalid = question.corrections.frame.filter(pl.col("class") == -1).group_by(keys).agg(n)
         most = pl.max_horizontal("n_invalid", _INVALID).alias("n_invalid")
         units = join_groups(units, invalid, keys).with_columns(most).drop(_INVALID)
-    return units.with_row_index(GROUP)
-
-
-def _with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl.DataFrame, list[list[int]]]:
-    """The units with their references, and whether their labels are held out; and the units of each period."""
-    period, within = question.period, [name for name in question.by if name == SCORE]
-    counts = pl.col("n", "n_labelled").sum()
-    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort(*within, period)
-    is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
-    with_period = pl.col(period).is_not_null()
-    is_labelled &= with_period
-    if question.reference is None:
-        last = pl.when(is_labelled).then(period).forward_fill().shift(1)
-        reference = last.over(within) if within else last
-    else:
-        place = reference_groups({period: question.reference}, units, question.keys)
-        value = units[period][int(place.filter(place >= 0)[0])]
-        reference = pl.lit(value, units.schema[period])
-        if not periods.filter(pl.col(period) == value, pl.col("n_labelled") > 0).height:
-            raise ValueError(f"reference={value} has no labels: pass a period with labels")
-    # A period is not estimated by its own labels, and rows without a period are neither before nor after others.
-    is_other = with_period & (reference != pl.col(period))
-    stated = periods.select(
-        *within, period, is_labelled.alias(_IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
-    )
-    numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
-    group = units.filter(with_period).select(
-        *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
-    )
-    units = join_groups(units, join_groups(stated, numbers, [*within, _REFERENCE]), [*within, period])
-    return join_groups(units, group, [*question.by, _REFERENCE]), periods["members"].to_list()
+    return units
 
 
 def _unit_cells(
@@ -639,106 +589,3 @@ def _unit_cells(
     pairs = zip(squared, (grid, grid.coarse), numbered, strict=True)
     fine, rough = (UnitCells.of(of, of_grid, units, keys, known) for of, of_grid, known in pairs)
     return fine, rough
-
-
-# The result.
-
-RESULT: Mapping[str, pl.DataType] = {
-    **dict.fromkeys(("model", "reference", "metric"), pl.String()),
-    **dict.fromkeys(("value", "value_ci_low", "value_ci_high", "observed"), pl.Float64()),
-    "covered": pl.Boolean(),
-    "class_prior": pl.Float64(),
-    "calibrated_on": pl.String(),
-    "shift_p_value": pl.Float64(),
-    **dict.fromkeys(("n", "n_labelled", "n_missing", "n_invalid"), pl.Int64()),
-}
-"""Columns of the result beside the group columns and the period."""
-
-_RANGES: Mapping[str, tuple[float, float]] = {"logit": (0.0, 1.0), "log": (0.0, math.inf), "atanh": (-1.0, 1.0)}
-
-
-@quiet
-def estimated(question: EstimateQuestion, model: str | None) -> pl.DataFrame:
-    """The result of `estimate`: a row per group, period, model and metric; `model` is the name of the score, if there is one and it is known."""
-    keys, cells = [name for name in question.by if name != SCORE], question.cells
-    schema = {**cells.frame.select(*keys, question.period).schema, **RESULT}
-    if not cells.frame.height:
-        return pl.DataFrame(schema=schema)
-    estimator, names = LabelEstimator.of(question), list(question.metrics)
-    units, fits = estimator.units, estimator.fits()
-    if invalid := units["n_invalid"].sum():
-        warn(
-            f"{invalid} rows have an invalid score, label, weight or label probability, so the estimates of their groups and periods are null. "
-            "Is the type of the scores right? ec.validate shows the rows"
-        )
-    tables = pl.concat(_evaluated(map(estimator.expected, range(units.height), fits), estimator.fine, question))
-    is_known = np.array([fit.is_known for fit in fits]) & (units["n_invalid"] == 0).to_numpy()
-    values = np.where(is_known[:, None], _numbers(tables, names), np.nan)
-    low, high = np.full((2, *values.shape), np.nan)
-    if question.level is not None:
-        low, high = _limits(estimator, fits, tables, values)
-    ranges = np.array([_range(name, question) for name in names]).T
-    values, low, high = (np.clip(x, *ranges) for x in (values, low, high))
-    seen = join_groups(units, question.evaluated(cells.filter(pl.col(LABELLED)), question.keys), question.keys)
-    is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
-    observed = np.where(is_seen[:, None], _numbers(seen, names), np.nan)
-    # The test is of an estimated prior, and of independent rows.
-    is_tested = is_known & (isinstance(question.shift_prior, str) and cells.coarse is None)
-    p_values = [
-        _p_value_of_shift(fit.rows, estimator.fine.rows([unit])) if is_tested[unit] else math.nan
-        for unit, fit in enumerate(fits)
-    ]
-    calibrated_on = [fit.on if fit.is_known and question.calibrator else None for fit in fits]
-    shared = units.with_columns(
-        *([] if SCORE in question.by else [pl.lit(model, pl.String).alias(SCORE)]),
-        reference=pl.when(pl.col(_REFERENCE).is_not_null()).then(shown(units[_REFERENCE])),
-        class_prior=pl.Series(np.where(is_known, floats(tables["class_prior"]), np.nan), nan_to_null=True),
-        calibrated_on=pl.Series(calibrated_on, dtype=pl.String),
-        shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
-    ).rename({SCORE: "model"})
-    numbers = {"value": values, "value_ci_low": low, "value_ci_high": high, "observed": observed}
-    of_metrics = [
-        shared.with_columns(
-            metric=pl.lit(name), **{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()}
-        )
-        for m, name in enumerate(names)
-    ]
-    covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
-    table = pl.concat(of_metrics).with_columns(covered=covered).select(*schema)
-    return table.sort(*keys, question.period, "model", maintain_order=True)
-
-
-def _range(name: str, question: EstimateQuestion) -> tuple[float, float]:
-    """The least and the largest value of a metric."""
-    costs = question.keywords["costs"]
-    low, high = _RANGES.get(interval_scale(name, costs), (-math.inf, math.inf))
-    return low, min(high, highest(name, 2, costs))
-
-
-def _numbers(table: pl.DataFrame, names: Sequence[str]) -> Floats:
-    numbers = table.select(pl.col(name).cast(pl.Float64) for name in names).fill_null(np.nan).to_numpy()
-    return np.asarray(numbers, dtype=np.float64)
-
-
-def _limits(estimator: LabelEstimator, fits: Sequence[ReferenceFit], tables: pl.DataFrame, values: Floats) -> Limits:
-    """Bounds of what labels will show: quantiles of the replicates, moved to the values of the fine cells."""
-    question, (low, high) = estimator.question, np.full((2, *values.shape), np.nan)
-    assert question.level is not None
-    seconds = len(fits) * question.replicates * _SECONDS
-    if seconds > _LONG:
-        number = f"{len(fits):,} groups and periods with {question.replicates:,} replicates take about {seconds:,.0f} s"
-        areas = ", metrics without auc_roc," if "auc_roc" in question.metrics else ""
-        warn(f"{number}. Pass fewer replicates{areas} or interval=None", PerformanceWarning)
-    names = list(question.metrics)
-    errors = {m: floats(tables[f"{name}_error"]) for m, name in enumerate(names) if f"{name}_error" in tables.columns}
-    replicates = _evaluated(map(estimator.replicates, range(len(fits)), fits), estimator.coarse, question)
-    for unit, (table, fit) in enumerate(zip(replicates, fits, strict=True)):
-        if not (fit.is_known and estimator.is_measurable(unit, fit)):
-            continue
-        of_replicates = _numbers(table, names)
-        ends = percentile_limits(of_replicates[1:], question.level)
-        low[unit], high[unit] = (end + values[unit] - of_replicates[0] for end in ends)
-        for m, error in errors.items():
-            low[unit, m] -= error[unit]
-            high[unit, m] += error[unit]
-    return low, high

@@ -193,6 +193,16 @@ def _said(value: Any) -> str:
     return repr(value) if isinstance(value, str | bytes | list | dict) else str(value)
 
 
+def shown(column: pl.Series) -> pl.Series:
+    """The values of a group column as text, times without fractions that are 0."""
+    if column.dtype.is_nested() or column.dtype == pl.Binary:
+        return pl.Series(column.name, ["null" if value is None else str(value) for value in column.to_list()])
+    if not column.dtype.is_temporal():
+        return column.cast(pl.String).fill_null("null")
+    text = column.dt.to_string() if column.dtype == pl.Duration else column.cast(pl.String)
+    return text.str.replace(r"\.0+($|\D)", "$1").fill_null("null")
+
+
 def _places(reference: Mapping[str, Any], groups: pl.DataFrame, keys: Sequence[str]) -> pl.Series:
     nowhere = pl.Series([-1] * groups.height, dtype=pl.Int64)
     try:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 
 import polars as pl
 
@@ -71,7 +73,11 @@ class TableSums(Sums):
         return self.part(Part("size", one=True))
 
     def cell(self, i: int, decided: Collection[int]) -> pl.Expr:
-        raise NotImplementedError
+        return reduce(add, [self.part(Part("decided", decision=j)).get(i) for j in sorted(decided)])
+
+    @property
+    def prior(self) -> list[pl.Expr]:
+        return [self.part(Part("prior")).get(i) for i in range(self.n_classes)]
 
     def over_classes(self, of_class: Callable[[OfClass], pl.Expr]) -> pl.Expr:
         return self.added(of_class(_AllClasses(self)))

@@ -100,7 +100,7 @@ def test_a_gate_looks_at_past_estimates(folder):
     ("args", "words"),
     [
         (READ, ["an estimate is of periods", "--every 1mo"]),
-        ((*READ, *MONTHS, "--shift-prior", "x"), ["--shift-prior 'x' is not 'em'"]),
+        ((*READ, *MONTHS, "--shift-prior", "x"), ["--shift-prior x: pass a prior such as 0.1"]),
         ((*READ, *MONTHS, "--calibrator", "platt"), ["--calibrator 'platt' is none of spline, affine"]),
         ((*READ, *MONTHS, "--labelled", "90"), ["--labelled 90.0 is not a share"]),
         ((*READ, *MONTHS, "--metrics", "eer"), ["'eer', which cannot be estimated"]),
