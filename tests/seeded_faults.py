@@ -128,8 +128,8 @@ FAULTS = [
     ),
     Fault(
         "the hull of a ROC curve does not begin at the origin",
-        "pl.concat([origin, steps])",
-        "pl.concat([steps, steps])",
+        "points = np.zeros((2, int(number.sum())))",
+        "points = np.ones((2, int(number.sum())))",
         ("tests/metrics/test_ranking.py::test_raw_scores",),
     ),
     Fault(

@@ -130,7 +130,7 @@ def test_segments_with_names_of_columns_of_the_report(tmp_path, name, words):
     assert words in result.stderr
 
 
-@pytest.mark.parametrize("name", ["__cell", "__0_score", "score", "target"])
+@pytest.mark.parametrize("name", ["__cell", "__0___score", "score", "target"])
 def test_segments_with_names_of_columns_of_a_sketch(logs, tmp_path, name):
     log = pl.DataFrame({"p": [0.1], "y": [0], name: ["a"]})
     log.write_parquet(tmp_path / "log.parquet")
