@@ -34,8 +34,9 @@ def test_each_picture_is_made_and_there() -> None:
     # Those of the papers are below, in a folder of their own.
     assert {path.relative_to(GALLERY.parent).as_posix() for path in (GALLERY.parent / "pictures").glob("*.*")} == {
         *made,
-        # Of the README and the tutorials.
+        # Of the README, the benchmark of the field and the tutorials.
         "pictures/precision.svg",
+        "pictures/field.svg",
         "pictures/tutorial.svg",
         "pictures/tutorial-sql.svg",
     }

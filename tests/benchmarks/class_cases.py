@@ -89,7 +89,9 @@ def plan(paths: list[str], as_list: bool = False) -> Query:
     def query() -> pl.DataFrame:
         metrics = {"nec": ec.nec("posteriors", "label", costs=costs, **named)}
         metrics |= {metric.__name__: metric("posteriors", "label", **named) for metric in (ec.nce, ec.error_rate)}
-        return per_segment(rows.lazy(), [metric.alias(f"{name}_of_ten") for name, metric in metrics.items()])
+        found = per_segment(rows.lazy(), [metric.alias(f"{name}_of_ten") for name, metric in metrics.items()])
+        # Ten rows have fewer segments than the log.
+        return found.drop("segment")
 
     return query
 
