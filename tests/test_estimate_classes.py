@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from scipy import optimize
 
 import polars_ec as ec
-from polars_ec.comparisons.unlabelled_classes import likeliest_priors
+from polars_ec.comparisons.unlabelled_units import likeliest_priors
 
 RNG = np.random.default_rng(11)
 N, K = 900, 3

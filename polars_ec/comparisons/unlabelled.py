@@ -24,6 +24,7 @@ from polars_ec.comparisons.unlabelled_units import (
     EstimateQuestion,
     UnitEstimator,
     count_units,
+    likeliest_priors,
     with_references,
 )
 from polars_ec.formulas.sums import GROUP

@@ -14,12 +14,12 @@ from itertools import pairwise
 import polars as pl
 
 from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_curves, one_hot, uncalibrated
-from polars_ec.calibration.logistic_newton import CLOSE_ENOUGH, ROUNDING
 from polars_ec.comparisons.unlabelled_units import (
     IS_HELD_OUT,
     EstimateQuestion,
     UnitEstimator,
     count_units,
+    likeliest_priors,
     with_references,
 )
 from polars_ec.formulas.decisions import Arguments, decision_value
@@ -42,9 +42,6 @@ OF_ROWS = (CLASS, _ROW, ODDS, BUCKET)
 
 # Numbers that are worked on at a time, and seconds for each: of a row, a class and a replicate.
 _BLOCK, _SECONDS = 2**21, 4e-8
-_MAX_STEPS = 100
-# Priors below this that would fall go to 0.
-_NO_PRIOR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -91,41 +88,6 @@ class ClassRows:
         for name in losses:
             loss = -self.logs if name == LOG_LOSS else ((q * q).sum(axis=0) + 1 - 2 * q) / len(q)
             yield np.where(amounts == 0, 0.0, amounts * loss[:, None])
-
-
-@quiet
-def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
-    """The priors to which EM converges, (variants, classes), for posteriors over priors, (variants, rows, classes), and weights (variants, rows).
-
-    They minimise the convex sum of the priors less the mean log-likelihood: projected Newton steps.
-    """
-    n_variants, _, n_classes = ratios.shape
-    weight = weight / weight.sum(axis=1, keepdims=True)
-
-    def loss_of(prior: Floats) -> Floats:
-        mixed = (ratios @ prior[:, :, None])[:, :, 0]
-        return np.asarray(prior.sum(axis=1) - (weight * np.log(mixed)).sum(axis=1), dtype=np.float64)
-
-    prior, length = np.full((n_variants, n_classes), 1 / n_classes), np.ones(n_variants)
-    loss, moves = loss_of(prior), np.ones(n_variants, dtype=bool)
-    for _ in range(_MAX_STEPS):
-        leaning = ratios / (ratios @ prior[:, :, None])
-        weighed = leaning * weight[:, :, None]
-        gradient, hessian = 1 - weighed.sum(axis=1), leaning.swapaxes(1, 2) @ weighed
-        is_free = (prior > _NO_PRIOR) | (gradient < 0)
-        hessian = np.where(is_free[:, :, None] & is_free[:, None], hessian, 0.0)
-        # Classes with the same posteriors leave it singular.
-        hessian += (~is_free[:, :, None] + ROUNDING) * np.eye(n_classes)
-        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-        tried = np.maximum(prior - length[:, None] * step, 0.0)
-        new = loss_of(tried)
-        better = new <= loss + ROUNDING * (1 + np.abs(loss))
-        moves = ~((np.where(is_free, step, prior) * gradient).sum(axis=1) <= CLOSE_ENOUGH)
-        prior[better], loss[better] = tried[better], new[better]
-        length = np.where(better, 1.0, length / 2)
-        if not moves.any():
-            break
-    return np.where(moves[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from polars.exceptions import PerformanceWarning
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibrator
+from polars_ec.calibration.logistic_newton import minimise_bounded
 from polars_ec.comparisons.validation import reference_groups, shown
 from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import highest, interval_scale
@@ -36,6 +37,8 @@ _REFERENCE, _REFERENCE_UNIT, _POOL = "__reference", "__reference_unit", "__pool"
 _ROWS_TO_CALIBRATE = 50
 # Seconds that are worth a warning.
 _LONG = 20
+# Priors up to this that would fall go to 0; and the least likelihood of a row.
+_NO_PRIOR, _LEAST = 1e-6, 1e-300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -133,6 +136,31 @@ class UnitEstimator(ABC, Generic[FitT]):
     def p_value_of_shift(self, unit: int, fit: FitT) -> float:  # noqa: ARG002
         """The p-value of the test whether more than the prior changed; NaN without one."""
         return math.nan
+
+
+# Priors of periods.
+
+@quiet
+def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
+    """The priors to which EM converges, (variants, classes), for posteriors over priors, (variants, rows, classes), and weights (variants, rows).
+
+    They minimise the convex sum of the priors less the mean log-likelihood.
+    """
+    # With rows in proportion to posteriors that sum to 1, the losses are at least 1.
+    ratios, weight = (x / x.sum(axis=-1, keepdims=True) for x in (ratios, weight))
+
+    def derivatives(prior: Floats) -> tuple[Floats, Floats, Floats]:
+        # A row that does not count may be impossible.
+        mixed = np.maximum(ratios @ prior[:, :, None], _LEAST)
+        leaning = ratios / mixed
+        weighed = leaning * weight[:, :, None]
+        loss = prior.sum(axis=1) - (weight * np.log(mixed[:, :, 0])).sum(axis=1)
+        return loss, 1 - weighed.sum(axis=1), leaning.swapaxes(1, 2) @ weighed
+
+    n_variants, _, n_classes = ratios.shape
+    start, bounded = np.full((n_variants, n_classes), 1 / n_classes), np.ones(n_classes, dtype=bool)
+    prior, moves = minimise_bounded(derivatives, start, bounded, _NO_PRIOR)
+    return np.where(moves[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
 
 
 # The units of a question.
