@@ -40,8 +40,6 @@ _ROW, _INVALID = "row", "__invalid"
 _NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
 # Cells that are evaluated at a time.
 _BLOCK = 2**21
-# Halvings of an interval of length 1, after which no digit of a prior changes.
-_HALVINGS = 55
 # Seconds of a replicate of a unit.
 _SECONDS = 2.5e-4
 _BINS_OF_TEST = 10
@@ -279,30 +277,18 @@ def _shares(log_odds: Floats) -> tuple[Floats, Floats]:
 
 
 @quiet
-def _prior_by_em(llr: Floats, weight: Floats) -> Floats:
-    """The prior of the positive class to which EM converges: the likeliest for scores with these LLRs, (..., cells), and weights."""
-    of_0, of_1 = _shares(llr)
-    low, high = np.zeros(llr.shape[:-1]), np.ones(llr.shape[:-1])
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        mixed = middle[..., None] * of_1 + (1 - middle)[..., None] * of_0
-        # The likelihood is concave in the prior, so its slope says on which side the maximum is.
-        rises = (weight * (of_1 - of_0) / mixed).sum(axis=-1) > 0
-        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-    return np.asarray((low + high) / 2, dtype=np.float64)
-
-
-@quiet
 def _posteriors(
     log_odds: Floats, reference_prior: Floats, shift: float | str | None, weight: Floats
 ) -> tuple[Floats, Floats]:
     """Posteriors of class 0 and 1, (fits, cells), at the prior of a unit with these weights, (fits, cells)."""
     if shift is None:
         return _shares(log_odds)
-    llr = log_odds - reference_prior[:, None]
-    prior = _prior_by_em(llr, weight) if isinstance(shift, str) else np.full(len(llr), shift)
-    of_0, of_1 = _shares(llr)
-    of_0, of_1 = (1 - prior)[:, None] * of_0, prior[:, None] * of_1
+    of_0, of_1 = _shares(log_odds - reference_prior[:, None])
+    if isinstance(shift, str):
+        prior = likeliest_priors(np.stack([of_0, of_1], axis=-1), weight)
+    else:
+        prior = np.array([[1 - shift, shift]])
+    of_0, of_1 = prior[:, :1] * of_0, prior[:, 1:] * of_1
     return of_0 / (of_0 + of_1), of_1 / (of_0 + of_1)
 
 
