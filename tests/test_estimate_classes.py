@@ -261,7 +261,8 @@ def test_labels_correct_expectations(probability: str | None) -> None:
     rng = np.random.default_rng(2)
     chance = np.where(Q[:, 0] > 0.4, 0.6, 0.3)
     known = FIRST | (rng.random(N) < chance)
-    log = LOG.with_columns(y=pl.when(pl.lit(known)).then("y"), q_label=pl.lit(chance))
+    # Rows without a label need none.
+    log = LOG.with_columns(pl.when(pl.lit(known)).then("y"), q_label=pl.when(pl.lit(known)).then(pl.lit(chance)))
     found = estimate(log, label_probability=probability)
     own, rest = known[LATER], ~known[LATER]
     odds = np.ones(own.sum()) if probability is None else 1 / chance[LATER][own] - 1
@@ -391,6 +392,19 @@ def test_a_class_without_rows_in_the_reference() -> None:
         "all groups",
         "group",
     ]
+
+
+@pytest.mark.parametrize("score", ["q", "p"])
+def test_a_prior_is_not_moved_from_0(score: str) -> None:
+    """Neither from that of the reference, nor from those of replicates, of which every seventh lacks a class with two rows."""
+    log = WITHOUT.with_columns(p=pl.col("q").arr.get(2), y=pl.when(pl.col("y") == 2).then(1).otherwise("y"))
+    options: dict[str, Any] = {"score": score, "shift_prior": "em", "interval": 0.9, "metrics": ["nec", "nce"]}
+    if score == "p":
+        log, options["pos_label"] = log.with_columns(y=pl.col("y").clip(0, 0)), 2
+    assert estimate(log, **options)["value"].null_count() == 2
+    with_class = log.with_columns(y=pl.when(AT < 2).then(2).otherwise("y"))
+    ends = estimate(with_class, **options).select("value", "value_ci_low", "value_ci_high")
+    assert ends.null_count().row(0) == (0, 2, 2)
 
 
 def test_posteriors_of_0() -> None:

@@ -283,7 +283,9 @@ def _posteriors(
     """Posteriors of class 0 and 1, (fits, cells), at the prior of a unit with these weights, (fits, cells)."""
     if shift is None:
         return _shares(log_odds)
-    of_0, of_1 = _shares(log_odds - reference_prior[:, None])
+    # From 0 or 1 a prior cannot be moved.
+    stated = np.where(np.isfinite(reference_prior), reference_prior, np.nan)
+    of_0, of_1 = _shares(log_odds - stated[:, None])
     if isinstance(shift, str):
         prior = likeliest_priors(np.stack([of_0, of_1], axis=-1), weight)
     else:

@@ -145,7 +145,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         units, pools = with_references(count_units(counts, keys), question)
         used = join_groups(frame, units.select(*keys, GROUP), keys).filter(label >= 0, weight > 0)
         bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in used.columns else pl.lit(-1)
-        odds = pl.col(ODDS).fill_null(0.0) if ODDS in used.columns else pl.lit(1.0)
+        odds = pl.when(LABELLED).then(ODDS).otherwise(0.0) if ODDS in used.columns else pl.lit(1.0)
         label = pl.when(LABELLED).then(label).otherwise(_UNLABELLED)
         numbers = {"unit": pl.col(GROUP), "decision": row.field(DECISION), "label": label, "bucket": bucket}
         whole = {name: number.cast(pl.Int64) for name, number in numbers.items()}
@@ -244,7 +244,8 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             below = q[:, :, is_drawn].cumsum(axis=0)
             # Never 0, which would draw a class of posterior 0.
             chosen = (below < (1 - generator.random(below.shape[1:])) * below[-1]).sum(axis=0)
-            amounts[:, :, is_drawn] = np.equal.outer(np.arange(len(q)), chosen) * weight[is_drawn]
+            drawn = np.where(np.isnan(below[-1]), np.nan, np.equal.outer(np.arange(len(q)), chosen))
+            amounts[:, :, is_drawn] = drawn * weight[is_drawn]
         sums = self._summed(rows, amounts)
         if generator is not None and n_clusters and (n_reference := len(fit.residuals)):
             # The effect of a cluster changes its labels in proportion to their variance, and chance to the root of it.
