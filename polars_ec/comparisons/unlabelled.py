@@ -22,13 +22,14 @@ from polars_ec.comparisons.unlabelled_units import (
     IS_HELD_OUT,
     EstimateCalibrator,
     EstimateQuestion,
+    Fit,
     UnitEstimator,
     count_units,
     likeliest_priors,
     with_references,
 )
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import LABELLED, Cells
@@ -213,31 +214,17 @@ class UnitCells:
 
 
 @dataclass(frozen=True)
-class ReferenceFit:
+class ReferenceFit(Fit):
     """Calibrated log-odds of the cells: (1, fine cells) and (1 + replicates, coarse cells); NaN without a fit.
 
-    `priors` are the log-odds of the base rates of both. `residuals` are the positives of each cluster beyond the expected ones, (clusters,
-    coarse cells), `cluster_size` says how much these vary, and `rows` the fine cells of the reference. `on` says
-    which groups it was fitted to.
+    `priors` are the log-odds of the base rates of both, and `rows` the fine cells of the reference. Residuals are positives, and they and their
+    `spread` are of coarse cells.
     """
 
     fine: Floats
     coarse: Floats
     priors: tuple[Floats, Floats]
-    residuals: Floats
-    cluster_size: Floats
     rows: CellRows
-    on: str
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a fit."""
-        return not np.isnan(self.fine).any()
-
-    @property
-    def sizes(self) -> Floats:
-        """The effective sample size of each class."""
-        return self.rows.sizes[:_UNLABELLED]
 
 
 @quiet
@@ -433,7 +420,7 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         known = {name: np.zeros((units.height, 2, fine.above.shape[1])) for name in SUMS}
         for name, of_units in known.items():
             of_units[tuple(sums[x].to_numpy() for x in (GROUP, "class", "above"))] = sums[name].to_numpy()
-        return cls(question, units, pools, fine, coarse, corrections, known)
+        return cls(question, units, pools, coarse.starts, coarse.bucket, fine, coarse, corrections, known)
 
     def fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
         question, rows = self.question, self.fine.rows(units)
@@ -441,8 +428,9 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED], unit)
         if self.units[list(units)]["n_invalid"].sum():
             fine = np.full_like(fine, np.nan)
+        known, sizes = not np.isnan(fine).any(), rows.sizes[:_UNLABELLED]
         if question.level is None:
-            return ReferenceFit(fine, fine, (prior, prior), np.zeros((0, 0)), np.zeros(0), rows, on)
+            return ReferenceFit(known, sizes, on, np.zeros((0, 0)), np.zeros(0), fine, fine, (prior, prior), rows)
         coarse = self.coarse.rows(units)
         drawn = coarse.resampled(question.replicates, np.random.default_rng([question.seed, 0]))
         weight = np.concatenate([coarse.weight[None], drawn])[:, :_UNLABELLED]
@@ -451,8 +439,8 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         clusters = clusters[clusters.any(axis=(1, 2))]
         of_0, of_1 = _shares(log_odds[0])
         residuals = clusters[:, _POSITIVE] * of_0 - clusters[:, _NEGATIVE] * of_1
-        size = self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1)
-        return ReferenceFit(fine, log_odds, (prior, priors), residuals, size, rows, on)
+        spread = self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1)
+        return ReferenceFit(known, sizes, on, residuals, spread, fine, log_odds, (prior, priors), rows)
 
     def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
         """The weights of the cells by expected class."""
@@ -490,15 +478,12 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
         clusters = rows.clusters[:, _UNLABELLED]
         clusters = clusters[clusters.any(axis=1)]
-        number, of_reference = len(clusters), len(fit.residuals)
+        number = len(clusters)
         if number:
             drawn = drawn + clusters.sum(axis=0) * q1
-        if number and of_reference:
-            # The effect of a cluster on log-odds changes its positives in proportion to the variance of its labels, and chance to the root of it.
-            variances = clusters * (q1[0] * (1 - q1[0]))
-            size = np.nan_to_num(self.coarse.cluster_size(variances) / fit.cluster_size, posinf=0.0)
-            times = generator.multinomial(number, np.full(of_reference, 1 / of_reference), size=len(q1))
-            drawn += (times - number / of_reference) @ fit.residuals * np.maximum(size, np.sqrt(size))
+        if number and len(fit.residuals):
+            spread = self.coarse.cluster_size(clusters * (q1[0] * (1 - q1[0])))
+            drawn += fit.resampled_residuals(number, spread, len(q1), generator)
         return np.where(np.isnan(q1), np.nan, drawn)
 
     def expected_metrics(self, fits: Sequence[ReferenceFit]) -> pl.DataFrame:
@@ -521,11 +506,6 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         return (
             math.nan if self.question.cells.coarse is not None else _p_value_of_shift(fit.rows, self.fine.rows([unit]))
         )
-
-    def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
-        buckets = self.coarse.bucket[self.coarse.starts[unit] : self.coarse.starts[unit + 1]]
-        n_clusters = len(np.unique(buckets[buckets >= 0]))
-        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""

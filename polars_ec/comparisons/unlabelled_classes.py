@@ -17,6 +17,7 @@ from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_cu
 from polars_ec.comparisons.unlabelled_units import (
     IS_HELD_OUT,
     EstimateQuestion,
+    Fit,
     UnitEstimator,
     count_units,
     likeliest_priors,
@@ -26,7 +27,7 @@ from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP, pack_prior
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np, quiet
 from polars_ec.scores.counted import CollectedSums
 from polars_ec.scores.read import Rows, join_groups
@@ -91,32 +92,21 @@ class ClassRows:
 
 
 @dataclass(frozen=True)
-class ClassFit:
+class ClassFit(Fit):
     """Curves, None without a fit, and the base rates of the reference: first those of its rows, then of replicates.
 
-    `residuals` are what the labels of each cluster add beyond expectations to the sums, (clusters, features, classes, decisions), and `spread` is
-    the mean over clusters of the variance of their labels by decision.
+    Residuals are of sums, (clusters, features, classes, decisions), and their `spread` is by decision.
     """
 
     curves: ClassCurves | None
     prior: Floats
-    residuals: Floats
-    spread: Floats
-    sizes: Floats
-    on: str
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a fit."""
-        return self.curves is not None
 
 
 @dataclass(frozen=True)
 class ClassEstimator(UnitEstimator[ClassFit]):
-    """The rows of the units of a question, from `starts` on, the losses that they have, and the metrics of sums."""
+    """The rows of the units of a question, the losses that they have, and the metrics of sums."""
 
     rows: ClassRows
-    starts: Integers
     losses: Sequence[str]
     metrics: Mapping[str, pl.Expr]
 
@@ -156,7 +146,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         order = np.lexsort([*logs.T, *reversed(columns.values())])
         read = ClassRows(**columns, logs=logs.T).of(order)
         starts = np.searchsorted(read.unit, np.arange(units.height + 1))
-        return cls(question, units, pools, read, starts, losses, metrics)
+        return cls(question, units, pools, starts, read.bucket, read, losses, metrics)
 
     @property
     def _shape(self) -> tuple[int, int, int]:
@@ -197,7 +187,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             sums = np.stack([np.bincount(at, of_class, n_clusters * n_decisions) for of_class in off])
             residuals = np.moveaxis(sums.reshape(*self._shape[:2], n_clusters, n_decisions), 2, 0).astype(np.float64)
             spread = np.bincount(rows.decision, _variances(q)[0] * rows.weight, n_decisions) / n_clusters
-        return ClassFit(curves, prior, residuals, spread, sizes, on)
+        return ClassFit(curves is not None, sizes, on, residuals, spread, curves, prior)
 
     def _posteriors(self, rows: ClassRows, fit: ClassFit, fits: slice, times: Numbers) -> Floats:
         """Posteriors, (classes, fits, rows), at the prior of a unit whose rows count so many times."""
@@ -247,15 +237,10 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             drawn = np.where(np.isnan(below[-1]), np.nan, np.equal.outer(np.arange(len(q)), chosen))
             amounts[:, :, is_drawn] = drawn * weight[is_drawn]
         sums = self._summed(rows, amounts)
-        if generator is not None and n_clusters and (n_reference := len(fit.residuals)):
-            # The effect of a cluster changes its labels in proportion to their variance, and chance to the root of it.
+        if generator is not None and n_clusters and len(fit.residuals):
             variances = _variances(q[:, :1])[0] * weight * in_cluster
-            ratio = np.nan_to_num(
-                np.bincount(rows.decision, variances, n_decisions) / n_clusters / fit.spread, posinf=0.0
-            )
-            counts = generator.multinomial(n_clusters, np.full(n_reference, 1 / n_reference), size=n)
-            off = (counts - n_clusters / n_reference) @ fit.residuals.reshape(n_reference, -1)
-            sums += off.reshape(sums.shape) * np.maximum(ratio, np.sqrt(ratio))
+            spread = np.bincount(rows.decision, variances, n_decisions) / n_clusters
+            sums += fit.resampled_residuals(n_clusters, spread, n, generator)
         return sums
 
     def _summed(self, rows: ClassRows, amounts: Floats) -> Floats:
@@ -306,11 +291,6 @@ class ClassEstimator(UnitEstimator[ClassFit]):
     @property
     def seconds(self) -> float:
         return self.rows.logs.size * self.question.replicates * _SECONDS
-
-    def is_measurable(self, unit: int, fit: ClassFit) -> bool:
-        bucket = self._rows_of([unit]).bucket
-        n_clusters = len(np.unique(bucket[bucket >= 0]))
-        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
 
 def row_cells(rows: Rows) -> pl.Expr:

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from polars.exceptions import PerformanceWarning
@@ -20,8 +20,8 @@ from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import highest, interval_scale
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import Limits
-from polars_ec.numerics import Floats, floats, np, quiet
+from polars_ec.inference.confidence import FEWEST_CLUSTERS, Limits
+from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import LABELLED, SCORE
 
@@ -63,20 +63,31 @@ class EstimateQuestion:
         return [*self.by, self.period]
 
 
-class Fit(Protocol):
-    """A calibrator of a reference period, and replicates of it."""
+@dataclass(frozen=True)
+class Fit:
+    """A calibrator of a reference period, and replicates of it: whether there is one, effective sample sizes by class, and which groups it is `on`.
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a fit."""
+    `residuals` are what the labels of each cluster add beyond expectations, (clusters, ...), and `spread` is the mean over clusters of the variance
+    of their labels.
+    """
 
-    @property
-    def sizes(self) -> Floats:
-        """The effective sample size of each class."""
+    is_known: bool
+    sizes: Floats
+    on: str
+    residuals: Floats
+    spread: Floats
 
-    @property
-    def on(self) -> str:
-        """Which groups it was fitted to."""
+    @quiet
+    def resampled_residuals(
+        self, n_clusters: int, spread: Floats, replicates: int, generator: np.random.Generator
+    ) -> Floats:
+        """Residuals, (replicates, ...), of so many clusters, less their mean, where labels vary by this `spread`."""
+        n = len(self.residuals)
+        counts = generator.multinomial(n_clusters, np.full(n, 1 / n), size=replicates)
+        # The effect of a cluster on log-odds changes its labels in proportion to their variance, and chance to the root of it.
+        ratio = np.nan_to_num(spread / self.spread, posinf=0.0)
+        off = np.tensordot(counts - n_clusters / n, self.residuals, 1) * np.maximum(ratio, np.sqrt(ratio))
+        return np.asarray(off, dtype=np.float64)
 
 
 FitT = TypeVar("FitT", bound=Fit)
@@ -84,11 +95,13 @@ FitT = TypeVar("FitT", bound=Fit)
 
 @dataclass(frozen=True)
 class UnitEstimator(ABC, Generic[FitT]):
-    """The units of a question, numbered; `pools` are the units of each period."""
+    """The units of a question, numbered; `pools` are the units of each period, and `bucket` those of rows (-1: none), from the `starts` of units on."""
 
     question: EstimateQuestion
     units: pl.DataFrame
     pools: Sequence[Sequence[int]]
+    starts: Integers
+    bucket: Integers
 
     def fits(self) -> list[FitT]:
         """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
@@ -120,9 +133,11 @@ class UnitEstimator(ABC, Generic[FitT]):
     def replicated_metrics(self, fits: Sequence[FitT]) -> Iterator[pl.DataFrame]:
         """For each unit first the expected metrics, as precise as the replicates, and then replicates of what the labels may show."""
 
-    @abstractmethod
     def is_measurable(self, unit: int, fit: FitT) -> bool:
         """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
+        bucket = self.bucket[self.starts[unit] : self.starts[unit + 1]]
+        n_clusters = len(np.unique(bucket[bucket >= 0]))
+        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def centre(self, replicates: Floats) -> Floats:
         """What intervals count from, of the values of `replicated_metrics`."""
