@@ -462,7 +462,7 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         q0, q1 = _posteriors(fit.coarse, fit.priors[1], self.question.shift_prior, drawn.sum(axis=1))
         positive = rows.weight[_UNLABELLED] * q1
         if corrections is None:
-            positive[1:] = self._drawn_positives(rows, q1[1:], fit, generator)
+            positive[1:] = self._drawn_positives(rows, q1, fit, generator)
         else:
             # The labels that have come say how much those that have not will differ from expectations, and how far they vary.
             resampled = np.concatenate([corrections.weight[None], corrections.resampled(number, generator)])
@@ -473,7 +473,11 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
 
     @quiet
     def _drawn_positives(self, rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
-        """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters."""
+        """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters.
+
+        `q1` has first the expected posteriors, and then those of replicates.
+        """
+        expected, q1 = q1[0], q1[1:]
         numbers = np.ceil(rows.cell_sizes[_UNLABELLED]).astype(np.int64)
         drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
         clusters = rows.clusters[:, _UNLABELLED]
@@ -482,7 +486,7 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         if number:
             drawn = drawn + clusters.sum(axis=0) * q1
         if number and len(fit.residuals):
-            spread = self.coarse.cluster_size(clusters * (q1[0] * (1 - q1[0])))
+            spread = self.coarse.cluster_size(clusters * (expected * (1 - expected)))
             drawn += fit.resampled_residuals(number, spread, len(q1), generator)
         return np.where(np.isnan(q1), np.nan, drawn)
 

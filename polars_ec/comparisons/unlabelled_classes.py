@@ -238,7 +238,8 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             amounts[:, :, is_drawn] = drawn * weight[is_drawn]
         sums = self._summed(rows, amounts)
         if generator is not None and n_clusters and len(fit.residuals):
-            variances = _variances(q[:, :1])[0] * weight * in_cluster
+            of_rows = self._posteriors(rows, fit, slice(0, 1), np.ones((1, 1)))
+            variances = _variances(of_rows)[0] * weight * in_cluster
             spread = np.bincount(rows.decision, variances, n_decisions) / n_clusters
             sums += fit.resampled_residuals(n_clusters, spread, n, generator)
         return sums
