@@ -42,11 +42,6 @@ class ClassCurves:
         return np.asarray(q / q.sum(axis=0), dtype=np.float64)
 
 
-def uncalibrated(n_fits: int, n_classes: int) -> ClassCurves:
-    """Posteriors as they are."""
-    return ClassCurves(np.tile([0.0, 1.0], (n_fits, n_classes, 1)))
-
-
 def one_hot(label: Integers, n_classes: int) -> Floats:
     """1 for the class of each row, (classes, rows)."""
     return np.equal.outer(np.arange(n_classes), label).astype(np.float64)
@@ -79,8 +74,10 @@ class LabelledRows:
 
 
 @quiet
-def fit_curves(calibrator: str, rows: LabelledRows, times: Numbers) -> ClassCurves | None:
+def fit_curves(calibrator: str | None, rows: LabelledRows, times: Numbers) -> ClassCurves | None:
     """Fit the rows, and then replicates in which they count so many times, (replicates, rows); None without a solution."""
+    if calibrator is None:
+        return ClassCurves(np.tile([0.0, 1.0], (1 + len(times), len(rows.logs), 1)))
     n_classes, with_shift = len(rows.logs), calibrator != "temperature"
     of_class = np.bincount(rows.label, rows.weight, n_classes)
     shares, is_impossible = of_class / of_class.sum(), rows.logs[rows.label, np.arange(len(rows.label))] == -np.inf

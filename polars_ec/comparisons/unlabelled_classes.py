@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_curves, one_hot, uncalibrated
+from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_curves, one_hot
 from polars_ec.comparisons.unlabelled_units import (
     IS_HELD_OUT,
     EstimateQuestion,
@@ -168,9 +168,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         with np.errstate(all="ignore"):
             prior = by_class / by_class.sum(axis=1, keepdims=True)
             effective = rows.weight * (sizes.sum() / rows.weight.sum())
-        curves: ClassCurves | None = uncalibrated(1 + number, len(sizes))
-        if question.calibrator is not None:
-            curves = fit_curves(question.calibrator, LabelledRows(rows.logs, rows.label, effective), times)
+        curves = fit_curves(question.calibrator, LabelledRows(rows.logs, rows.label, effective), times)
         # A prior cannot be moved from 0.
         if self.units[list(units)]["n_invalid"].sum() or (
             question.shift_prior is not None and not (prior[0] > 0).all()
