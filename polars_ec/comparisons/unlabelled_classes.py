@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import polars as pl
@@ -119,7 +118,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         assert not isinstance(prior, pl.Expr)
         for name in question.metrics:
             cells = pl.col(BRIER if name in SCORING_RULES else CELL)
-            sums = CollectedSums(n_classes, n_decisions, partial(_as_they_are, cells), prior)
+            sums = CollectedSums(n_classes, n_decisions, lambda _, cells=cells: cells, prior)
             if rule := SCORING_RULES.get(name):
                 metrics[name] = sums.guarded(rule.value(sums, sums.totals(rule.loss)))
             else:
@@ -295,11 +294,6 @@ class ClassEstimator(UnitEstimator[ClassFit]):
 def row_cells(rows: Rows) -> pl.Expr:
     """What an estimate reads of rows, as a column."""
     return rows.cells([CLASS, DECISION, LOG_POSTERIORS]).alias(_ROW)
-
-
-def _as_they_are(cells: pl.Expr, _: Sequence[str]) -> pl.Expr:
-    """Cells that are summed already, whatever of them is asked for."""
-    return cells
 
 
 def _variances(q: Floats) -> Floats:
