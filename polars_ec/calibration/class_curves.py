@@ -91,9 +91,8 @@ def fit_curves(calibrator: str | None, rows: LabelledRows, times: Numbers) -> Cl
         return None
     curves = ClassCurves(np.stack([lines.beta, np.tile(lines.alpha, (1, n_classes))], axis=2))
     # What lines are free in: one slope, and the shifts.
-    in_lines = np.zeros((n_classes, 2, 1 + n_classes * with_shift))
-    in_lines[:, 1, 0], in_lines[:, 0, 1:] = 1.0, np.eye(n_classes)[:, : n_classes * with_shift]
-    free: Floats = in_lines.reshape(2 * n_classes, -1)
+    slope, shifts = np.tile([0.0, 1.0], n_classes)[:, None], np.kron(np.eye(n_classes), [[1.0], [0.0]])
+    free = np.hstack([slope, shifts]) if with_shift else slope
     penalty = np.zeros((2 * n_classes, 2 * n_classes))
     if calibrator == "spline":
         splines = _fit_splines(rows, curves)
