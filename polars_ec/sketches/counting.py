@@ -15,6 +15,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_ec.numerics import Floats, Integers, np
+from polars_ec.scores.scores import log_loss_of_posterior
 from polars_ec.sketches.grid import BUCKET, EXACT, SUMS, WEIGHTS, Grid, posterior_logs
 
 # Places of combinations of keys that are looked up in an array; beyond, by a join.
@@ -255,8 +256,7 @@ class CellCodes:
             cell += (score > threshold) * np.int32(_GAP)
         positive = index == 1
         other = np.abs(q - positive)
-        # As `log_loss_of_posterior`.
-        losses = np.where(positive, -log_1, q - (1 - (1 - q)) - log_0), other * other, q
+        losses = np.where(positive, -log_1, log_loss_of_posterior(1 - q, q, log_0)), other * other, q
         values = dict(zip(SUMS, losses, strict=True))
         if WEIGHTS[0] in rows.columns:
             weight = rows[WEIGHTS[0]].to_numpy()
