@@ -1,4 +1,4 @@
-"""Number the groups of a log in order of appearance."""
+"""Count the rows of a log by group and cell, and sum their losses, by several threads."""
 
 from __future__ import annotations
 
@@ -600,7 +600,7 @@ class Counting:
         # The engine has as many of its own.
         self._threads = min(pl.thread_pool_size(), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads)
-        # Where an array of this size was once released, glibc keeps the memory of smaller ones for those to come.
+        # Once an array of this size was released, glibc reuses the memory of smaller ones instead of returning it to the system.
         np.empty(_KEPT, dtype=np.uint8)
         self._waiting: deque[Future[None]] = deque()
         self._table = self._coarse = None
@@ -619,7 +619,7 @@ class Counting:
             self._waiting.popleft().result()
 
     def _count(self, rows: pl.DataFrame) -> None:
-        # By the parts that they lie in in memory, which NumPy need not copy.
+        # Chunk by chunk, because NumPy copies columns of several chunks.
         start = 0
         for length in rows[:, 0].chunk_lengths():
             self._count_part(rows.slice(start, length))
