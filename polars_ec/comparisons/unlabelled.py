@@ -145,10 +145,11 @@ class UnitCells:
             cells = used.select(columns).unique().sort(columns)
             # A log without usable rows has a cell of none.
             cells = cells if cells.height else pl.DataFrame({"bin": [0], "above": [0]}, schema=cells.schema)
-        bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in frame.columns else pl.lit(-1)
+        # Without the keys, which may have the names that follow.
+        rows = join_groups(used, units.select(*keys, GROUP), keys).drop([*keys])
+        bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in rows.columns else pl.lit(-1)
         entries = (
-            join_groups(used, units.select(*keys, GROUP), keys)
-            .join(cells.with_row_index("cell"), on=columns, how="left")
+            rows.join(cells.with_row_index("cell"), on=columns, how="left")
             .with_columns(
                 bucket.cast(pl.Int64).alias(BUCKET),
                 plane=pl.when(LABELLED).then("class").otherwise(_UNLABELLED).cast(pl.Int64),

@@ -31,8 +31,8 @@ EstimateCalibrator: TypeAlias = Calibrator | Literal["spline"]
 IS_HELD_OUT = "__is_held_out"
 """The column of units that says whether their labels are taken as unknown."""
 
-# Others: the reference period, the unit of the group there, and the number of the units of all groups there.
-_REFERENCE, _REFERENCE_UNIT, _POOL = "__reference", "__reference_unit", "__pool"
+# Others: the reference period, the unit of the group there, and the number of the units of all groups there, and these units.
+_REFERENCE, _REFERENCE_UNIT, _POOL, _MEMBERS = "__reference", "__reference_unit", "__pool", "__members"
 # A group with fewer rows of a class in the reference period takes the calibrator of all groups.
 _ROWS_TO_CALIBRATE = 50
 # Seconds that are worth a warning.
@@ -198,7 +198,7 @@ def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl
     """The units with their references, and whether their labels are held out; and the units of each period."""
     period, within = question.period, [name for name in question.by if name == SCORE]
     counts = pl.col("n", "n_labelled").sum()
-    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort(*within, period)
+    periods = units.group_by([*within, period]).agg(counts, pl.col(GROUP).alias(_MEMBERS)).sort(*within, period)
     is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
     with_period = pl.col(period).is_not_null()
     is_labelled &= with_period
@@ -221,7 +221,7 @@ def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl
         *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
     )
     units = join_groups(units, join_groups(stated, numbers, [*within, _REFERENCE]), [*within, period])
-    return join_groups(units, group, [*question.by, _REFERENCE]), periods["members"].to_list()
+    return join_groups(units, group, [*question.by, _REFERENCE]), periods[_MEMBERS].to_list()
 
 
 # The result.
