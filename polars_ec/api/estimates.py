@@ -219,7 +219,9 @@ def _of_cells(
 ) -> pl.DataFrame:
     """The result for cells of two classes, at the operating point of some keywords."""
     keywords, threshold = point
-    costs = parse_options({name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}).costs(2)
+    costs = parse_options({name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}).costs(
+        2
+    )
     question = CellQuestion(cells=cells, keywords=keywords, costs=costs, own_threshold=threshold, **checked)
     return estimated(LabelEstimator.of(question), model)
 
@@ -258,6 +260,8 @@ def _estimate_classes(
         except ValueError as error:
             # It is called a prior there.
             raise ValueError(f"shift_{error}") from None
+    # Vectors take no threshold: with one their decisions raise.
+    _ = rows.decisions
     usual = _USUAL[:-1] if is_binary(rows) else ("expected_cost", *BATTERY_OF_CLASSES)
     named = {"metrics": metrics_of(names, rows) if names else usual, "costs": rows.costs, "shift_prior": shift_prior}
     question = EstimateQuestion(**{**layout, **named})

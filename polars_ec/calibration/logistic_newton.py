@@ -242,7 +242,9 @@ def quintiles(x: Floats, share: Floats) -> tuple[Floats, float]:
 def spline_basis(x: Floats, knots: Sequence[float] | Floats, scale: float) -> Floats:
     """What an intercept and the slopes between knots multiply, (..., parameters, scores): 1, and how far a score is into each segment."""
     segments = zip([-np.inf, *knots], [*knots, np.inf], [*knots[:1], *knots] or [0.0], strict=True)
-    return np.stack([np.ones_like(x), *((np.clip(x, low, high) - origin) / scale for low, high, origin in segments)], -2)
+    return np.stack(
+        [np.ones_like(x), *((np.clip(x, low, high) - origin) / scale for low, high, origin in segments)], -2
+    )
 
 
 @quiet

@@ -116,9 +116,12 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         losses = list(dict.fromkeys(SCORING_RULES[name].loss for name in question.metrics if name in SCORING_RULES))
         prior, metrics = rows.prior_vector, dict[str, pl.Expr]()
         assert not isinstance(prior, pl.Expr)
+
+        def sums_of(column: str) -> CollectedSums:
+            return CollectedSums(n_classes, n_decisions, lambda _: pl.col(column), prior)
+
         for name in question.metrics:
-            cells = pl.col(BRIER if name in SCORING_RULES else CELL)
-            sums = CollectedSums(n_classes, n_decisions, lambda _, cells=cells: cells, prior)
+            sums = sums_of(BRIER if name in SCORING_RULES else CELL)
             if rule := SCORING_RULES.get(name):
                 metrics[name] = sums.guarded(rule.value(sums, sums.totals(rule.loss)))
             else:

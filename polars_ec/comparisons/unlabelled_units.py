@@ -155,6 +155,7 @@ class UnitEstimator(ABC, Generic[FitT]):
 
 # Priors of periods.
 
+
 @quiet
 def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
     """The priors to which EM converges, (variants, classes), for posteriors over priors, (variants, rows, classes), and weights (variants, rows).

@@ -17,12 +17,12 @@ import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.scales import TOLERANCE, ScoreScale
-from polars_ec.numerics import Numbers, np
+from polars_ec.numerics import Floats, Numbers, np
 
 VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
 
-_Terms = TypeVar("_Terms", pl.Expr, Numbers)
+_Terms = TypeVar("_Terms", pl.Expr, Floats)
 
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
 CELL = "cell"
