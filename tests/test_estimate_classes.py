@@ -398,7 +398,7 @@ def test_a_class_without_rows_in_the_reference() -> None:
 def test_a_prior_is_not_moved_from_0(score: str) -> None:
     """Neither from that of the reference, nor from those of replicates, of which every seventh lacks a class with two rows."""
     log = WITHOUT.with_columns(p=pl.col("q").arr.get(2) / 50, y=pl.when(pl.col("y") == 2).then(1).otherwise("y"))
-    options: dict[str, Any] = {"score": score, "shift_prior": "em", "interval": 0.9, "metrics": ["nec", "nce"]}
+    options: dict[str, Any] = {"score": score, "shift_prior": "em", "interval": 0.9, "metrics": ["error_rate", "brier"]}
     if score == "p":
         log, options["pos_label"] = log.with_columns(y=pl.col("y").clip(0, 0)), 2
     assert estimate(log, **options)["value"].null_count() == 2
