@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from polars.testing import assert_frame_equal
 from scipy import optimize
 
 import polars_ec as ec
-from polars_ec.comparisons.unlabelled_units import likeliest_priors
+from polars_ec.api import estimates
+from polars_ec.comparisons.unlabelled_units import estimated, likeliest_priors
 
 RNG = np.random.default_rng(11)
 N, K = 900, 3
@@ -317,6 +319,33 @@ def test_clusters() -> None:
     found = estimate(WITHOUT.with_columns(user=pl.col("user") % 3), cluster="user", **call)
     assert found["value"].to_list() == plain["value"].to_list()
     assert found["value_ci_low"].null_count() == found["value_ci_high"].null_count() == 2
+
+
+@pytest.mark.parametrize("score", ["q", "p"])
+def test_a_replicate_without_a_fit_changes_no_other(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even how far the labels of clusters vary."""
+    estimators: list[Any] = []
+
+    def kept(estimator: Any, model: str | None) -> pl.DataFrame:
+        estimators.append(estimator)
+        return estimated(estimator, model)
+
+    monkeypatch.setattr(estimates, "estimated", kept)
+    log = WITHOUT.with_columns(p=pl.col("q").arr.get(1), y=pl.col("y") > 0) if score == "p" else WITHOUT
+    estimate(log, score=score, interval=0.9, replicates=5, metrics=["error_rate", "brier"], cluster="user")
+    (estimator,) = estimators
+    with np.errstate(all="ignore"):
+        first, fit = estimator.fits()
+    if score == "p":
+        lacking = replace(fit, coarse=fit.coarse.copy())
+        lacking.coarse[1] = np.nan
+    else:
+        lacking = replace(fit, curves=replace(fit.curves, place=fit.curves.place.copy()))
+        lacking.curves.place[1] = np.nan
+    with np.errstate(all="ignore"):
+        whole, some = ([*estimator.replicated_metrics([first, of])][1] for of in (fit, lacking))
+    assert_frame_equal(some[2:], whole[2:])
+    assert some[1].fill_nan(None).null_count().select("error_rate", "brier").row(0) == (1, 1)
 
 
 def test_random_numbers_are_those_of_the_seed_and_the_rows() -> None:
