@@ -41,6 +41,7 @@ _ROW, _INVALID = "row", "__invalid"
 _NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
 # Cells that are evaluated at a time.
 _BLOCK = 2**21
+_LEAST_PRIOR = 1e-17
 # Seconds of a replicate of a unit.
 _SECONDS = 2.5e-4
 _BINS_OF_TEST = 10
@@ -275,7 +276,8 @@ def _posteriors(
     stated = np.where(np.isfinite(reference_prior), reference_prior, np.nan)
     of_0, of_1 = _shares(log_odds - stated[:, None])
     if isinstance(shift, str):
-        prior = likeliest_priors(np.stack([of_0, of_1], axis=-1), weight)
+        # Not quite 0, so that cells of one class only stay in it.
+        prior = np.maximum(likeliest_priors(np.stack([of_0, of_1], axis=-1), weight), _LEAST_PRIOR)
     else:
         prior = np.array([[1 - shift, shift]])
     of_0, of_1 = prior[:, :1] * of_0, prior[:, 1:] * of_1

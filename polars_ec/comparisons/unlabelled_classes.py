@@ -201,9 +201,10 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             prior = likeliest_priors(np.ascontiguousarray(q.transpose(1, 2, 0)), times * rows.weight)
         else:
             prior = np.asarray(shift, dtype=np.float64)[None]
-        q *= prior.T[:, :, None]
-        q /= q.sum(axis=0)
-        return q
+        moved = q * prior.T[:, :, None]
+        total = moved.sum(axis=0)
+        # A row that is impossible at the prior stays as it is.
+        return np.where(total == 0, q, moved / total)
 
     @quiet
     def _sums(self, unit: int, fit: ClassFit, fits: slice, generator: np.random.Generator | None = None) -> Floats:

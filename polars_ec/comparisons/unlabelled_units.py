@@ -176,8 +176,7 @@ def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
     n_variants, _, n_classes = ratios.shape
     start, bounded = np.full((n_variants, n_classes), 1 / n_classes), np.ones(n_classes, dtype=bool)
     prior, moves = minimise_bounded(derivatives, start, bounded, _NO_PRIOR)
-    # A row that can be of one class only stays in it.
-    return np.where(moves[:, None], np.nan, np.maximum(prior / prior.sum(axis=1, keepdims=True), _LEAST))
+    return np.where(moves[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
 
 
 # The units of a question.
