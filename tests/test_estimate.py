@@ -327,6 +327,18 @@ def test_the_reference_is_the_last_labelled_period_before() -> None:
     assert no_time.ec.estimate("p", "y", **call)["reference"].to_list() == [None, None, "1", "2"]
 
 
+@from_rows_and_sketches
+@pytest.mark.parametrize("name", ["cell", "bucket", "plane", "row", "members"])
+def test_group_columns_and_periods_may_have_any_name(by_call: Any, name: str) -> None:
+    log = WITHOUT.with_columns(h=(pl.col("g") == "b").cast(pl.Int64))
+    call: dict[str, Any] = {"interval": 0.9, "replicates": 20, "metrics": ["nec", "auc_roc"]}
+    expected = estimate(log, by_call, by="h", **call)
+    assert_frame_equal(estimate(log.rename({"h": name}), by_call, by=name, **call).rename({name: "h"}), expected)
+    periods = {"score": "p", "label": "y", "by": "h", "calibrator": "affine", **call}
+    found = by_call(log.rename({"month": name}), period=name, **periods).rename({name: "month"})
+    assert_frame_equal(found.filter(month=2), expected)
+
+
 def test_a_null_group_comes_first_as_in_a_report() -> None:
     log = LOG.with_columns(g=pl.when(pl.col("g") != "a").then("g"))
     assert estimate(log, by="g", metrics=["nec"])["g"].to_list() == [None, "b"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,8 @@ from polars.testing import assert_frame_equal
 from scipy import optimize
 
 import polars_ec as ec
-from polars_ec.comparisons.unlabelled_classes import likeliest_priors
+from polars_ec.api import estimates
+from polars_ec.comparisons.unlabelled_units import estimated, likeliest_priors
 
 RNG = np.random.default_rng(11)
 N, K = 900, 3
@@ -261,7 +263,8 @@ def test_labels_correct_expectations(probability: str | None) -> None:
     rng = np.random.default_rng(2)
     chance = np.where(Q[:, 0] > 0.4, 0.6, 0.3)
     known = FIRST | (rng.random(N) < chance)
-    log = LOG.with_columns(y=pl.when(pl.lit(known)).then("y"), q_label=pl.lit(chance))
+    # Rows without a label need none.
+    log = LOG.with_columns(pl.when(pl.lit(known)).then("y"), q_label=pl.when(pl.lit(known)).then(pl.lit(chance)))
     found = estimate(log, label_probability=probability)
     own, rest = known[LATER], ~known[LATER]
     odds = np.ones(own.sum()) if probability is None else 1 / chance[LATER][own] - 1
@@ -316,6 +319,33 @@ def test_clusters() -> None:
     found = estimate(WITHOUT.with_columns(user=pl.col("user") % 3), cluster="user", **call)
     assert found["value"].to_list() == plain["value"].to_list()
     assert found["value_ci_low"].null_count() == found["value_ci_high"].null_count() == 2
+
+
+@pytest.mark.parametrize("score", ["q", "p"])
+def test_a_replicate_without_a_fit_changes_no_other(score: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not even how far the labels of clusters vary."""
+    estimators: list[Any] = []
+
+    def kept(estimator: Any, model: str | None) -> pl.DataFrame:
+        estimators.append(estimator)
+        return estimated(estimator, model)
+
+    monkeypatch.setattr(estimates, "estimated", kept)
+    log = WITHOUT.with_columns(p=pl.col("q").arr.get(1), y=pl.col("y") > 0) if score == "p" else WITHOUT
+    estimate(log, score=score, interval=0.9, replicates=5, metrics=["error_rate", "brier"], cluster="user")
+    (estimator,) = estimators
+    with np.errstate(all="ignore"):
+        first, fit = estimator.fits()
+    if score == "p":
+        lacking = replace(fit, coarse=fit.coarse.copy())
+        lacking.coarse[1] = np.nan
+    else:
+        lacking = replace(fit, curves=replace(fit.curves, place=fit.curves.place.copy()))
+        lacking.curves.place[1] = np.nan
+    with np.errstate(all="ignore"):
+        whole, some = ([*estimator.replicated_metrics([first, of])][1] for of in (fit, lacking))
+    assert_frame_equal(some[2:], whole[2:])
+    assert some[1].fill_nan(None).null_count().select("error_rate", "brier").row(0) == (1, 1)
 
 
 def test_random_numbers_are_those_of_the_seed_and_the_rows() -> None:
@@ -391,6 +421,19 @@ def test_a_class_without_rows_in_the_reference() -> None:
         "all groups",
         "group",
     ]
+
+
+@pytest.mark.parametrize("score", ["q", "p"])
+def test_a_prior_is_not_moved_from_0(score: str) -> None:
+    """Neither from that of the reference, nor from those of replicates, of which every seventh lacks a class with two rows."""
+    log = WITHOUT.with_columns(p=pl.col("q").arr.get(2) / 50, y=pl.when(pl.col("y") == 2).then(1).otherwise("y"))
+    options: dict[str, Any] = {"score": score, "shift_prior": "em", "interval": 0.9, "metrics": ["error_rate", "brier"]}
+    if score == "p":
+        log, options["pos_label"] = log.with_columns(y=pl.col("y").clip(0, 0)), 2
+    assert estimate(log, **options)["value"].null_count() == 2
+    with_class = log.with_columns(y=pl.when(AT < 2).then(2).otherwise("y"))
+    ends = estimate(with_class, **options).select("value", "value_ci_low", "value_ci_high")
+    assert ends.null_count().row(0) == (0, 2, 2)
 
 
 def test_posteriors_of_0() -> None:

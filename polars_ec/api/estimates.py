@@ -8,7 +8,6 @@ from typing import Any, Literal, Unpack
 import polars as pl
 
 from polars_ec.arguments.classes import parse_prior
-from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.inputs import as_lazy
 from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_options, parse_whole
 from polars_ec.arguments.options import EstimateOptions, SketchOptions
@@ -183,13 +182,13 @@ def estimate(
             raise ValueError(
                 f"{name}={shown} is a column, but an estimate has one cost for all rows: pass a number, such as the mean cost"
             )
-    stated = calibrator, shift_prior, reference, labelled, interval, replicates, seed
+    common = _common(calibrator, shift_prior, reference, labelled, interval, replicates, seed)
     clusters = ClusterKey(cluster, buckets)
     odds = None
     if label_probability is not None:
         odds = 1 / as_expr(label_probability, "label_probability").fill_null(float("nan")) - 1
     if _are_vectors(log, scores, options):
-        layout = {"by": key_names, "period": period_name, "shift_prior": shift_prior, **_common(*stated)}
+        layout = {"by": key_names, "period": period_name, **common}
         row = [*keys, of_period, *([] if odds is None else [odds.alias(ODDS)])]
         row += [] if (bucket := clusters.bucket(log)) is None else [bucket.alias(BUCKET)]
         check_names([*keys, of_period], OF_ROWS, "an estimate")
@@ -197,9 +196,9 @@ def estimate(
         if len({model.schema["class_prior"] for model in models}) > 1:
             raise ValueError("score= holds models with different numbers of classes: estimate them separately")
         return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
-    column, is_labelled = labels_to_come(log, scores, label, options)
+    column, is_labelled = _stand_ins(log, label, options)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
-    checked = _checked(prior, metrics, *stated)
+    checked = _checked(common, prior, metrics)
     units = [*keys, of_period, is_labelled]
     cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
     corrections: Cells | None = None
@@ -210,24 +209,21 @@ def estimate(
         corrections, _ = make_cells(
             rows, score, column, {**read, "weight": weight}, by=units, folds=FoldKey(), clusters=clusters
         )
-    keywords, threshold = point.stands_in({"prior": prior}, cells.grid.classes)
-    question = CellQuestion(
-        cells=cells,
-        corrections=corrections,
-        by=[name for name in cells.keys if name not in (period_name, LABELLED)],
-        period=period_name,
-        keywords=keywords,
-        costs=_costs(keywords),
-        own_threshold=threshold,
-        **checked,
+    checked |= {"by": [name for name in cells.keys if name not in (period_name, LABELLED)], "period": period_name}
+    at = point.stands_in({"prior": prior}, cells.grid.classes)
+    return _of_cells(cells, at, scores[0].meta.output_name(), corrections=corrections, **checked)
+
+
+def _of_cells(
+    cells: Cells, point: tuple[Mapping[str, Any], float | None], model: str | None, **checked: Any
+) -> pl.DataFrame:
+    """The result for cells of two classes, at the operating point of some keywords."""
+    keywords, threshold = point
+    costs = parse_options({name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}).costs(
+        2
     )
-    return estimated(LabelEstimator.of(question), scores[0].meta.output_name())
-
-
-def _costs(keywords: Mapping[str, Any]) -> CostMatrix:
-    """The costs of two classes by these keywords."""
-    costs = {name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}
-    return parse_options(costs).costs(2)
+    question = CellQuestion(cells=cells, keywords=keywords, costs=costs, own_threshold=threshold, **checked)
+    return estimated(LabelEstimator.of(question), model)
 
 
 def _estimate_classes(
@@ -242,9 +238,8 @@ def _estimate_classes(
     """The result for posteriors of K classes; `units` are the group columns, the period and what rows have beside."""
     column, is_labelled = _stand_ins(log, label, options)
     shift_prior, calibrator, names = layout["shift_prior"], layout["calibrator"], named_metrics(metrics)
-    for name, prior in (("prior", options.get("prior")), ("shift_prior", shift_prior)):
-        is_text = isinstance(prior, str) and prior != {"prior": "uniform", "shift_prior": "em"}[name]
-        if is_text or isinstance(prior, pl.Expr):
+    for name, prior, word in (("prior", options.get("prior"), "uniform"), ("shift_prior", shift_prior, "em")):
+        if isinstance(prior, pl.Expr) or (isinstance(prior, str) and prior != word):
             raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
     # The kernel reads vectors of any number of classes.
     rows = resolve_columns(log, score, column, parse_options(options), 1)
@@ -265,22 +260,20 @@ def _estimate_classes(
         except ValueError as error:
             # It is called a prior there.
             raise ValueError(f"shift_{error}") from None
-    # Vectors take no threshold.
-    assert rows.decisions.number is not None
+    # Vectors take no threshold: with one their decisions raise.
+    _ = rows.decisions
     usual = _USUAL[:-1] if is_binary(rows) else ("expected_cost", *BATTERY_OF_CLASSES)
     named = {"metrics": metrics_of(names, rows) if names else usual, "costs": rows.costs, "shift_prior": shift_prior}
-    estimator = ClassEstimator.of(
-        EstimateQuestion(**{**layout, **named}), log.select(*units, is_labelled, row_cells(rows)), rows
-    )
+    question = EstimateQuestion(**{**layout, **named})
+    estimator = ClassEstimator.of(question, log.select(*units, is_labelled, row_cells(rows)), rows)
     return estimated(estimator, score.meta.output_name())
 
 
 def estimate_cells(
     cells: Cells, metrics: Sequence[str], period: str, point: tuple[Mapping[str, Any], float | None], *stated: Any
 ) -> pl.DataFrame:
-    """The result of `Sketch.estimate`, at the operating point of some keywords; `stated` are the other ones, in the order of `_checked`."""
-    keywords, own_threshold = point
-    checked = _checked(keywords.get("prior"), metrics or None, *stated)
+    """The result of `Sketch.estimate`, at the operating point of some keywords; `stated` are the other ones, in the order of `_common`."""
+    checked = _checked(_common(*stated), point[0].get("prior"), metrics or None)
     cells.grid.check_posteriors("estimate")
     if cells.unlabelled is None:
         raise SketchError(
@@ -292,12 +285,10 @@ def estimate_cells(
         raise SketchError(f"period={period!r} is not a group column of the sketch. It has {by}")
     check_keys([*(key for key in by if key != SCORE), period], RESULT)
     check_period(whole.frame.lazy(), [pl.col(period)])
-    exact_arguments(checked["metrics"], whole.grid, keywords, own_threshold)
+    exact_arguments(checked["metrics"], whole.grid, *point)
     assert whole.unlabelled is not None
-    checked |= {"keywords": keywords, "own_threshold": own_threshold, "corrections": None, "costs": _costs(keywords)}
     joined = joined_by_label(whole, whole.unlabelled)
-    question = CellQuestion(cells=joined, by=by, period=period, **checked)
-    return estimated(LabelEstimator.of(question), None)
+    return _of_cells(joined, point, None, corrections=None, by=by, period=period, **checked)
 
 
 def _are_vectors(log: pl.LazyFrame, scores: Sequence[pl.Expr], options: EstimateOptions | SketchOptions) -> bool:
@@ -350,9 +341,9 @@ def _stand_ins(log: pl.LazyFrame, label: IntoExpr, options: EstimateOptions | Sk
     return column.fill_null(pl.lit(value, dtype if isinstance(dtype, pl.Enum) else None)), is_labelled
 
 
-def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
+def _checked(common: Mapping[str, Any], prior: Any, metrics: Any) -> dict[str, Any]:
     """What a `CellQuestion` has beside the cells and the operating point."""
-    shift_prior, common = stated[1], _common(*stated)
+    shift_prior = common["shift_prior"]
     if prior is not None:
         parse_number(prior, "prior")
     names = named_metrics(metrics) or _USUAL
@@ -373,7 +364,7 @@ def _checked(prior: Any, metrics: Any, *stated: Any) -> dict[str, Any]:
 
 
 def _common(
-    calibrator: Any, _: Any, reference: Any, labelled: Any, interval: Any, replicates: Any, seed: Any
+    calibrator: Any, shift_prior: Any, reference: Any, labelled: Any, interval: Any, replicates: Any, seed: Any
 ) -> dict[str, Any]:
     """The arguments that mean the same for any number of classes."""
     check_reference(reference)
@@ -385,6 +376,7 @@ def _common(
         )
     return {
         "calibrator": calibrator,
+        "shift_prior": shift_prior,
         "reference": reference,
         "labelled": float(labelled),
         "level": None if interval is None else parse_level(interval),

@@ -580,7 +580,7 @@ class Windows:
         tables, clustered = [], keywords.get("interval") is not None
         sketch = self.sketch if clustered else without_clusters(self.sketch)
         for cells, prior in self._rolling.in_blocks(sketch, keywords.get("prior")):
-            # Of all windows together there is one warning.
+            # The windows of all blocks together get one warning.
             with warnings.catch_warnings(action="ignore", category=UserWarning):
                 tables.append(cells.evaluate(*metrics, **keywords | ({} if prior is None else {"prior": prior})))
         return evaluated_in_order(pl.concat(tables), self.sketch.keys)

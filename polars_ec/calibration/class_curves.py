@@ -8,17 +8,15 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from polars_ec.calibration.calibration import REVERSED
-from polars_ec.calibration.logistic_newton import CLOSE_ENOUGH, ROUNDING, Batch, fit_softmax
+from polars_ec.calibration.logistic_newton import Batch, fit_softmax, minimise_bounded, quintiles, spline_basis
 from polars_ec.calibration.multiclass import settled
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np, quiet
 
 CLASS_CALIBRATORS = ("spline", "affine", "temperature")
 """Calibrators of K posteriors: the first has a curve for each class, the others have one slope."""
 
-_KNOTS = (0.2, 0.4, 0.6, 0.8)
 # The precision of the normal prior of a class's slopes around the mean of all classes, beside 1 for changes of slope.
 _ALIKE = 10.0
-_MAX_STEPS = 100
 # Numbers that are worked on at a time.
 _BLOCK = 2**22
 
@@ -34,10 +32,7 @@ class ClassCurves:
     def basis(self, logs: Floats) -> Floats:
         """What parameters multiply, (classes, parameters, rows)."""
         first, *_ = *self.knots, 0.0
-        ends = zip([-np.inf, *self.knots], [*self.knots, np.inf], [first, *self.knots], strict=True)
-        finite = np.where(np.isfinite(logs), logs, first)
-        segments = [(np.clip(finite, low, high) - origin) / self.scale for low, high, origin in ends]
-        return np.stack([np.ones_like(logs), *segments], axis=1)
+        return spline_basis(np.where(np.isfinite(logs), logs, first), self.knots, self.scale)
 
     def posteriors(self, logs: Floats, fits: slice) -> Floats:
         """Calibrated posteriors, (classes, fits, rows), for log posteriors (classes, rows); one of 0 stays so."""
@@ -45,11 +40,6 @@ class ClassCurves:
         z = np.where((logs > -np.inf)[:, None], z, -np.inf)
         q = np.exp(z - z.max(axis=0))
         return np.asarray(q / q.sum(axis=0), dtype=np.float64)
-
-
-def uncalibrated(n_fits: int, n_classes: int) -> ClassCurves:
-    """Posteriors as they are."""
-    return ClassCurves(np.tile([0.0, 1.0], (n_fits, n_classes, 1)))
 
 
 def one_hot(label: Integers, n_classes: int) -> Floats:
@@ -84,8 +74,10 @@ class LabelledRows:
 
 
 @quiet
-def fit_curves(calibrator: str, rows: LabelledRows, times: Numbers) -> ClassCurves | None:
+def fit_curves(calibrator: str | None, rows: LabelledRows, times: Numbers) -> ClassCurves | None:
     """Fit the rows, and then replicates in which they count so many times, (replicates, rows); None without a solution."""
+    if calibrator is None:
+        return ClassCurves(np.tile([0.0, 1.0], (1 + len(times), len(rows.logs), 1)))
     n_classes, with_shift = len(rows.logs), calibrator != "temperature"
     of_class = np.bincount(rows.label, rows.weight, n_classes)
     shares, is_impossible = of_class / of_class.sum(), rows.logs[rows.label, np.arange(len(rows.label))] == -np.inf
@@ -99,9 +91,8 @@ def fit_curves(calibrator: str, rows: LabelledRows, times: Numbers) -> ClassCurv
         return None
     curves = ClassCurves(np.stack([lines.beta, np.tile(lines.alpha, (1, n_classes))], axis=2))
     # What lines are free in: one slope, and the shifts.
-    in_lines = np.zeros((n_classes, 2, 1 + n_classes * with_shift))
-    in_lines[:, 1, 0], in_lines[:, 0, 1:] = 1.0, np.eye(n_classes)[:, : n_classes * with_shift]
-    free: Floats = in_lines.reshape(2 * n_classes, -1)
+    slope, shifts = np.tile([0.0, 1.0], n_classes)[:, None], np.kron(np.eye(n_classes), [[1.0], [0.0]])
+    free = np.hstack([slope, shifts]) if with_shift else slope
     penalty = np.zeros((2 * n_classes, 2 * n_classes))
     if calibrator == "spline":
         splines = _fit_splines(rows, curves)
@@ -118,9 +109,8 @@ def fit_curves(calibrator: str, rows: LabelledRows, times: Numbers) -> ClassCurv
     return replace(curves, place=place)
 
 
-def _penalty(n_classes: int) -> Floats:
+def _penalty(n_classes: int, n: int) -> Floats:
     """Minus the Hessian of the log of the prior: of changes of slope, of slopes around their mean, and of the mean intercept, which is 0."""
-    n = len(_KNOTS) + 2
     changes, mean = np.diff(np.eye(n - 1), axis=0), np.full((n_classes, n_classes), 1 / n_classes)
     penalty = np.zeros((n_classes, n, n_classes, n))
     penalty[:, 0, :, 0] = mean
@@ -133,42 +123,27 @@ def _penalty(n_classes: int) -> Floats:
 def _fit_splines(rows: LabelledRows, lines: ClassCurves) -> tuple[ClassCurves, Floats, Bools] | None:
     """Curves with knots, their penalty, and which parameters are not at their bound: no slope is below 0. None without a solution.
 
-    Knots are quintiles of the log posteriors by their variance q (1 - q), because labels say nothing about curves where that is 0. By projected
-    Newton steps from the lines on.
+    Knots are quintiles of the log posteriors by their variance q (1 - q), because labels say nothing about curves where that is 0.
     """
     q = np.exp(rows.logs)
     spread = (q * (1 - q) * rows.weight).ravel()
     order = np.flatnonzero(spread > 0)[np.argsort(rows.logs.ravel()[spread > 0], kind="stable")]
-    x, share = rows.logs.ravel()[order], spread[order] / spread.sum()
-    scale = float(np.sqrt(share @ (x - share @ x) ** 2))
-    if not scale > 0:
+    x = rows.logs.ravel()[order]
+    if not len(x) or x[0] == x[-1]:
         return None
-    knots = x[np.minimum(np.searchsorted(np.cumsum(share) + 1e-9, _KNOTS), len(x) - 1)]
+    knots, scale = quintiles(x, spread[order] / spread.sum())
     # Curves count from the first knot on, and the softmax ignores what all classes have.
     shift, slope = lines.place[0, :, :1], lines.place[0, :, 1:]
     place = np.concatenate([shift - shift.mean(), np.repeat(slope * scale, len(knots) + 1, axis=1)], axis=1)
-    curves, penalty = ClassCurves(place[None], tuple(knots.tolist()), scale), _penalty(len(place))
+    curves, penalty = ClassCurves(place[None], tuple(knots.tolist()), scale), _penalty(*place.shape)
     is_slope = np.tile(np.arange(place.shape[1]) > 0, len(place))
 
-    def loss_at(flat: Floats) -> tuple[float, Floats, Floats]:
-        loss, (gradient,), hessian = rows.derivatives(replace(curves, place=flat.reshape(1, *place.shape)))
-        return loss + float(flat @ penalty @ flat) / 2, gradient + penalty @ flat, hessian + penalty
+    def derivatives(flat: Floats) -> tuple[Floats, Floats, Floats]:
+        loss, gradient, hessian = rows.derivatives(replace(curves, place=flat.reshape(1, *place.shape)))
+        slopes = flat @ penalty
+        return loss + (slopes * flat).sum(axis=1) / 2, gradient + slopes, (hessian + penalty)[None]
 
-    flat, length = place.ravel(), 1.0
-    loss, gradient, hessian = loss_at(flat)
-    for _ in range(_MAX_STEPS):
-        # A slope of 0 that would fall stays there.
-        is_free, step = (flat > 0) | (gradient < 0) | ~is_slope, np.zeros_like(flat)
-        # Where weights or scores are extreme, rounding leaves it singular.
-        curvature = hessian[np.ix_(is_free, is_free)] + ROUNDING * np.trace(hessian) * np.eye(is_free.sum())
-        step[is_free] = np.linalg.solve(curvature, gradient[is_free])
-        moves = not step @ gradient <= CLOSE_ENOUGH * loss
-        tried = flat - length * step
-        tried[is_slope] = np.maximum(tried[is_slope], 0.0)
-        new = loss_at(tried)
-        length = 1.0 if new[0] <= loss * (1 + ROUNDING) else length / 2
-        if new[0] <= loss * (1 + ROUNDING):
-            flat, (loss, gradient, hessian) = tried, new
-        if not moves:
-            return replace(curves, place=flat.reshape(1, *place.shape)), penalty, (flat > 0) | ~is_slope
-    return None
+    flat, moves = minimise_bounded(derivatives, place.reshape(1, -1), is_slope)
+    if moves[0]:
+        return None
+    return replace(curves, place=flat.reshape(1, *place.shape)), penalty, (flat[0] > 0) | ~is_slope

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -199,8 +199,52 @@ def _minimise(
 
 # Logistic regression on a piecewise linear function of the score, for many fits to the same scores at once: projected Newton.
 
-_KNOTS = (0.2, 0.4, 0.6, 0.8)
+_QUINTILES = (0.2, 0.4, 0.6, 0.8)
 _MAX_STEPS = 100
+
+
+@quiet
+def minimise_bounded(
+    derivatives: Callable[[Floats], tuple[Floats, Floats, Floats]], place: Floats, bounded: Bools, least: float = 0.0
+) -> tuple[Floats, Bools]:
+    """The minima of convex losses above 0, (fits, parameters), from a place on; and which fits have not come to theirs.
+
+    `derivatives` gives the losses, gradients and Hessians of all fits. Bounded parameters are at least 0, and those up to `least` that would fall
+    go there.
+    """
+    place, length, moves = place.copy(), np.ones(len(place)), np.full(len(place), fill_value=True)
+    loss, gradient, hessian = derivatives(place)
+    for _ in range(_MAX_STEPS):
+        is_free = (place > least) | (gradient < 0) | ~bounded
+        curvature = np.where(is_free[:, :, None] & is_free[:, None], hessian, np.eye(place.shape[1]))
+        # Where weights or scores are extreme, or parameters stand for each other, rounding leaves it singular.
+        curvature += ROUNDING * np.trace(curvature, axis1=1, axis2=2)[:, None, None] * np.eye(place.shape[1])
+        step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+        moves = ~((np.where(is_free, step, place) * gradient).sum(axis=1) <= CLOSE_ENOUGH * loss)
+        tried = place - length[:, None] * step
+        tried[:, bounded] = np.maximum(tried[:, bounded], 0.0)
+        new = derivatives(tried)
+        better = new[0] <= loss * (1 + ROUNDING)
+        for value, of_tried in zip((place, loss, gradient, hessian), (tried, *new), strict=True):
+            value[better] = of_tried[better]
+        length = np.where(better, 1.0, length / 2)
+        if not (moves & np.isfinite(loss)).any():
+            break
+    return place, moves
+
+
+def quintiles(x: Floats, share: Floats) -> tuple[Floats, float]:
+    """The knots of rising scores with these shares of the rows, and their standard deviation."""
+    # A share of 0.2 is one, however it is rounded.
+    return x[np.searchsorted(np.cumsum(share) + 1e-9, _QUINTILES)], float(np.sqrt(share @ (x - share @ x) ** 2))
+
+
+def spline_basis(x: Floats, knots: Sequence[float] | Floats, scale: float) -> Floats:
+    """What an intercept and the slopes between knots multiply, (..., parameters, scores): 1, and how far a score is into each segment."""
+    segments = zip([-np.inf, *knots], [*knots, np.inf], [*knots[:1], *knots] or [0.0], strict=True)
+    return np.stack(
+        [np.ones_like(x), *((np.clip(x, low, high) - origin) / scale for low, high, origin in segments)], -2
+    )
 
 
 @quiet
@@ -210,45 +254,25 @@ def fit_splines(x: Floats, weight: Floats, unit: float, alpha: Floats, beta: Flo
     `weight` is (fits, classes, scores), and `unit` that of one row. Changes of slope have a standard normal prior, for scores in standard units, so
     that few rows do not bend the lines alpha x + beta, where Newton's method starts.
     """
-    share = weight[0].sum(axis=0) / weight[0].sum()
-    # A share of 0.2 is one, however it is rounded.
-    knots, scale = x[np.searchsorted(np.cumsum(share) + 1e-9, _KNOTS)], np.sqrt(share @ (x - share @ x) ** 2)
-    segments = np.clip(x[:, None], [-np.inf, *knots], [*knots, np.inf]) - [knots[0], *knots]
-    basis = np.column_stack([np.ones(len(x)), segments / scale])
+    knots, scale = quintiles(x, weight[0].sum(axis=0) / weight[0].sum())
+    basis = spline_basis(x, knots, scale).T
     products = (basis[:, :, None] * basis[:, None]).reshape(len(x), -1)
     changes = np.diff(np.eye(basis.shape[1]), axis=0)[1:]
     penalty = unit * changes.T @ changes
     known = np.isfinite(alpha)
     negative, positive = weight[known].swapaxes(0, 1)
-    place = np.column_stack([beta + alpha * knots[0], *[alpha * scale] * segments.shape[1]])[known]
+    place = np.column_stack([beta + alpha * knots[0], *[alpha * scale] * (len(knots) + 1)])[known]
 
-    def loss_at(place: Floats) -> Floats:
-        z = place @ basis.T
+    def derivatives(place: Floats) -> tuple[Floats, Floats, Floats]:
+        z, slopes = place @ basis.T, place @ penalty
         losses = negative * np.logaddexp(0, z) + positive * np.logaddexp(0, -z)
-        return np.asarray(losses.sum(axis=1) + (place @ penalty * place).sum(axis=1) / 2, dtype=np.float64)
-
-    loss, length, moves = loss_at(place), np.ones(len(place)), np.full(len(place), fill_value=True)
-    for _ in range(_MAX_STEPS if known.any() else 0):
-        z = place @ basis.T
         of_negative, of_positive = 1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))
-        gradient = (negative * of_positive - positive * of_negative) @ basis + place @ penalty
+        gradient = (negative * of_positive - positive * of_negative) @ basis + slopes
         curvature = (negative + positive) * of_negative * of_positive
         hessian = (curvature @ products).reshape(-1, *penalty.shape) + penalty
-        # A slope of 0 that would fall stays there.
-        is_free = (place > 0) | (gradient < 0) | (np.arange(len(penalty)) == 0)
-        hessian = np.where(is_free[:, :, None] & is_free[:, None], hessian, np.eye(len(penalty)))
-        # Where weights or scores are extreme, rounding leaves it singular.
-        hessian += ROUNDING * np.trace(hessian, axis1=1, axis2=2)[:, None, None] * np.eye(len(penalty))
-        step = np.linalg.solve(hessian, (is_free * gradient)[:, :, None])[:, :, 0]
-        tried = place - length[:, None] * step
-        tried[:, 1:] = np.maximum(tried[:, 1:], 0.0)
-        new = loss_at(tried)
-        better = new <= loss * (1 + ROUNDING)
-        moves = ~((step * gradient * is_free).sum(axis=1) <= CLOSE_ENOUGH * loss)
-        place[better], loss[better] = tried[better], new[better]
-        length = np.where(better, 1.0, length / 2)
-        if not moves.any():
-            break
+        return losses.sum(axis=1) + (slopes * place).sum(axis=1) / 2, gradient, hessian
+
+    place, moves = minimise_bounded(derivatives, place, np.arange(len(penalty)) > 0)
     log_odds = np.full((len(weight), len(x)), np.nan)
     log_odds[known] = np.where(moves[:, None], np.nan, place @ basis.T)
     return log_odds

@@ -22,12 +22,14 @@ from polars_ec.comparisons.unlabelled_units import (
     IS_HELD_OUT,
     EstimateCalibrator,
     EstimateQuestion,
+    Fit,
     UnitEstimator,
     count_units,
+    likeliest_priors,
     with_references,
 )
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import LABELLED, Cells
@@ -39,8 +41,7 @@ _ROW, _INVALID = "row", "__invalid"
 _NEGATIVE, _POSITIVE, _UNLABELLED = range(3)
 # Cells that are evaluated at a time.
 _BLOCK = 2**21
-# Halvings of an interval of length 1, after which no digit of a prior changes.
-_HALVINGS = 55
+_LEAST_PRIOR = 1e-17
 # Seconds of a replicate of a unit.
 _SECONDS = 2.5e-4
 _BINS_OF_TEST = 10
@@ -145,10 +146,11 @@ class UnitCells:
             cells = used.select(columns).unique().sort(columns)
             # A log without usable rows has a cell of none.
             cells = cells if cells.height else pl.DataFrame({"bin": [0], "above": [0]}, schema=cells.schema)
-        bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in frame.columns else pl.lit(-1)
+        # Without the keys, which may have the names that follow.
+        rows = join_groups(used, units.select(*keys, GROUP), keys).drop([*keys])
+        bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in rows.columns else pl.lit(-1)
         entries = (
-            join_groups(used, units.select(*keys, GROUP), keys)
-            .join(cells.with_row_index("cell"), on=columns, how="left")
+            rows.join(cells.with_row_index("cell"), on=columns, how="left")
             .with_columns(
                 bucket.cast(pl.Int64).alias(BUCKET),
                 plane=pl.when(LABELLED).then("class").otherwise(_UNLABELLED).cast(pl.Int64),
@@ -214,31 +216,17 @@ class UnitCells:
 
 
 @dataclass(frozen=True)
-class ReferenceFit:
+class ReferenceFit(Fit):
     """Calibrated log-odds of the cells: (1, fine cells) and (1 + replicates, coarse cells); NaN without a fit.
 
-    `priors` are the log-odds of the base rates of both. `residuals` are the positives of each cluster beyond the expected ones, (clusters,
-    coarse cells), `cluster_size` says how much these vary, and `rows` the fine cells of the reference. `on` says
-    which groups it was fitted to.
+    `priors` are the log-odds of the base rates of both, and `rows` the fine cells of the reference. Residuals are positives, and they and their
+    `spread` are of coarse cells.
     """
 
     fine: Floats
     coarse: Floats
     priors: tuple[Floats, Floats]
-    residuals: Floats
-    cluster_size: Floats
     rows: CellRows
-    on: str
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a fit."""
-        return not np.isnan(self.fine).any()
-
-    @property
-    def sizes(self) -> Floats:
-        """The effective sample size of each class."""
-        return self.rows.sizes[:_UNLABELLED]
 
 
 @quiet
@@ -278,30 +266,21 @@ def _shares(log_odds: Floats) -> tuple[Floats, Floats]:
 
 
 @quiet
-def _prior_by_em(llr: Floats, weight: Floats) -> Floats:
-    """The prior of the positive class to which EM converges: the likeliest for scores with these LLRs, (..., cells), and weights."""
-    of_0, of_1 = _shares(llr)
-    low, high = np.zeros(llr.shape[:-1]), np.ones(llr.shape[:-1])
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        mixed = middle[..., None] * of_1 + (1 - middle)[..., None] * of_0
-        # The likelihood is concave in the prior, so its slope says on which side the maximum is.
-        rises = (weight * (of_1 - of_0) / mixed).sum(axis=-1) > 0
-        low, high = np.where(rises, middle, low), np.where(rises, high, middle)
-    return np.asarray((low + high) / 2, dtype=np.float64)
-
-
-@quiet
 def _posteriors(
     log_odds: Floats, reference_prior: Floats, shift: float | str | None, weight: Floats
 ) -> tuple[Floats, Floats]:
     """Posteriors of class 0 and 1, (fits, cells), at the prior of a unit with these weights, (fits, cells)."""
     if shift is None:
         return _shares(log_odds)
-    llr = log_odds - reference_prior[:, None]
-    prior = _prior_by_em(llr, weight) if isinstance(shift, str) else np.full(len(llr), shift)
-    of_0, of_1 = _shares(llr)
-    of_0, of_1 = (1 - prior)[:, None] * of_0, prior[:, None] * of_1
+    # From 0 or 1 a prior cannot be moved.
+    stated = np.where(np.isfinite(reference_prior), reference_prior, np.nan)
+    of_0, of_1 = _shares(log_odds - stated[:, None])
+    if isinstance(shift, str):
+        # Not quite 0, so that cells of one class only stay in it.
+        prior = np.maximum(likeliest_priors(np.stack([of_0, of_1], axis=-1), weight), _LEAST_PRIOR)
+    else:
+        prior = np.array([[1 - shift, shift]])
+    of_0, of_1 = prior[:, :1] * of_0, prior[:, 1:] * of_1
     return of_0 / (of_0 + of_1), of_1 / (of_0 + of_1)
 
 
@@ -444,7 +423,7 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         known = {name: np.zeros((units.height, 2, fine.above.shape[1])) for name in SUMS}
         for name, of_units in known.items():
             of_units[tuple(sums[x].to_numpy() for x in (GROUP, "class", "above"))] = sums[name].to_numpy()
-        return cls(question, units, pools, fine, coarse, corrections, known)
+        return cls(question, units, pools, coarse.starts, coarse.bucket, fine, coarse, corrections, known)
 
     def fit_to(self, units: tuple[int, ...], on: str) -> ReferenceFit:
         question, rows = self.question, self.fine.rows(units)
@@ -452,8 +431,9 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         fine, prior = _fit(question.calibrator, self.fine, rows.weight[None, :_UNLABELLED], unit)
         if self.units[list(units)]["n_invalid"].sum():
             fine = np.full_like(fine, np.nan)
+        known, sizes = not np.isnan(fine).any(), rows.sizes[:_UNLABELLED]
         if question.level is None:
-            return ReferenceFit(fine, fine, (prior, prior), np.zeros((0, 0)), np.zeros(0), rows, on)
+            return ReferenceFit(known, sizes, on, np.zeros((0, 0)), np.zeros(0), fine, fine, (prior, prior), rows)
         coarse = self.coarse.rows(units)
         drawn = coarse.resampled(question.replicates, np.random.default_rng([question.seed, 0]))
         weight = np.concatenate([coarse.weight[None], drawn])[:, :_UNLABELLED]
@@ -462,8 +442,8 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         clusters = clusters[clusters.any(axis=(1, 2))]
         of_0, of_1 = _shares(log_odds[0])
         residuals = clusters[:, _POSITIVE] * of_0 - clusters[:, _NEGATIVE] * of_1
-        size = self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1)
-        return ReferenceFit(fine, log_odds, (prior, priors), residuals, size, rows, on)
+        spread = self.coarse.cluster_size(clusters.sum(axis=1) * of_0 * of_1)
+        return ReferenceFit(known, sizes, on, residuals, spread, fine, log_odds, (prior, priors), rows)
 
     def expected(self, unit: int, fit: ReferenceFit) -> ClassWeights:
         """The weights of the cells by expected class."""
@@ -485,7 +465,7 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         q0, q1 = _posteriors(fit.coarse, fit.priors[1], self.question.shift_prior, drawn.sum(axis=1))
         positive = rows.weight[_UNLABELLED] * q1
         if corrections is None:
-            positive[1:] = self._drawn_positives(rows, q1[1:], fit, generator)
+            positive[1:] = self._drawn_positives(rows, q1, fit, generator)
         else:
             # The labels that have come say how much those that have not will differ from expectations, and how far they vary.
             resampled = np.concatenate([corrections.weight[None], corrections.resampled(number, generator)])
@@ -496,20 +476,21 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
 
     @quiet
     def _drawn_positives(self, rows: CellRows, q1: Floats, fit: ReferenceFit, generator: np.random.Generator) -> Floats:
-        """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters."""
+        """Weights of the unlabelled rows that may turn out positive, (replicates, cells): drawn, or expected with the residuals of some clusters.
+
+        `q1` has first the expected posteriors, and then those of replicates.
+        """
+        expected, q1 = q1[0], q1[1:]
         numbers = np.ceil(rows.cell_sizes[_UNLABELLED]).astype(np.int64)
         drawn = generator.binomial(numbers, np.nan_to_num(q1)) * (rows.single[_UNLABELLED] / np.maximum(numbers, 1))
         clusters = rows.clusters[:, _UNLABELLED]
         clusters = clusters[clusters.any(axis=1)]
-        number, of_reference = len(clusters), len(fit.residuals)
+        number = len(clusters)
         if number:
             drawn = drawn + clusters.sum(axis=0) * q1
-        if number and of_reference:
-            # The effect of a cluster on log-odds changes its positives in proportion to the variance of its labels, and chance to the root of it.
-            variances = clusters * (q1[0] * (1 - q1[0]))
-            size = np.nan_to_num(self.coarse.cluster_size(variances) / fit.cluster_size, posinf=0.0)
-            times = generator.multinomial(number, np.full(of_reference, 1 / of_reference), size=len(q1))
-            drawn += (times - number / of_reference) @ fit.residuals * np.maximum(size, np.sqrt(size))
+        if number and len(fit.residuals):
+            spread = self.coarse.cluster_size(clusters * (expected * (1 - expected)))
+            drawn += fit.resampled_residuals(number, spread, len(q1), generator)
         return np.where(np.isnan(q1), np.nan, drawn)
 
     def expected_metrics(self, fits: Sequence[ReferenceFit]) -> pl.DataFrame:
@@ -532,11 +513,6 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
         return (
             math.nan if self.question.cells.coarse is not None else _p_value_of_shift(fit.rows, self.fine.rows([unit]))
         )
-
-    def is_measurable(self, unit: int, fit: ReferenceFit) -> bool:
-        buckets = self.coarse.bucket[self.coarse.starts[unit] : self.coarse.starts[unit + 1]]
-        n_clusters = len(np.unique(buckets[buckets >= 0]))
-        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""

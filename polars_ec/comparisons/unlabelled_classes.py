@@ -8,25 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import pairwise
 
 import polars as pl
 
-from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_curves, one_hot, uncalibrated
-from polars_ec.calibration.logistic_newton import CLOSE_ENOUGH, ROUNDING
+from polars_ec.calibration.class_curves import ClassCurves, LabelledRows, fit_curves, one_hot
 from polars_ec.comparisons.unlabelled_units import (
     IS_HELD_OUT,
     EstimateQuestion,
+    Fit,
     UnitEstimator,
     count_units,
+    likeliest_priors,
     with_references,
 )
 from polars_ec.formulas.decisions import Arguments, decision_value
 from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.formulas.sums import GROUP, pack_prior
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, FEWEST_CLUSTERS, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np, quiet
 from polars_ec.scores.counted import CollectedSums
 from polars_ec.scores.read import Rows, join_groups
@@ -42,9 +42,6 @@ OF_ROWS = (CLASS, _ROW, ODDS, BUCKET)
 
 # Numbers that are worked on at a time, and seconds for each: of a row, a class and a replicate.
 _BLOCK, _SECONDS = 2**21, 4e-8
-_MAX_STEPS = 100
-# Priors below this that would fall go to 0.
-_NO_PRIOR = 1e-6
 
 
 @dataclass(frozen=True)
@@ -93,68 +90,22 @@ class ClassRows:
             yield np.where(amounts == 0, 0.0, amounts * loss[:, None])
 
 
-@quiet
-def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
-    """The priors to which EM converges, (variants, classes), for posteriors over priors, (variants, rows, classes), and weights (variants, rows).
-
-    They minimise the convex sum of the priors less the mean log-likelihood: projected Newton steps.
-    """
-    n_variants, _, n_classes = ratios.shape
-    weight = weight / weight.sum(axis=1, keepdims=True)
-
-    def loss_of(prior: Floats) -> Floats:
-        mixed = (ratios @ prior[:, :, None])[:, :, 0]
-        return np.asarray(prior.sum(axis=1) - (weight * np.log(mixed)).sum(axis=1), dtype=np.float64)
-
-    prior, length = np.full((n_variants, n_classes), 1 / n_classes), np.ones(n_variants)
-    loss, moves = loss_of(prior), np.ones(n_variants, dtype=bool)
-    for _ in range(_MAX_STEPS):
-        leaning = ratios / (ratios @ prior[:, :, None])
-        weighed = leaning * weight[:, :, None]
-        gradient, hessian = 1 - weighed.sum(axis=1), leaning.swapaxes(1, 2) @ weighed
-        is_free = (prior > _NO_PRIOR) | (gradient < 0)
-        hessian = np.where(is_free[:, :, None] & is_free[:, None], hessian, 0.0)
-        # Classes with the same posteriors leave it singular.
-        hessian += (~is_free[:, :, None] + ROUNDING) * np.eye(n_classes)
-        step = np.linalg.solve(hessian, gradient[:, :, None])[:, :, 0]
-        tried = np.maximum(prior - length[:, None] * step, 0.0)
-        new = loss_of(tried)
-        better = new <= loss + ROUNDING * (1 + np.abs(loss))
-        moves = ~((np.where(is_free, step, prior) * gradient).sum(axis=1) <= CLOSE_ENOUGH)
-        prior[better], loss[better] = tried[better], new[better]
-        length = np.where(better, 1.0, length / 2)
-        if not moves.any():
-            break
-    return np.where(moves[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
-
-
 @dataclass(frozen=True)
-class ClassFit:
+class ClassFit(Fit):
     """Curves, None without a fit, and the base rates of the reference: first those of its rows, then of replicates.
 
-    `residuals` are what the labels of each cluster add beyond expectations to the sums, (clusters, features, classes, decisions), and `spread` is
-    the mean over clusters of the variance of their labels by decision.
+    Residuals are of sums, (clusters, features, classes, decisions), and their `spread` is by decision.
     """
 
     curves: ClassCurves | None
     prior: Floats
-    residuals: Floats
-    spread: Floats
-    sizes: Floats
-    on: str
-
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a fit."""
-        return self.curves is not None
 
 
 @dataclass(frozen=True)
 class ClassEstimator(UnitEstimator[ClassFit]):
-    """The rows of the units of a question, from `starts` on, the losses that they have, and the metrics of sums."""
+    """The rows of the units of a question, the losses that they have, and the metrics of sums."""
 
     rows: ClassRows
-    starts: Integers
     losses: Sequence[str]
     metrics: Mapping[str, pl.Expr]
 
@@ -165,9 +116,12 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         losses = list(dict.fromkeys(SCORING_RULES[name].loss for name in question.metrics if name in SCORING_RULES))
         prior, metrics = rows.prior_vector, dict[str, pl.Expr]()
         assert not isinstance(prior, pl.Expr)
+
+        def sums_of(column: str) -> CollectedSums:
+            return CollectedSums(n_classes, n_decisions, lambda _: pl.col(column), prior)
+
         for name in question.metrics:
-            cells = pl.col(BRIER if name in SCORING_RULES else CELL)
-            sums = CollectedSums(n_classes, n_decisions, partial(_as_they_are, cells), prior)
+            sums = sums_of(BRIER if name in SCORING_RULES else CELL)
             if rule := SCORING_RULES.get(name):
                 metrics[name] = sums.guarded(rule.value(sums, sums.totals(rule.loss)))
             else:
@@ -183,7 +137,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         units, pools = with_references(count_units(counts, keys), question)
         used = join_groups(frame, units.select(*keys, GROUP), keys).filter(label >= 0, weight > 0)
         bucket = pl.col(BUCKET).fill_null(-1) if BUCKET in used.columns else pl.lit(-1)
-        odds = pl.col(ODDS).fill_null(0.0) if ODDS in used.columns else pl.lit(1.0)
+        odds = pl.when(LABELLED).then(ODDS).otherwise(0.0) if ODDS in used.columns else pl.lit(1.0)
         label = pl.when(LABELLED).then(label).otherwise(_UNLABELLED)
         numbers = {"unit": pl.col(GROUP), "decision": row.field(DECISION), "label": label, "bucket": bucket}
         whole = {name: number.cast(pl.Int64) for name, number in numbers.items()}
@@ -194,7 +148,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         order = np.lexsort([*logs.T, *reversed(columns.values())])
         read = ClassRows(**columns, logs=logs.T).of(order)
         starts = np.searchsorted(read.unit, np.arange(units.height + 1))
-        return cls(question, units, pools, read, starts, losses, metrics)
+        return cls(question, units, pools, starts, read.bucket, read, losses, metrics)
 
     @property
     def _shape(self) -> tuple[int, int, int]:
@@ -216,9 +170,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         with np.errstate(all="ignore"):
             prior = by_class / by_class.sum(axis=1, keepdims=True)
             effective = rows.weight * (sizes.sum() / rows.weight.sum())
-        curves: ClassCurves | None = uncalibrated(1 + number, len(sizes))
-        if question.calibrator is not None:
-            curves = fit_curves(question.calibrator, LabelledRows(rows.logs, rows.label, effective), times)
+        curves = fit_curves(question.calibrator, LabelledRows(rows.logs, rows.label, effective), times)
         # A prior cannot be moved from 0.
         if self.units[list(units)]["n_invalid"].sum() or (
             question.shift_prior is not None and not (prior[0] > 0).all()
@@ -235,7 +187,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             sums = np.stack([np.bincount(at, of_class, n_clusters * n_decisions) for of_class in off])
             residuals = np.moveaxis(sums.reshape(*self._shape[:2], n_clusters, n_decisions), 2, 0).astype(np.float64)
             spread = np.bincount(rows.decision, _variances(q)[0] * rows.weight, n_decisions) / n_clusters
-        return ClassFit(curves, prior, residuals, spread, sizes, on)
+        return ClassFit(curves is not None, sizes, on, residuals, spread, curves, prior)
 
     def _posteriors(self, rows: ClassRows, fit: ClassFit, fits: slice, times: Numbers) -> Floats:
         """Posteriors, (classes, fits, rows), at the prior of a unit whose rows count so many times."""
@@ -249,9 +201,10 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             prior = likeliest_priors(np.ascontiguousarray(q.transpose(1, 2, 0)), times * rows.weight)
         else:
             prior = np.asarray(shift, dtype=np.float64)[None]
-        q *= prior.T[:, :, None]
-        q /= q.sum(axis=0)
-        return q
+        moved = q * prior.T[:, :, None]
+        total = moved.sum(axis=0)
+        # A row that is impossible at the prior stays as it is.
+        return np.where(total == 0, q, moved / total)
 
     @quiet
     def _sums(self, unit: int, fit: ClassFit, fits: slice, generator: np.random.Generator | None = None) -> Floats:
@@ -282,17 +235,14 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             below = q[:, :, is_drawn].cumsum(axis=0)
             # Never 0, which would draw a class of posterior 0.
             chosen = (below < (1 - generator.random(below.shape[1:])) * below[-1]).sum(axis=0)
-            amounts[:, :, is_drawn] = np.equal.outer(np.arange(len(q)), chosen) * weight[is_drawn]
+            drawn = np.where(np.isnan(below[-1]), np.nan, np.equal.outer(np.arange(len(q)), chosen))
+            amounts[:, :, is_drawn] = drawn * weight[is_drawn]
         sums = self._summed(rows, amounts)
-        if generator is not None and n_clusters and (n_reference := len(fit.residuals)):
-            # The effect of a cluster changes its labels in proportion to their variance, and chance to the root of it.
-            variances = _variances(q[:, :1])[0] * weight * in_cluster
-            ratio = np.nan_to_num(
-                np.bincount(rows.decision, variances, n_decisions) / n_clusters / fit.spread, posinf=0.0
-            )
-            counts = generator.multinomial(n_clusters, np.full(n_reference, 1 / n_reference), size=n)
-            off = (counts - n_clusters / n_reference) @ fit.residuals.reshape(n_reference, -1)
-            sums += off.reshape(sums.shape) * np.maximum(ratio, np.sqrt(ratio))
+        if generator is not None and n_clusters and len(fit.residuals):
+            of_rows = self._posteriors(rows, fit, slice(0, 1), np.ones((1, 1)))
+            variances = _variances(of_rows)[0] * weight * in_cluster
+            spread = np.bincount(rows.decision, variances, n_decisions) / n_clusters
+            sums += fit.resampled_residuals(n_clusters, spread, n, generator)
         return sums
 
     def _summed(self, rows: ClassRows, amounts: Floats) -> Floats:
@@ -344,20 +294,10 @@ class ClassEstimator(UnitEstimator[ClassFit]):
     def seconds(self) -> float:
         return self.rows.logs.size * self.question.replicates * _SECONDS
 
-    def is_measurable(self, unit: int, fit: ClassFit) -> bool:
-        bucket = self._rows_of([unit]).bucket
-        n_clusters = len(np.unique(bucket[bucket >= 0]))
-        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
-
 
 def row_cells(rows: Rows) -> pl.Expr:
     """What an estimate reads of rows, as a column."""
     return rows.cells([CLASS, DECISION, LOG_POSTERIORS]).alias(_ROW)
-
-
-def _as_they_are(cells: pl.Expr, _: Sequence[str]) -> pl.Expr:
-    """Cells that are summed already, whatever of them is asked for."""
-    return cells
 
 
 def _variances(q: Floats) -> Floats:

@@ -7,20 +7,21 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, Generic, Literal, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import polars as pl
 from polars.exceptions import PerformanceWarning
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.calibration.calibration import Calibrator
+from polars_ec.calibration.logistic_newton import minimise_bounded
 from polars_ec.comparisons.validation import reference_groups, shown
 from polars_ec.exceptions import warn
 from polars_ec.formulas.decisions import highest, interval_scale
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import percentile_limits
-from polars_ec.inference.confidence import Limits
-from polars_ec.numerics import Floats, floats, np, quiet
+from polars_ec.inference.confidence import FEWEST_CLUSTERS, Limits
+from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import LABELLED, SCORE
 
@@ -30,12 +31,14 @@ EstimateCalibrator: TypeAlias = Calibrator | Literal["spline"]
 IS_HELD_OUT = "__is_held_out"
 """The column of units that says whether their labels are taken as unknown."""
 
-# Others: the reference period, the unit of the group there, and the number of the units of all groups there.
-_REFERENCE, _REFERENCE_UNIT, _POOL = "__reference", "__reference_unit", "__pool"
+# Others: the reference period, the unit of the group there, and the number of the units of all groups there, and these units.
+_REFERENCE, _REFERENCE_UNIT, _POOL, _MEMBERS = "__reference", "__reference_unit", "__pool", "__members"
 # A group with fewer rows of a class in the reference period takes the calibrator of all groups.
 _ROWS_TO_CALIBRATE = 50
 # Seconds that are worth a warning.
 _LONG = 20
+# Priors up to this that would fall go to 0; and the least likelihood of a row.
+_NO_PRIOR, _LEAST = 1e-6, 1e-300
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,20 +63,31 @@ class EstimateQuestion:
         return [*self.by, self.period]
 
 
-class Fit(Protocol):
-    """A calibrator of a reference period, and replicates of it."""
+@dataclass(frozen=True)
+class Fit:
+    """A calibrator of a reference period, and replicates of it: whether there is one, effective sample sizes by class, and which groups it is `on`.
 
-    @property
-    def is_known(self) -> bool:
-        """Whether there is a fit."""
+    `residuals` are what the labels of each cluster add beyond expectations, (clusters, ...), and `spread` is the mean over clusters of the variance
+    of their labels.
+    """
 
-    @property
-    def sizes(self) -> Floats:
-        """The effective sample size of each class."""
+    is_known: bool
+    sizes: Floats
+    on: str
+    residuals: Floats
+    spread: Floats
 
-    @property
-    def on(self) -> str:
-        """Which groups it was fitted to."""
+    @quiet
+    def resampled_residuals(
+        self, n_clusters: int, spread: Floats, replicates: int, generator: np.random.Generator
+    ) -> Floats:
+        """Residuals, (replicates, ...), of so many clusters, less their mean, where labels vary by this `spread`."""
+        n = len(self.residuals)
+        counts = generator.multinomial(n_clusters, np.full(n, 1 / n), size=replicates)
+        # The effect of a cluster on log-odds changes its labels in proportion to their variance, and chance to the root of it.
+        ratio = np.nan_to_num(spread / self.spread, posinf=0.0)
+        off = np.tensordot(counts - n_clusters / n, self.residuals, 1) * np.maximum(ratio, np.sqrt(ratio))
+        return np.asarray(off, dtype=np.float64)
 
 
 FitT = TypeVar("FitT", bound=Fit)
@@ -81,11 +95,13 @@ FitT = TypeVar("FitT", bound=Fit)
 
 @dataclass(frozen=True)
 class UnitEstimator(ABC, Generic[FitT]):
-    """The units of a question, numbered; `pools` are the units of each period."""
+    """The units of a question, numbered; `pools` are the units of each period, and `bucket` those of rows (-1: none), from the `starts` of units on."""
 
     question: EstimateQuestion
     units: pl.DataFrame
     pools: Sequence[Sequence[int]]
+    starts: Integers
+    bucket: Integers
 
     def fits(self) -> list[FitT]:
         """The calibrator of each unit: that of its group if it has enough rows in the reference period, else that of all groups."""
@@ -117,9 +133,11 @@ class UnitEstimator(ABC, Generic[FitT]):
     def replicated_metrics(self, fits: Sequence[FitT]) -> Iterator[pl.DataFrame]:
         """For each unit first the expected metrics, as precise as the replicates, and then replicates of what the labels may show."""
 
-    @abstractmethod
     def is_measurable(self, unit: int, fit: FitT) -> bool:
         """Whether there are enough clusters in the unit and in its reference, or none in the unit."""
+        bucket = self.bucket[self.starts[unit] : self.starts[unit + 1]]
+        n_clusters = len(np.unique(bucket[bucket >= 0]))
+        return n_clusters == 0 or min(n_clusters, len(fit.residuals)) >= FEWEST_CLUSTERS
 
     def centre(self, replicates: Floats) -> Floats:
         """What intervals count from, of the values of `replicated_metrics`."""
@@ -133,6 +151,32 @@ class UnitEstimator(ABC, Generic[FitT]):
     def p_value_of_shift(self, unit: int, fit: FitT) -> float:  # noqa: ARG002
         """The p-value of the test whether more than the prior changed; NaN without one."""
         return math.nan
+
+
+# Priors of periods.
+
+
+@quiet
+def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
+    """The priors to which EM converges, (variants, classes), for posteriors over priors, (variants, rows, classes), and weights (variants, rows).
+
+    They minimise the convex sum of the priors less the mean log-likelihood.
+    """
+    # With rows in proportion to posteriors that sum to 1, the losses are at least 1.
+    ratios, weight = (x / x.sum(axis=-1, keepdims=True) for x in (ratios, weight))
+
+    def derivatives(prior: Floats) -> tuple[Floats, Floats, Floats]:
+        # A row that does not count may be impossible.
+        mixed = np.maximum(ratios @ prior[:, :, None], _LEAST)
+        leaning = ratios / mixed
+        weighed = leaning * weight[:, :, None]
+        loss = prior.sum(axis=1) - (weight * np.log(mixed[:, :, 0])).sum(axis=1)
+        return loss, 1 - weighed.sum(axis=1), leaning.swapaxes(1, 2) @ weighed
+
+    n_variants, _, n_classes = ratios.shape
+    start, bounded = np.full((n_variants, n_classes), 1 / n_classes), np.ones(n_classes, dtype=bool)
+    prior, moves = minimise_bounded(derivatives, start, bounded, _NO_PRIOR)
+    return np.where(moves[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
 
 
 # The units of a question.
@@ -154,7 +198,7 @@ def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl
     """The units with their references, and whether their labels are held out; and the units of each period."""
     period, within = question.period, [name for name in question.by if name == SCORE]
     counts = pl.col("n", "n_labelled").sum()
-    periods = units.group_by([*within, period]).agg(counts, members=GROUP).sort(*within, period)
+    periods = units.group_by([*within, period]).agg(counts, pl.col(GROUP).alias(_MEMBERS)).sort(*within, period)
     is_labelled = (pl.col("n_labelled") >= question.labelled * pl.col("n")) & (pl.col("n_labelled") > 0)
     with_period = pl.col(period).is_not_null()
     is_labelled &= with_period
@@ -177,7 +221,7 @@ def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl
         *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
     )
     units = join_groups(units, join_groups(stated, numbers, [*within, _REFERENCE]), [*within, period])
-    return join_groups(units, group, [*question.by, _REFERENCE]), periods["members"].to_list()
+    return join_groups(units, group, [*question.by, _REFERENCE]), periods[_MEMBERS].to_list()
 
 
 # The result.

@@ -285,7 +285,7 @@ def _min_cllr_of_hull() -> pl.Expr:
 
 def roc_points(cells: pl.DataFrame, outer: bool) -> pl.DataFrame:
     """Points `fpr`, `tpr` of each group's ROC curve, from the origin on; `outer`: of the highest curve that the cells allow."""
-    # In their order as they are: the origin above the first cell, then the corner of each cell, and its end.
+    # The points are written in order, which spares a sort: each group has its origin, and each cell its corner, if it is loose, and its end.
     is_first, loose = pl.col(GROUP) != pl.col(GROUP).shift(), _LOOSE if outer else pl.lit(value=False)
     columns = {"first": is_first.fill_null(value=True), "loose": loose, "fpr": _fpr, "tpr": _tpr, "before": _fpr_before}
     steps = cells.select(**{name: column for name, column in columns.items() if outer or name != "before"})

@@ -199,7 +199,7 @@ class Shown:
 
     def with_values(self, metric: str, interval: float | None) -> Shown:
         """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
-        # Not by `Sketch.evaluate`, because what its warning about nulls says, the notes say.
+        # `Sketch.evaluate` would warn of nulls, which the notes explain.
         table = self.only(evaluate(self.cells, [metric], {}, request=parse_interval({"interval": interval})))
         ends = (
             pl.col(name) if name in table.columns else pl.lit(None)

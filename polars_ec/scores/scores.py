@@ -11,16 +11,18 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from operator import add, and_, or_
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import polars as pl
 
 from polars_ec.arguments.costs import CostMatrix
 from polars_ec.arguments.scales import TOLERANCE, ScoreScale
-from polars_ec.numerics import Numbers, np
+from polars_ec.numerics import Floats, Numbers, np
 
 VectorPrior: TypeAlias = "tuple[float, ...] | pl.Expr | None"
 """Stated shares; or a column of them, one vector a row; or none."""
+
+_Terms = TypeVar("_Terms", pl.Expr, Floats)
 
 CLASS, DECISION, WEIGHT, FAULT = "class", "decision", "weight", "faults"
 CELL = "cell"
@@ -562,7 +564,7 @@ class DecidedScores(Scores):
     brier = log_loss
 
 
-def log_loss_of_posterior(true: pl.Expr, other: pl.Expr, log_true: pl.Expr) -> pl.Expr:
+def log_loss_of_posterior(true: _Terms, other: _Terms, log_true: _Terms) -> _Terms:
     """The log loss by the posteriors of the true class and of the other one, of which one is 1 minus the other, and a logarithm.
 
     1 - q is rounded where q is the other class's posterior: `other - (1 - true)` is exactly what the rounding lost, to first

@@ -1,4 +1,4 @@
-"""Number the groups of a log in order of appearance."""
+"""Count the rows of a log by group and cell, and sum their losses, by several threads."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from typing import Any, Self
 import polars as pl
 
 from polars_ec.numerics import Floats, Integers, np
+from polars_ec.scores.scores import log_loss_of_posterior
 from polars_ec.sketches.grid import BUCKET, EXACT, SUMS, WEIGHTS, Grid, posterior_logs
 
 # Places of combinations of keys that are looked up in an array; beyond, by a join.
@@ -255,8 +256,7 @@ class CellCodes:
             cell += (score > threshold) * np.int32(_GAP)
         positive = index == 1
         other = np.abs(q - positive)
-        # As `log_loss_of_posterior`.
-        losses = np.where(positive, -log_1, q - (1 - (1 - q)) - log_0), other * other, q
+        losses = np.where(positive, -log_1, log_loss_of_posterior(1 - q, q, log_0)), other * other, q
         values = dict(zip(SUMS, losses, strict=True))
         if WEIGHTS[0] in rows.columns:
             weight = rows[WEIGHTS[0]].to_numpy()
@@ -600,7 +600,7 @@ class Counting:
         # The engine has as many of its own.
         self._threads = min(pl.thread_pool_size(), _MOST_THREADS)
         self._pool = ThreadPoolExecutor(self._threads)
-        # Where an array of this size was once released, glibc keeps the memory of smaller ones for those to come.
+        # Once an array of this size was released, glibc reuses the memory of smaller ones instead of returning it to the system.
         np.empty(_KEPT, dtype=np.uint8)
         self._waiting: deque[Future[None]] = deque()
         self._table = self._coarse = None
@@ -619,7 +619,7 @@ class Counting:
             self._waiting.popleft().result()
 
     def _count(self, rows: pl.DataFrame) -> None:
-        # By the parts that they lie in in memory, which NumPy need not copy.
+        # Chunk by chunk, because NumPy copies columns of several chunks.
         start = 0
         for length in rows[:, 0].chunk_lengths():
             self._count_part(rows.slice(start, length))
