@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_ec.arguments.keywords import did_you_mean, parse_level
+from polars_ec.arguments.keywords import did_you_mean, parse_level, parse_number
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.comparisons.result import with_numbers
 from polars_ec.formulas.decisions import AT_PRIOR, Scale, interval_scale
@@ -144,9 +144,9 @@ def alarms(
     bound, sign = (above, 1) if above is not None else (below, -1)
     if bound is None or (above is not None and below is not None):
         raise ValueError("pass either above= or below=, the bound that the metric should not cross")
-    if not math.isfinite(bound):
+    if not math.isfinite(parse_number(bound, "above" if sign > 0 else "below")):
         raise ValueError(f"{'above' if sign > 0 else 'below'}={bound!r} is not a finite number")
-    if not 1 < looks < math.inf:
+    if not 1 < parse_number(looks, "looks") < math.inf:
         raise ValueError(f"looks={looks!r}: pass more than 1 look between false alarms, such as looks=365")
     if f"{metric}_low" in report.columns:
         raise ValueError(

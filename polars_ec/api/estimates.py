@@ -27,7 +27,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import check_names, expand, resolve_columns
-from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
+from polars_ec.sketches.cells import LABELLED, SCORE, TARGET, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
 
@@ -283,9 +283,10 @@ def estimate_cells(
     checked = _checked(keywords.get("prior"), metrics or None, *stated)
     cells.grid.check_posteriors("estimate")
     if cells.unlabelled is None:
-        raise SketchError(
-            "the sketch keeps no rows without a label: make it, and each that is merged with it, with unlabelled=True"
-        )
+        instead = "make it, and each that is merged with it, with unlabelled=True"
+        if TARGET in cells.keys:
+            instead = "for posteriors of K classes, estimate from the log"
+        raise SketchError(f"the sketch keeps no rows without a label: {instead}")
     whole = cells.group_by(*cells.keys_beside_fold)
     by = [key for key in whole.keys if key != period]
     if period not in whole.keys or period == SCORE:

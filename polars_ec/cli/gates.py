@@ -238,7 +238,9 @@ class Gates:
             )
         except ValueError as error:
             raise UsageError(f"{gate} with {_BUDGET_OPTION}: {error}") from error
-        small = table.sort(*groups, names.period)["small"] if names.small else pl.Series([False] * table.height)
+        ordered = table.sort(*groups, names.period)
+        # Groups without rows are not small, but null.
+        small = ordered["small"] & (ordered["n"] > 0) if names.small else pl.Series([False] * table.height)
         last = periods.with_columns(small=small.fill_null(value=False)).filter(
             pl.col(names.period) == pl.col(names.period).max()
         )

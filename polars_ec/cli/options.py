@@ -162,6 +162,7 @@ def in_terms_of_options(message: str) -> str:
         "lf.ec.compare", "polars-ec compare LOG"
     )
     said = said.replace("compare(reference=...)", "polars-ec compare --reference").replace("rolling(): ", "--window: ")
+    said = said.replace("classes=[...]", "classes=a,b,c")
     options = _KEYWORD.sub(_as_option, said)
     options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
     options = options.replace("such as pl.concat_arr(...)", "such as --score [p_a,p_b,p_c]")
