@@ -61,9 +61,9 @@ def estimate(
     """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
     A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. With K classes it
-    counts as every class, with that posterior as weight. The calibrator
-    is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
-    it had none, and the observed value is beside it, so that you can see how good past estimates were.
+    counts as every class, with that posterior as weight. The calibrator is fitted to the last labelled period before. Labels that have come
+    correct the estimate. A period that has its labels is estimated as if it had none, and the observed value is beside it, so that you can
+    see how good past estimates were.
 
     Parameters
     ----------
@@ -78,7 +78,8 @@ def estimate(
     metrics
         Names of metrics of decisions with two classes, of scoring rules, or "auc_roc". Default: expected_cost, nec, nce, nbs, precision, recall,
         f1 and auc_roc. For posteriors of K classes: metrics of decisions for any number of classes, such as macro_f1, without class_*, and
-        scoring rules. Default: expected_cost, nec, nce, nbs, accuracy, macro_recall and macro_f1.
+        scoring rules. Default: expected_cost, nec, nce, nbs, accuracy, macro_recall and macro_f1. For one class pass its posterior and a label
+        that is true for it: decisions are then those for this class against the rest.
     reference
         The period whose labels the calibrator is fitted to. Default: for each period the last labelled one before it.
     labelled
@@ -86,9 +87,9 @@ def estimate(
         are those with null in `label`.
     calibrator
         The calibrator of the reference period. "spline": calibrated log-odds are piecewise linear in the log-odds of the score and never fall.
-        It stays near a line unless labels contradict one. Others are as for `Sketch.calibrate`: compare them if past intervals miss too often.
-        None: the posteriors are calibrated, and are used as they are. For posteriors of K classes: "spline" (a softmax of such a function of the
-        log posterior for each class), "affine", "temperature" or None.
+        It stays near a line unless labels contradict one. Others are "affine", "temperature", "gaussian", "pav" and "histogram", as for
+        `Sketch.calibrate`: compare them if past intervals miss too often. None: the posteriors are calibrated, and are used as they are. For
+        posteriors of K classes: "spline" (a softmax of such a function of the log posterior for each class), "affine", "temperature" or None.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
         then estimated from the scores. Or pass the prior, if you know it: that of the positive class, or one per class. Posteriors move by the
