@@ -85,8 +85,7 @@ def alarms(
       times the number of groups.
     - `alarm`: whether the evidence has reached it. The alarm goes on until later periods outweigh the evidence.
     - `since`: during an alarm, the period since which the change is most likely.
-    - `judged`: whether the period has a value and an interval that can be used. Otherwise the evidence and the mean stay as they were.
-      If few periods are judged, take longer ones.
+    - `judged`: whether the value and its interval can be used. If not, evidence and mean stay as they were. If few can, take longer periods.
     - `mean`, `mean_ci_low`, `mean_ci_high`: the mean of the periods judged so far, and its bounds. In 95 % of all logs the true mean is between
       them after every period, also if the metric changes. With "counts" it is the rate of all rows so far. Each group has bounds of its own.
 

@@ -93,8 +93,7 @@ def estimate(
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
         then estimated from the scores. Or pass the prior, if you know it: that of the positive class, or one per class. Posteriors move by the
-        ratio of priors.
-        Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
+        ratio of priors. Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
     label_probability
         Column name or expression of the probability that the label of a row was to come, above 0 and at most 1, if labels are selected, such
         as by the score. Default: the labels of a group and period are taken as a random sample of its rows.
@@ -130,8 +129,7 @@ def estimate(
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
 
-    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat. Posteriors of K classes are read into memory, model by
-    model, and have no bins.
+    AUC and the losses of rows without labels come from bins of log-odds, 64 per nat. Posteriors of K classes are held in memory, without bins.
 
     Raises
     ------
@@ -284,10 +282,9 @@ def estimate_cells(
     checked = _checked(keywords.get("prior"), metrics or None, *stated)
     cells.grid.check_posteriors("estimate")
     if cells.unlabelled is None:
-        instead = "make it, and each that is merged with it, with unlabelled=True"
-        if TARGET in cells.keys:
-            instead = "for posteriors of K classes, estimate from the log"
-        raise SketchError(f"the sketch keeps no rows without a label: {instead}")
+        remedy = "make it, and each that is merged with it, with unlabelled=True"
+        remedy = "for posteriors of K classes, estimate from the log" if TARGET in cells.keys else remedy
+        raise SketchError(f"the sketch keeps no rows without a label: {remedy}")
     whole = cells.group_by(*cells.keys_beside_fold)
     by = [key for key in whole.keys if key != period]
     if period not in whole.keys or period == SCORE:

@@ -543,10 +543,7 @@ def estimate(
         float, typer.Option(help="Share of rows with labels from which a period counts as labelled.")
     ] = 0.9,
     calibrator: Annotated[
-        str,
-        typer.Option(
-            help="spline, affine, temperature, gaussian, pav or histogram; of K classes the first three. none: calibrated."
-        ),
+        str, typer.Option(help="spline, affine, temperature; 2 classes: gaussian, pav, histogram; none if calibrated.")
     ] = "spline",
     shift_prior: Annotated[
         str | None,

@@ -238,9 +238,8 @@ class Gates:
             )
         except ValueError as error:
             raise UsageError(f"{gate} with {_BUDGET_OPTION}: {error}") from error
-        ordered = table.sort(*groups, names.period)
-        # Groups without rows are not small, but null.
-        small = ordered["small"] & (ordered["n"] > 0) if names.small else pl.Series([False] * table.height)
+        rows = table.sort(*groups, names.period)  # if a group has none, its value is null
+        small = rows["small"] & (rows["n"] > 0) if names.small else pl.Series([False] * table.height)
         last = periods.with_columns(small=small.fill_null(value=False)).filter(
             pl.col(names.period) == pl.col(names.period).max()
         )
