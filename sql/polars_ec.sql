@@ -217,7 +217,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
-                         || ': write label = ''late'', for example (or are score and label swapped?)') AS INTEGER) END;
+                         || ': write label = ''late'', for example, or for K classes list_position([''a'', ''b'', ''c''], label) - 1 (or are score and label swapped?)') AS INTEGER) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
@@ -4319,7 +4319,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '7c5bbfa291b783e73c54cab9be54df4df62a3345c0a5d3297d55b5bb743cbf0f', count(*),
+    SELECT concat_ws('-', '4ff4b289e51c0aa6663a3f4e5f1b74a322e0de1a56f6a0eafc89081bba70a340', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -217,7 +217,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
-                         || ': write label = ''late'', for example (or are score and label swapped?)') AS INTEGER) END;
+                         || ': write label = ''late'', for example, or for K classes list_position([''a'', ''b'', ''c''], label) - 1 (or are score and label swapped?)') AS INTEGER) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);
@@ -4280,7 +4280,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '77bac6dd48a103f6eead9334f4864ef0b5eb84f01c492ab22b1c2d6f062de1ab', count(*),
+    SELECT concat_ws('-', '9b2e86526ddbb53ef8356c256ce1763ed2e408eb1c55fa4b3e8d528141360106', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

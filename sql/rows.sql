@@ -201,7 +201,7 @@ CREATE OR REPLACE MACRO ec._class(label) AS
                                 'USMALLINT', 'UINTEGER', 'UBIGINT', 'UHUGEINT', '"NULL"')
          THEN TRY_CAST(label AS INTEGER)
          ELSE CAST(error('ec: label must be BOOLEAN or an integer 0..K-1, not ' || typeof(label)
-                         || ': write label = ''late'', for example (or are score and label swapped?)') AS INTEGER) END;
+                         || ': write label = ''late'', for example, or for K classes list_position([''a'', ''b'', ''c''], label) - 1 (or are score and label swapped?)') AS INTEGER) END;
 
 -- The same unchecked, where another aggregate of the metric has checked it.
 CREATE OR REPLACE MACRO ec._y(label) AS TRY_CAST(label AS INTEGER);

@@ -321,6 +321,8 @@ def test_a_report_without_rows_has_no_alarms():
         ({"above": math.inf}, "above=inf is not a finite number"),
         ({"looks": 1}, "looks=1: pass more than 1"),
         ({"looks": math.nan}, "looks=nan"),
+        ({"looks": "1/year"}, "looks='1/year' is not a number"),
+        ({"above": "0.1"}, "above='0.1' is not a number"),
         ({"metric": "differrence"}, "no column 'differrence': did you mean difference?"),
         ({"period": "dya"}, "no column 'dya': did you mean day?"),
         ({"by": "s"}, "no column 's'"),

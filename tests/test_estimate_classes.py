@@ -505,3 +505,9 @@ def test_metrics_at_a_prior() -> None:
 def test_misuse_says_what_to_do(options: dict[str, Any], kind: type[Exception], message: str) -> None:
     with pytest.raises(kind, match=message):
         ec.estimate(**{"frame": LOG.lazy(), "score": "q", "label": "y", "period": "month", "interval": None, **options})
+
+
+def test_a_sketch_of_one_class_each_says_what_to_do() -> None:
+    sketch = LOG.ec.sketch("q", "y", by="month")
+    with pytest.raises(ec.SketchError, match="for posteriors of K classes, estimate from the log"):
+        sketch.estimate("nec", period="month")

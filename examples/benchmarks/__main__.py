@@ -72,7 +72,7 @@ def machine() -> dict[str, object]:
 def _parse() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m examples.benchmarks",
-        description=__doc__,
+        description="Time metrics per group in this package and others, and check every answer (docs/explanation/field.md).",
         formatter_class=argparse.ArgumentDefaultsHelpFormatter,
     )
     parser.add_argument("--rows", type=_numbers, default="1e6", help="numbers of rows, such as 1e6,1e7")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from polars_ec.arguments.keywords import did_you_mean, parse_level
+from polars_ec.arguments.keywords import did_you_mean, parse_level, parse_number
 from polars_ec.arguments.signatures import checked_keywords
 from polars_ec.comparisons.result import with_numbers
 from polars_ec.formulas.decisions import AT_PRIOR, Scale, interval_scale
@@ -85,7 +85,7 @@ def alarms(
       times the number of groups.
     - `alarm`: whether the evidence has reached it. The alarm goes on until later periods outweigh the evidence.
     - `since`: during an alarm, the period since which the change is most likely.
-    - `judged`: whether the period has a value and an interval that can be used. Otherwise the evidence and the mean stay as they were.
+    - `judged`: whether the value and its interval can be used. If not, evidence and mean stay as they were. If few can, take longer periods.
     - `mean`, `mean_ci_low`, `mean_ci_high`: the mean of the periods judged so far, and its bounds. In 95 % of all logs the true mean is between
       them after every period, also if the metric changes. With "counts" it is the rate of all rows so far. Each group has bounds of its own.
 
@@ -144,9 +144,9 @@ def alarms(
     bound, sign = (above, 1) if above is not None else (below, -1)
     if bound is None or (above is not None and below is not None):
         raise ValueError("pass either above= or below=, the bound that the metric should not cross")
-    if not math.isfinite(bound):
+    if not math.isfinite(parse_number(bound, "above" if sign > 0 else "below")):
         raise ValueError(f"{'above' if sign > 0 else 'below'}={bound!r} is not a finite number")
-    if not 1 < looks < math.inf:
+    if not 1 < parse_number(looks, "looks") < math.inf:
         raise ValueError(f"looks={looks!r}: pass more than 1 look between false alarms, such as looks=365")
     if f"{metric}_low" in report.columns:
         raise ValueError(

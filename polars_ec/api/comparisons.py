@@ -86,7 +86,7 @@ def compare(
 
     Returns
     -------
-    One row per group, model and metric, sorted in this order, without the rows of the reference itself. The columns:
+    One row per group, model and metric, in this order; without the reference itself, except with "best", "highest" and "lowest". The columns:
 
     - The columns of `by`, `model`, `reference` and `metric`.
     - `value`, `value_reference` and `difference` (value - reference), with the bounds `difference_ci_low` and `difference_ci_high`.

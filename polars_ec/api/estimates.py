@@ -26,7 +26,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import check_names, expand, resolve_columns
-from polars_ec.sketches.cells import LABELLED, SCORE, Cells, check_keys, joined_by_label
+from polars_ec.sketches.cells import LABELLED, SCORE, TARGET, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
 
@@ -60,9 +60,9 @@ def estimate(
     """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
     A row without a label counts as a positive with its calibrated posterior q as weight, and as a negative with weight 1 - q. With K classes it
-    counts as every class, with that posterior as weight. The calibrator
-    is fitted to the last labelled period before. Labels that have come correct the estimate. A period that has its labels is estimated as if
-    it had none, and the observed value is beside it, so that you can see how good past estimates were.
+    counts as every class, with that posterior as weight. The calibrator is fitted to the last labelled period before. Labels that have come
+    correct the estimate. A period that has its labels is estimated as if it had none, and the observed value is beside it, so that you can
+    see how good past estimates were.
 
     Parameters
     ----------
@@ -77,7 +77,8 @@ def estimate(
     metrics
         Names of metrics of decisions with two classes, of scoring rules, or "auc_roc". Default: expected_cost, nec, nce, nbs, precision, recall,
         f1 and auc_roc. For posteriors of K classes: metrics of decisions for any number of classes, such as macro_f1, without class_*, and
-        scoring rules. Default: expected_cost, nec, nce, nbs, accuracy, macro_recall and macro_f1.
+        scoring rules. Default: expected_cost, nec, nce, nbs, accuracy, macro_recall and macro_f1. For one class pass its posterior and a label
+        that is true for it: decisions are then those for this class against the rest.
     reference
         The period whose labels the calibrator is fitted to. Default: for each period the last labelled one before it.
     labelled
@@ -85,14 +86,13 @@ def estimate(
         are those with null in `label`.
     calibrator
         The calibrator of the reference period. "spline": calibrated log-odds are piecewise linear in the log-odds of the score and never fall.
-        It stays near a line unless labels contradict one. Others are as for `Sketch.calibrate`: compare them if past intervals miss too often.
-        None: the posteriors are calibrated, and are used as they are. For posteriors of K classes: "spline" (a softmax of such a function of the
-        log posterior for each class), "affine", "temperature" or None.
+        It stays near a line unless labels contradict one. Others are "affine", "temperature", "gaussian", "pav" and "histogram", as for
+        `Sketch.calibrate`: compare them if past intervals miss too often. None: the posteriors are calibrated, and are used as they are. For
+        posteriors of K classes: "spline" (a softmax of such a function of the log posterior for each class), "affine", "temperature" or None.
     shift_prior
         Pass "em" if the scores of each class keep their distribution and only the prior of the period changes (prior shift). The prior is
         then estimated from the scores. Or pass the prior, if you know it: that of the positive class, or one per class. Posteriors move by the
-        ratio of priors.
-        Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
+        ratio of priors. Default None: the posterior at a score stays, and the distribution of scores may change (covariate shift).
     label_probability
         Column name or expression of the probability that the label of a row was to come, above 0 and at most 1, if labels are selected, such
         as by the score. Default: the labels of a group and period are taken as a random sample of its rows.
@@ -128,8 +128,7 @@ def estimate(
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
 
-    AUC and the losses of rows without labels are computed from bins of log-odds, 64 per nat. Posteriors of K classes are read into memory, model by
-    model, and have no bins.
+    AUC and the losses of rows without labels come from bins of log-odds, 64 per nat. Posteriors of K classes are held in memory, without bins.
 
     Raises
     ------
@@ -276,9 +275,9 @@ def estimate_cells(
     checked = _checked(_common(*stated), point[0].get("prior"), metrics or None)
     cells.grid.check_posteriors("estimate")
     if cells.unlabelled is None:
-        raise SketchError(
-            "the sketch keeps no rows without a label: make it, and each that is merged with it, with unlabelled=True"
-        )
+        remedy = "make it, and each that is merged with it, with unlabelled=True"
+        remedy = "for posteriors of K classes, estimate from the log" if TARGET in cells.keys else remedy
+        raise SketchError(f"the sketch keeps no rows without a label: {remedy}")
     whole = cells.group_by(*cells.keys_beside_fold)
     by = [key for key in whole.keys if key != period]
     if period not in whole.keys or period == SCORE:

@@ -152,7 +152,7 @@ def literal_prior(prior: Any, n_classes: int | None) -> tuple[float, ...]:
         positive = _share(prior, prior)
         shares = (1 - positive, positive)
     if n_classes is not None and len(shares) != n_classes:
-        raise ValueError(f"prior={prior!r} has {len(shares)} shares, but there are {n_classes} classes")
+        raise ValueError(f"prior={prior!r} has {len(shares)} shares, but there are {n_classes} classes: pass one each")
     return shares
 
 

@@ -543,7 +543,7 @@ def estimate(
         float, typer.Option(help="Share of rows with labels from which a period counts as labelled.")
     ] = 0.9,
     calibrator: Annotated[
-        str, typer.Option(help="spline, affine, temperature, gaussian, pav or histogram; or none if calibrated.")
+        str, typer.Option(help="spline, affine, temperature; 2 classes: gaussian, pav, histogram; none if calibrated.")
     ] = "spline",
     shift_prior: Annotated[
         str | None,
@@ -573,7 +573,7 @@ def estimate(
     layout = log.layout | _stated(
         {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
     )
-    layout |= {"labelled": labelled, "calibrator": None if calibrator == "none" else calibrator}
+    layout |= {"labelled": labelled, "calibrator": None if calibrator.lower() == "none" else calibrator}
     if shift_prior is not None:
         layout["shift_prior"] = options.parse_prior(shift_prior, "--shift-prior", ("em",))
     question = questions.UnlabelledQuestion(

@@ -238,7 +238,8 @@ class Gates:
             )
         except ValueError as error:
             raise UsageError(f"{gate} with {_BUDGET_OPTION}: {error}") from error
-        small = table.sort(*groups, names.period)["small"] if names.small else pl.Series([False] * table.height)
+        rows = table.sort(*groups, names.period)  # if a group has none, its value is null
+        small = rows["small"] & (rows["n"] > 0) if names.small else pl.Series([False] * table.height)
         last = periods.with_columns(small=small.fill_null(value=False)).filter(
             pl.col(names.period) == pl.col(names.period).max()
         )

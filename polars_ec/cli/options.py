@@ -165,7 +165,7 @@ def in_terms_of_options(message: str) -> str:
     options = _KEYWORD.sub(_as_option, said)
     options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
     options = options.replace("such as pl.concat_arr(...)", "such as --score [p_a,p_b,p_c]")
-    return options.replace("  ", " ").replace(" ,", ",").replace(" :", ":").rstrip()
+    return options.replace(" [...]", " a,b,c").replace("  ", " ").replace(" ,", ",").replace(" :", ":").rstrip()
 
 
 def _as_option(match: re.Match[str]) -> str:

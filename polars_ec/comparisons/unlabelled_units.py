@@ -253,7 +253,7 @@ def estimated(estimator: UnitEstimator[Any], model: str | None) -> pl.DataFrame:
     if invalid := units["n_invalid"].sum():
         warn(
             f"{invalid} rows have an invalid score, label, weight or label probability, so the estimates of their groups and periods are null. "
-            "Is the type of the scores right? ec.validate shows the rows"
+            "Are the classes and the type of the scores right? ec.validate shows the rows"
         )
     tables = estimator.expected_metrics(fits)
     is_known = np.array([fit.is_known for fit in fits], dtype=bool) & (units["n_invalid"] == 0).to_numpy()

@@ -97,7 +97,7 @@ def test_the_evidence_is_that_of_the_function(folder, name, metric, gate, side):
     assert of["since"] == datetime(2025, 1, 31)
     assert lines == [
         f"s=b, ts=2025-02-09: {metric} is {direction} {bound} since 2025-01-31: {shown}",
-        f"--fail-if '{gate}' skipped 1 of 2 values of 2025-02-09, where only earlier periods count: 1 in small groups (--fail-on-null fails on these)",
+        f"--fail-if '{gate}' skipped 1 of 2 values of 2025-02-09, where only earlier periods count: 1 null (--fail-on-null fails on these)",
     ]
     unknown = messages_of(3, *args, "--fail-if", gate, *YEAR, "--fail-on-null", "--quiet")[0]
     assert unknown == (

@@ -349,6 +349,20 @@ def test_columns_of_whole_numbers_are_posteriors_too(tmp_path):
     assert typed_report(tmp_path / "log.csv", *read, "--metrics", "accuracy")["accuracy"].item() == 2 / 3
 
 
+def test_labels_of_text_need_their_classes(tmp_path):
+    LOG.drop("v", "u").head(9).write_csv(tmp_path / "log.csv")
+    fails(
+        2,
+        "report",
+        tmp_path / "log.csv",
+        "--score",
+        "[p0,p1,p2]",
+        "--label",
+        "y",
+        words=["pass --classes a,b,c to say"],
+    )
+
+
 @pytest.mark.slow
 def test_a_csv_without_rows_has_no_groups(tmp_path):
     (tmp_path / "log.csv").write_text("g,p0,p1,p2,y\n")

@@ -92,6 +92,10 @@ def test_a_gate_looks_at_past_estimates(folder):
     assert "ts=1970-02-01: covered is true" in wrong.stderr
     alone = invoke("estimate", *args, "--calibrator", "none", "--shift-prior", "em", "--labelled", "1")
     assert alone.exit_code == 0
+    assert (
+        invoke("estimate", *args, "--calibrator", "None").stdout
+        == invoke("estimate", *args, "--calibrator", "none").stdout
+    )
     late = invoke("estimate", *args, "--labelled", "1", "--reference", "1970-01", "--interval", "0.5")
     assert "1970-02" in late.stdout
 
