@@ -401,6 +401,16 @@ def test_invalid_rows_make_estimates_null(change: dict[str, pl.Expr], at: int) -
     assert found["n_invalid"].unique().to_list() == [int(at > 0)]
 
 
+@pytest.mark.filterwarnings("ignore:1 rows have an invalid")
+@pytest.mark.parametrize("score", ["q", "p"])
+def test_invalid_rows_make_observed_values_null(score: str) -> None:
+    log = LOG.with_columns(p=pl.col("q").arr.get(1), y=pl.col("y") if score == "q" else pl.col("y") % 2)
+    names = ["expected_cost", "nce"]
+    assert estimate(log, score=score, metrics=names)["observed"].null_count() == 0
+    invalid = log.with_columns(y=pl.when(N - 1 == AT).then(3).otherwise("y"))
+    assert estimate(invalid, score=score, metrics=names)["observed"].to_list() == [None, None]
+
+
 def test_rows_with_missing_values_are_left_out() -> None:
     missing = pl.when(AT.is_in([3, N - 1])).then(vector(None, 0.5, 0.5)).when(AT == 4).then(None)
     found = estimate(WITHOUT.with_columns(q=missing.otherwise("q")), calibrator="affine")

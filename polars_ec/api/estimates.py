@@ -118,8 +118,8 @@ def estimate(
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.
-    - `observed`: the value that the labels show, in groups where at least the share `labelled` has them. `covered`: whether the interval
-      contains it.
+    - `observed`: the value that the labels show, in groups without invalid rows where at least the share `labelled` has them. `covered`:
+      whether the interval contains it.
     - `class_prior`: the estimated base rate, of K classes an Array. `shift_p_value`: with "em", two classes and without clusters, the p-value of a chi-squared test
       whether the scores are a mixture of those of both classes in the reference. If it is small, not only the prior changed.
     - `calibrated_on`: "group", or "all groups" if the group has fewer than 50 rows of a class in the reference, or no fit.

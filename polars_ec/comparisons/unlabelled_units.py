@@ -263,7 +263,7 @@ def estimated(estimator: UnitEstimator[Any], model: str | None) -> pl.DataFrame:
         low, high = _limits(estimator, fits, tables, values)
     ranges = np.array([_range(name, question.costs) for name in names]).T
     values, low, high = (np.clip(x, *ranges) for x in (values, low, high))
-    is_seen = (units["n_labelled"] >= question.labelled * units["n"]).to_numpy()
+    is_seen = ((units["n_labelled"] >= question.labelled * units["n"]) & (units["n_invalid"] == 0)).to_numpy()
     observed = np.where(is_seen[:, None], _numbers(estimator.observed_metrics(), names), np.nan)
     # The test is of an estimated prior.
     is_tested = is_known & isinstance(question.shift_prior, str)

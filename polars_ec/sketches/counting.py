@@ -91,7 +91,8 @@ def _covering(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[i
     (a, b, step), (c, d, other_step) = one, other
     if a > b or c > d:
         return other if a > b else one
-    return min(a, c), max(b, d), math.gcd(step, other_step, a - c)
+    low, high = min(a, c), max(b, d)
+    return low, high, math.gcd(step, other_step, a - c) if high - low <= _LARGEST_NUMBER else 1
 
 
 class Groups:

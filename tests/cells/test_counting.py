@@ -193,6 +193,17 @@ def test_months_have_places_in_an_array_until_a_key_is_between_them() -> None:
         assert_frame_equal(keys[found], batch)
 
 
+@pytest.mark.parametrize("later", [2**63 - 1, -(2**63), 2**62 + 1])
+def test_a_key_that_comes_later_may_be_as_far_away_as_numbers_go(monkeypatch: pytest.MonkeyPatch, later: int) -> None:
+    monkeypatch.setattr(log_pass, "_BATCH", 10)
+    log = pl.DataFrame({"key": [-1 - later] * 30 + [later] * 30, "p": [0.2, 0.7] * 30, "y": [0, 1] * 30})
+    for keys in (log["key"], log["key"].reverse()):
+        cells = log.with_columns(keys).ec.sketch("p", "y", by="key").frame
+        assert cells.group_by("key").agg(pl.col("n").sum()).sort("key").rows() == [
+            (key, 30) for key in sorted([-1 - later, later])
+        ]
+
+
 @pytest.mark.filterwarnings("error")
 def test_losses_times_weights_are_infinite_beyond_all_floats_and_0_for_weight_0() -> None:
     log = pl.DataFrame({"p": [5e-324, 0.5, 0.0, 1.0], "y": [1, 0, 1, 0], "w": [1e308, 1.0, 0.0, 0.0]})
