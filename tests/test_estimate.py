@@ -327,6 +327,7 @@ def test_the_reference_is_the_last_labelled_period_before() -> None:
     assert no_time.ec.estimate("p", "y", **call)["reference"].to_list() == [None, None, "1", "2"]
 
 
+@pytest.mark.quick("*-estimate")
 @from_rows_and_sketches
 @pytest.mark.parametrize("name", ["cell", "bucket", "plane", "row", "members"])
 def test_group_columns_and_periods_may_have_any_name(by_call: Any, name: str) -> None:
