@@ -297,7 +297,10 @@ BAD_CALLS = [
     ("ec.dcf(p, y, prior := 0.1)", "llr"),
     ("ec.dcf(p, y, score_type := 'llr')", "prior"),
     ("ec.nce(CAST(y AS INTEGER), y, score_type := 'decision')", "decision"),
-    ("ec.nec(p, CASE WHEN y THEN 'late' ELSE 'ok' END)", "not VARCHAR: write label = 'late', for example, or for K classes list_position"),
+    (
+        "ec.nec(p, CASE WHEN y THEN 'late' ELSE 'ok' END)",
+        "not VARCHAR: write label = 'late', for example, or for K classes list_position",
+    ),
     ("ec.llr(p, 0.5, score_type := 'llr')", "llr"),
 ]
 
