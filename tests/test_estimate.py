@@ -16,7 +16,7 @@ from scipy import optimize, stats
 import polars_ec as ec
 from polars_ec.comparisons import unlabelled_units
 from polars_ec.comparisons.unlabelled import _chi_squared_tail
-from tests.support.estimates import by_sketches
+from tests.support.estimates import by_sketches, check_clusters
 
 RNG = np.random.default_rng(7)
 N = 800
@@ -467,19 +467,7 @@ def test_random_numbers_are_those_of_the_seed() -> None:
 
 
 def test_clusters() -> None:
-    call: dict[str, Any] = {"interval": 0.95, "replicates": 200, "metrics": ["nec", "recall"]}
-    plain = estimate(WITHOUT, **call)
-    same = WITHOUT.with_columns(user=pl.when(pl.col("user") < 0).then("user"))
-    assert_frame_equal(estimate(same, cluster="user", **call), plain, rel_tol=1e-9)
-    width = pl.col("value_ci_high") - pl.col("value_ci_low")
-    repeated = pl.concat([WITHOUT.with_row_index("row")] * 4)
-    narrow, wide = (estimate(repeated, cluster=c, **call) for c in (None, "row"))
-    ratio = (wide.select(width).to_series() / narrow.select(width).to_series()).to_numpy()
-    assert ratio == pytest.approx([2, 2], abs=0.4)
-    few = WITHOUT.with_columns(user=pl.col("user") % 3)
-    found = estimate(few, cluster="user", **call)
-    assert found["value"].to_list() == plain["value"].to_list()
-    assert found["value_ci_low"].null_count() == found["value_ci_high"].null_count() == 2
+    check_clusters(estimate, WITHOUT, interval=0.95, replicates=200, metrics=["nec", "recall"])
 
 
 def test_long_work_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,6 +14,7 @@ from scipy import optimize
 import polars_ec as ec
 from polars_ec.api import estimates
 from polars_ec.comparisons.unlabelled_units import estimated, likeliest_priors
+from tests.support.estimates import check_clusters
 
 RNG = np.random.default_rng(11)
 N, K = 900, 3
@@ -307,18 +308,7 @@ def test_intervals_have_the_fit_and_the_labels(calibrator: Any) -> None:
 
 
 def test_clusters() -> None:
-    call: dict[str, Any] = {"interval": 0.95, "replicates": 400, "metrics": ["nec", "nce"], "calibrator": "affine"}
-    plain = estimate(WITHOUT, **call)
-    same = WITHOUT.with_columns(user=pl.when(pl.col("user") < 0).then("user"))
-    assert_frame_equal(estimate(same, cluster="user", **call), plain, rel_tol=1e-9)
-    width = pl.col("value_ci_high") - pl.col("value_ci_low")
-    repeated = pl.concat([WITHOUT.with_row_index("row")] * 4)
-    narrow, wide = (estimate(repeated, cluster=c, **call) for c in (None, "row"))
-    ratio = (wide.select(width).to_series() / narrow.select(width).to_series()).to_numpy()
-    assert ratio == pytest.approx([2, 2], abs=0.4)
-    found = estimate(WITHOUT.with_columns(user=pl.col("user") % 3), cluster="user", **call)
-    assert found["value"].to_list() == plain["value"].to_list()
-    assert found["value_ci_low"].null_count() == found["value_ci_high"].null_count() == 2
+    check_clusters(estimate, WITHOUT, interval=0.95, replicates=400, metrics=["nec", "nce"], calibrator="affine")
 
 
 @pytest.mark.parametrize("score", ["q", "p"])

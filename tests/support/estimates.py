@@ -1,12 +1,14 @@
-"""Estimates by sketches of each period, written to files and merged, called as those from rows are."""
+"""Estimates by sketches of each period, written to files and merged, called as those from rows are; and what clusters do to intervals."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
 
 import polars_ec as ec
 
@@ -37,3 +39,18 @@ def through_file(sketch: ec.Sketch) -> ec.Sketch:
     with tempfile.NamedTemporaryFile() as file:
         sketch.write_parquet(file.name)
         return ec.Sketch.read_parquet(file.name)
+
+
+def check_clusters(estimate: Callable[..., pl.DataFrame], log: pl.DataFrame, **call: Any) -> None:
+    """Rows without a cluster are clusters of their own, four copies of each row double the width, and few clusters have no bounds."""
+    plain = estimate(log, **call)
+    same = log.with_columns(user=pl.when(pl.col("user") < 0).then("user"))
+    assert_frame_equal(estimate(same, cluster="user", **call), plain, rel_tol=1e-9)
+    width = pl.col("value_ci_high") - pl.col("value_ci_low")
+    repeated = pl.concat([log.with_row_index("row")] * 4)
+    narrow, wide = (estimate(repeated, cluster=c, **call) for c in (None, "row"))
+    ratio = (wide.select(width).to_series() / narrow.select(width).to_series()).to_numpy()
+    assert ratio == pytest.approx([2, 2], abs=0.4)
+    found = estimate(log.with_columns(user=pl.col("user") % 3), cluster="user", **call)
+    assert found["value"].to_list() == plain["value"].to_list()
+    assert found["value_ci_low"].null_count() == found["value_ci_high"].null_count() == 2
