@@ -27,7 +27,7 @@ def upper_hull(group: Integers, x: Floats, y: Floats) -> Integers:
             return kept
         if n_dropped * _WORTHWHILE < len(kept):
             sizes = np.unique(group[kept], return_counts=True)[1]
-            if len(kept) > _MANY_GROUPS * sizes.max():
+            if len(kept) > _MANY_GROUPS * np.max(sizes):
                 return kept[_side_by_side(sizes, x[kept], y[kept])]
             return _one_by_one(kept, group, x, y)
 

@@ -84,7 +84,8 @@ def _range(keys: pl.Series) -> tuple[int, int, int]:
         return 0, -1, 0
     if keys.dtype != pl.Int64 or high - low > _LARGEST_NUMBER:
         return low, high, 1
-    return low, high, int(np.gcd.reduce((keys - low).drop_nulls().to_numpy()))
+    gcd: np.ufunc = np.gcd
+    return low, high, int(gcd.reduce((keys - low).drop_nulls().to_numpy()))
 
 
 def _covering(one: tuple[int, int, int], other: tuple[int, int, int]) -> tuple[int, int, int]:
