@@ -384,25 +384,31 @@ def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingAr
     return values
 
 
+def area_of_ranks(score: pl.Expr, positive: pl.Expr) -> pl.Expr:
+    """The AUC of a group whose rows count alike: as in `_auc_roc`, by ranks, which take a third of the time of cells."""
+    n1, n0 = (mask.sum().cast(pl.Float64) for mask in (positive, ~positive))
+    negatives_below = score.rank().filter(positive).sum() - n1 * (n1 + 1) / 2
+    return pl.when(n1 > 0, n0 > 0).then(negatives_below / (n1 * n0))
+
+
 def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
     """GROUP and `value`, exact, for the groups in which it is defined.
 
     `rows` has GROUP, ascending, `usable`, `invalid`, `score`, `positive`, and where they are stated `weight`, and `p0` and `p1`.
     """
     weighted = "weight" in rows.columns
-    right = rows.filter((~pl.col("invalid").any()).over(GROUP))
-    amount = pl.col("weight") if weighted else pl.lit(1.0)
-    positive, score = pl.col("positive"), pl.col("score")
-    used = right.filter("usable").select(
-        GROUP, score, w1=pl.when(positive).then(amount).otherwise(0.0), w0=pl.when(positive).then(0.0).otherwise(amount)
-    )
+    right = rows.filter((~pl.col("invalid").any()).over(GROUP)) if rows["invalid"].any() else rows
+    score = pl.col("score")
+    used = right.filter("usable").select(GROUP, "score", "positive", *(["weight"] if weighted else []))
     # Sorted group by group, and added up where neighbours are ties: a third of the time of grouping and sorting by both.
     ordered = used.select(pl.all().sort_by(score, descending=True).over(GROUP, mapping_strategy="explode"))
     is_tie = (score == score.shift()) & (pl.col(GROUP) == pl.col(GROUP).shift())
-    starts = ordered.select((~is_tie).fill_null(value=True)).to_series().arg_true()
-    sums = {name: np.add.reduceat(ordered[name].to_numpy(), starts.to_numpy()) for name in ("w1", "w0")}
-    cells = ordered[starts].with_columns(
-        threshold=score, point=pl.lit(value=True), whole=pl.lit(value=not weighted), **sums
+    starts = ordered.select((~is_tie).fill_null(value=True)).to_series().arg_true().to_numpy()
+    amount = ordered["weight"].to_numpy() if weighted else np.ones(ordered.height)
+    positive = ordered["positive"].to_numpy()
+    sums = {f"w{i}": np.add.reduceat(np.where(positive == i, amount, 0.0), starts) for i in range(2)}
+    cells = ordered[starts].select(
+        GROUP, point=pl.lit(value=True), threshold=score, whole=pl.lit(value=not weighted), **sums
     )
     prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
     prepared = prepare(cells, prior, columns_for([name], arguments))

@@ -21,7 +21,7 @@ from polars_ec.arguments.options import (
     RowOptions,
 )
 from polars_ec.arguments.signatures import with_options
-from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, exact_values
+from polars_ec.formulas.ranking import RankingArguments, area_of_ranks, checked_method, checked_share, exact_values
 from polars_ec.formulas.table_sums import Part
 from polars_ec.scores.counted import of_all_groups
 from polars_ec.scores.read import Rows, per_group
@@ -56,6 +56,9 @@ def _ranked(
             "score": rows.scores.score,
             "positive": rows.labels.in_class[1],
         }
+        if name == "auc_roc" and rows.weight is None:
+            score, positive = (columns[column].filter(rows.usable) for column in ("score", "positive"))
+            return pl.when(~rows.invalid.any()).then(area_of_ranks(score, positive))
         if rows.weight is not None:
             columns["weight"] = rows.weight
         if rows.row_prior is not None:
