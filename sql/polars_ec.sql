@@ -2475,6 +2475,20 @@ CREATE OR REPLACE MACRO ec._areas(g) AS
 CREATE OR REPLACE MACRO ec._pairs(c) AS c['w0'] * (c['tpr_before'] + c['w1'] / 2);
 CREATE OR REPLACE MACRO ec._auc_of(steps) AS ec._sum_of(list_transform(steps, lambda _c: ec._pairs(_c)));
 
+-- Of rows that count alike: the places of the positives (1) among all, lowest score first, ties once with the negatives first, once last.
+CREATE OR REPLACE MACRO ec._places(classes) AS list_sum(list_transform(classes, lambda _y, _i: CASE WHEN _y = 1 THEN _i END));
+CREATE OR REPLACE MACRO ec._auc_of_orders(high, low) AS
+    list_transform(list_transform([{'n1': list_sum(high), 'n': len(high), 'places': ec._places(high) + ec._places(low)}],
+        lambda _g: {'pairs': _g['n1'] * (_g['n'] - _g['n1']), 'below': (_g['places'] - _g['n1'] * (_g['n1'] + 1)) / 2e0}),
+        lambda _g: CASE WHEN _g['pairs'] > 0 THEN _g['below'] / _g['pairs'] END)[1];
+CREATE OR REPLACE MACRO ec._auc_of_class(score, class, weight) AS
+    CASE WHEN ec._count(class < 0) = 0 THEN ec._auc_of_orders(list(class ORDER BY score, class) FILTER (WHERE class >= 0 AND weight IS NULL),
+                                                              list(class ORDER BY score, class DESC) FILTER (WHERE class >= 0)) END;
+CREATE OR REPLACE MACRO ec._auc(score, label, score_type, weight "NULL") AS
+    ec._auc_of_class(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight),
+(score, label, score_type, weight) AS
+    list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._auc_of(_g['c']))[1];
+
 -- Precision times the recall won.
 CREATE OR REPLACE MACRO ec._precision_step(c, p1, p0) AS
     CASE WHEN c['w1'] = 0 THEN 0 WHEN c['fpr'] = 0 THEN c['w1'] ELSE c['w1'] * c['tpr'] / (c['tpr'] + c['fpr'] * (p0 / p1)) END;
@@ -2622,7 +2636,7 @@ CREATE OR REPLACE MACRO ec._ks_bounds(groups) AS
 -- Public, exact -------------------------------------------------------------------------------------------------------
 
 CREATE OR REPLACE MACRO ec.auc_roc(score DOUBLE, label, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._auc_of(_g['c']))[1];
+    ec._auc(score, label, score_type, weight);
 COMMENT ON MACRO ec.auc_roc IS 'Area under the ROC curve: the probability that a positive scores above a negative, with ties counting half. Higher is better; in [0, 1]: 0.5 is random order. P(s_1 > s_0) + P(s_1 = s_0)/2 for scores s_1 of a positive and s_0 of a negative. It does not depend on priors.';
 CREATE OR REPLACE MACRO ec.average_precision(score DOUBLE, label, score_type := 'posterior', prior := NULL, weight := NULL) AS
     list_transform(ec._ranked(ec._likely(score, CAST(score_type AS VARCHAR), prior), label, prior, score_type, weight),
@@ -4319,7 +4333,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '4ff4b289e51c0aa6663a3f4e5f1b74a322e0de1a56f6a0eafc89081bba70a340', count(*),
+    SELECT concat_ws('-', '09c76881318371739a53363aa0d424b63725d5203aa431442987ea3ba4453eda', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;
