@@ -384,13 +384,6 @@ def evaluate_all(cells: pl.DataFrame, names: Sequence[str], arguments: RankingAr
     return values
 
 
-def area_of_ranks(score: pl.Expr, positive: pl.Expr) -> pl.Expr:
-    """The AUC of a group whose rows count alike: as in `_auc_roc`, by ranks, which take a third of the time of cells."""
-    n1, n0 = (mask.sum().cast(pl.Float64) for mask in (positive, ~positive))
-    negatives_below = score.rank().filter(positive).sum() - n1 * (n1 + 1) / 2
-    return pl.when(n1 > 0, n0 > 0).then(negatives_below / (n1 * n0))
-
-
 def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> pl.DataFrame:
     """GROUP and `value`, exact, for the groups in which it is defined.
 

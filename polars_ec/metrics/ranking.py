@@ -21,7 +21,8 @@ from polars_ec.arguments.options import (
     RowOptions,
 )
 from polars_ec.arguments.signatures import with_options
-from polars_ec.formulas.ranking import RankingArguments, area_of_ranks, checked_method, checked_share, exact_values
+from polars_ec.formulas.class_areas import area_of_ranks
+from polars_ec.formulas.ranking import RankingArguments, checked_method, checked_share, exact_values
 from polars_ec.formulas.table_sums import Part
 from polars_ec.scores.counted import of_all_groups
 from polars_ec.scores.read import Rows, per_group

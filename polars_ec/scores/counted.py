@@ -9,7 +9,7 @@ from itertools import pairwise
 
 import polars as pl
 
-from polars_ec.formulas.class_areas import Ranks, area
+from polars_ec.formulas.class_areas import Ranks, area, area_of_ranks
 from polars_ec.formulas.sums import GROUP, MOST_WEIGHT, array
 from polars_ec.formulas.table_sums import Part, TableSums
 from polars_ec.numerics import Numbers, np
@@ -166,7 +166,17 @@ class ClassCounts:
     def _areas(self, part: Part) -> Numbers:
         """The area of each class against the rest, by the class's own score; the priors in use weigh the classes of the rest."""
         assert part.loss is not None
-        return self.areas_of(self.ranks_by(part.loss))[0]
+        if self._weight is not None or self.is_stated:
+            return self.areas_of(self.ranks_by(part.loss))[0]
+        rows = pl.DataFrame(matrix_of(self._rows[part.loss], self.n_classes)[0])
+        of_classes = [
+            area_of_ranks(pl.col(name), pl.col(CLASS) == k).alias(name) for k, name in enumerate(rows.columns)
+        ]
+        rows = rows.with_columns(pl.Series(GROUP, self._group), pl.Series(CLASS, self._index))
+        found = rows.group_by(GROUP).agg(of_classes)
+        areas = np.full((self.n_groups, self.n_classes), np.nan)
+        areas[found[GROUP].to_numpy()] = found.drop(GROUP).to_numpy()
+        return areas
 
     def ranks_by(self, scores: str, *, together: bool = False) -> list[Ranks]:
         """The order of the rows by the score of each class, within groups, or all rows `together`."""
