@@ -2465,9 +2465,19 @@ CREATE OR REPLACE MACRO ec._area_of_weights(sums) AS
     list_transform(list_transform([sums], lambda _s: {'w1': _s['w1'], 'w0': _s['w0'], 't': ec._running(_s['w1']), 'n0': list_sum(_s['w0'])}),
         lambda _s: CASE WHEN _s['t'][-1] > 0 AND _s['n0'] > 0 THEN ec._auc_of(list_transform(_s['w1'], lambda _w, _i: {
             'w1': _w / _s['t'][-1], 'tpr_before': coalesce(_s['t'][_i - 1], 0) / _s['t'][-1], 'w0': _s['w0'][_i] / _s['n0']})) END)[1];
-CREATE OR REPLACE MACRO ec._areas(g) AS
-    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: ec._area_of_weights(ec._score_weights(
-        list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC')))) END;
+CREATE OR REPLACE MACRO ec._areas(g) AS list_transform(range(1, len(g['p']) + 1), lambda _k: ec._area_of_weights(ec._score_weights(
+    list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC'))));
+-- Of rows that count alike, in order: 1 for those of class k, first or last among ties as `sign` is 1 or -1, else 0.
+CREATE OR REPLACE MACRO ec._order_of_class(rows, k, sign) AS
+    list_transform(list_sort(list_transform(rows, lambda _r: {'s': _r['s'][k], 'y': CASE WHEN _r['y'] = k - 1 THEN sign ELSE 0 END})), lambda _r: abs(_r['y']));
+CREATE OR REPLACE MACRO ec._plain_areas(g) AS list_transform(range(1, len(g['p']) + 1), lambda _k: ec._auc_of_orders(
+    ec._order_of_class(g['rows'], _k, 1), ec._order_of_class(g['rows'], _k, -1)));
+CREATE OR REPLACE MACRO ec._class_areas(score, label, prior "NULL", score_type, weight "NULL") AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        CASE WHEN _g['p'] IS NOT NULL THEN {'p': _g['p'], 'a': ec._plain_areas(_g)} END),
+(score, label, prior, score_type, weight) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        CASE WHEN _g['p'] IS NOT NULL THEN {'p': _g['p'], 'a': ec._areas(_g)} END);
 
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
@@ -2687,14 +2697,13 @@ CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type := 'posterio
 COMMENT ON MACRO ec.min_cllr IS 'Cllr after the best monotone calibration for these rows (pool adjacent violators), in bits. Lower is better; in [0, 1]: 1 is uninformative. min over increasing functions f of the `cllr` of f(score): the part of the Cllr that no monotone calibration can remove.';
 
 CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+    list_transform(ec._class_areas(score, label, prior, score_type, weight), lambda _g: ec._mean_of(_g['a']))[1];
 COMMENT ON MACRO ec.macro_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest. Higher is better; in [0, 1]: 0.5 is random order. (1/K) sum_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors weigh the classes of the rest: at "uniform" it equals `pairwise_auc_roc`.';
 CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type := 'posterior', prior := NULL, weight := NULL) AS
-    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
-        list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
+    list_transform(ec._class_areas(score, label, prior, score_type, weight), lambda _g: ec._expect(_g['p'], _g['a']))[1];
 COMMENT ON MACRO ec.weighted_auc_roc IS 'Mean over classes of the area under the ROC curve of each class against the rest, weighted by the priors. Higher is better; in [0, 1]: 0.5 is random order. sum_k P_k A_k, where A_k is the `auc_roc` of q_k for class k. The priors also weigh the classes of the rest.';
 CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type := 'posterior', weight := NULL) AS
-    list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+    list_transform(ec._class_areas(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(_g['a']))[1];
 COMMENT ON MACRO ec.pairwise_auc_roc IS 'Mean over pairs of classes of the area under the ROC curve of one against the other, by Hand and Till. Higher is better; in [0, 1]: 0.5 is random order. 1/(K (K - 1)) sum_(k != i) A_ki, where A_ki is the `auc_roc` of q_k for class k among the rows of k and i. It does not depend on priors. Log-likelihoods become posteriors at equal priors.';
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
@@ -4333,7 +4342,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '09c76881318371739a53363aa0d424b63725d5203aa431442987ea3ba4453eda', count(*),
+    SELECT concat_ws('-', '297fe89ad7980b6b5327b83c341dfbba2470f63521de1dcbd5adff3939bdfa8b', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -184,9 +184,19 @@ CREATE OR REPLACE MACRO ec._area_of_weights(sums) AS
     list_transform(list_transform([sums], lambda _s: {'w1': _s['w1'], 'w0': _s['w0'], 't': ec._running(_s['w1']), 'n0': list_sum(_s['w0'])}),
         lambda _s: CASE WHEN _s['t'][-1] > 0 AND _s['n0'] > 0 THEN ec._auc_of(list_transform(_s['w1'], lambda _w, _i: {
             'w1': _w / _s['t'][-1], 'tpr_before': coalesce(_s['t'][_i - 1], 0) / _s['t'][-1], 'w0': _s['w0'][_i] / _s['n0']})) END)[1];
-CREATE OR REPLACE MACRO ec._areas(g) AS
-    CASE WHEN g['p'] IS NOT NULL THEN list_transform(range(1, len(g['p']) + 1), lambda _k: ec._area_of_weights(ec._score_weights(
-        list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC')))) END;
+CREATE OR REPLACE MACRO ec._areas(g) AS list_transform(range(1, len(g['p']) + 1), lambda _k: ec._area_of_weights(ec._score_weights(
+    list_sort(list_transform(g['rows'], lambda _r: ec._row_of_class(_r, g['n'], g['p'], _k)), 'DESC'))));
+-- Of rows that count alike, in order: 1 for those of class k, first or last among ties as `sign` is 1 or -1, else 0.
+CREATE OR REPLACE MACRO ec._order_of_class(rows, k, sign) AS
+    list_transform(list_sort(list_transform(rows, lambda _r: {'s': _r['s'][k], 'y': CASE WHEN _r['y'] = k - 1 THEN sign ELSE 0 END})), lambda _r: abs(_r['y']));
+CREATE OR REPLACE MACRO ec._plain_areas(g) AS list_transform(range(1, len(g['p']) + 1), lambda _k: ec._auc_of_orders(
+    ec._order_of_class(g['rows'], _k, 1), ec._order_of_class(g['rows'], _k, -1)));
+CREATE OR REPLACE MACRO ec._class_areas(score, label, prior "NULL", score_type, weight "NULL") AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        CASE WHEN _g['p'] IS NOT NULL THEN {'p': _g['p'], 'a': ec._plain_areas(_g)} END),
+(score, label, prior, score_type, weight) AS
+    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
+        CASE WHEN _g['p'] IS NOT NULL THEN {'p': _g['p'], 'a': ec._areas(_g)} END);
 
 -- Metrics of steps of equal scores ------------------------------------------------------------------------------------
 
@@ -394,12 +404,11 @@ CREATE OR REPLACE MACRO ec.min_cllr(score DOUBLE, label, score_type, weight) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._cllr_of(ec._hull(_g['c'])))[1];
 
 CREATE OR REPLACE MACRO ec.macro_auc_roc(score DOUBLE[], label, score_type, prior, weight) AS
-    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+    list_transform(ec._class_areas(score, label, prior, score_type, weight), lambda _g: ec._mean_of(_g['a']))[1];
 CREATE OR REPLACE MACRO ec.weighted_auc_roc(score DOUBLE[], label, score_type, prior, weight) AS
-    list_transform(ec._ranked_vector(score, label, prior, score_type, weight), lambda _g:
-        list_transform([ec._areas(_g)], lambda _a: ec._expect(_g['p'], _a))[1])[1];
+    list_transform(ec._class_areas(score, label, prior, score_type, weight), lambda _g: ec._expect(_g['p'], _g['a']))[1];
 CREATE OR REPLACE MACRO ec.pairwise_auc_roc(score DOUBLE[], label, score_type, weight) AS
-    list_transform(ec._ranked_vector(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(ec._areas(_g)))[1];
+    list_transform(ec._class_areas(score, label, 'uniform', score_type, weight), lambda _g: ec._mean_of(_g['a']))[1];
 
 -- Public, of bins -----------------------------------------------------------------------------------------------------
 
