@@ -267,6 +267,9 @@ class Estimator(Estimate):
         of one decision, are left out in turn. A fraction of a row contributes that fraction of the squared effect of a whole row.
         """
         assert self.with_pseudocounts is not None
+        at_ends = [at_boundary(scale, value) for scale, value in zip(scales, values.T, strict=True)]
+        if not np.any(at_ends):
+            return np.full_like(values, np.nan), np.full_like(values, np.nan)
         smoothed = self.with_pseudocounts(moments)
         n_classes, n_decisions = moments.linear.shape[1:]
         wrong = np.where(np.eye(n_classes, n_decisions, dtype=bool), 0.0, smoothed.linear - moments.linear)
@@ -278,13 +281,13 @@ class Estimator(Estimate):
         moved = self.formula(np.concatenate([smoothed.linear[None], smoothed.linear - np.moveaxis(left, 1, 0)]))
         rows = np.concatenate([smoothed.rows, smoothed.rows_of_decisions], axis=1)
         variances, known = [], []
-        for m, (value, scale) in enumerate(zip(values.T, scales, strict=True)):
+        for m, at_end in enumerate(at_ends):
             with np.errstate(all="ignore"):
                 terms = (moved[1:, :, m] - moved[0, :, m]).T ** 2 / errors
                 variance: Floats = terms.sum(axis=1)
                 df = variance**2 / (terms**2 / np.fmax(rows - 1, 1)).sum(axis=1)
             variances.append(Variance(variance, df))
-            known.append(at_boundary(scale, value) & (variance > 0))
+            known.append(at_end & (variance > 0))
         every_class = np.asarray((moments.rows > 0).all(axis=-1))
         shown = every_class[:, None] & np.stack(known, axis=-1)
         return _limits_of_each(values, np.where(shown, moved[0], np.nan), variances, scales, level)
