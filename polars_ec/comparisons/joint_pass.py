@@ -25,6 +25,7 @@ from polars_ec.inference.confidence import (
     in_one_cluster,
     rests_on_one_cluster,
     slopes_of,
+    summed,
 )
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Bools, Floats, Integers, np
@@ -560,17 +561,13 @@ def _summed(
 ) -> Floats:
     """Sums of some cells at these places, and perhaps by codes, which are the last axis of the shape."""
     if codes is None:
-        return _binned(values[cells], place, shape[:-1])
-    return _binned(values[cells], place * shape[-1] + codes[cells], shape)
+        return summed(place, values[cells], *shape[:-1])
+    return summed(place * shape[-1] + codes[cells], values[cells], *shape)
 
 
-def summed(values: Floats, codes: Sequence[Integers], shape: tuple[int, ...]) -> Floats:
+def summed_by(codes: tuple[Integers, ...], values: Floats, shape: tuple[int, ...]) -> Floats:
     """Sums of the values by these codes, as an array of this shape."""
-    return _binned(values, np.ravel_multi_index(tuple(codes), shape) if len(values) else np.empty(0, np.int64), shape)
-
-
-def _binned(values: Floats, place: Integers, shape: tuple[int, ...]) -> Floats:
-    return np.asarray(np.bincount(place, values, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+    return summed(np.ravel_multi_index(codes, shape) if len(values) else np.empty(0, np.int64), values, *shape)
 
 
 # Estimates of the groups of a log, and of the same rows by two models.

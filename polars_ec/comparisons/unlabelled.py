@@ -29,7 +29,7 @@ from polars_ec.comparisons.unlabelled_units import (
     with_references,
 )
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, summed
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import LABELLED, Cells
@@ -174,17 +174,11 @@ class UnitCells:
             lengths = [self.starts[unit + 1] - self.starts[unit] for unit in units]
             bucket = bucket + np.repeat(np.arange(len(units)), lengths) * (int(bucket.max(initial=0)) + 1)
         occupied, number = np.unique(bucket[~alone], return_inverse=True)
-
-        def summed(of: Floats, at: Integers, shape: Sequence[int]) -> Floats:
-            return np.bincount(at, of, math.prod(shape)).astype(np.float64).reshape(shape)
-
-        total, total2 = (summed(of, self.plane[at], [3]) for of in (weight, weight2))
-        return CellRows(
-            summed(weight[alone], place[alone], shape),
-            summed(weight2[alone], place[alone], shape),
-            summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
-            effective_rows(total, total2),
-        )
+        of_buckets = number.reshape(-1) * math.prod(shape) + place[~alone]
+        single, squares = (summed(place[alone], of[alone], *shape) for of in (weight, weight2))
+        clusters = summed(of_buckets, weight[~alone], len(occupied), *shape)
+        sizes = effective_rows(*(summed(self.plane[at], of, 3) for of in (weight, weight2)))
+        return CellRows(single, squares, clusters, sizes)
 
     @cached_property
     def log_odds(self) -> Floats:

@@ -38,6 +38,7 @@ from polars_ec.inference.confidence import (
     is_degenerate,
     limits,
     slopes_of,
+    summed,
     with_pseudocounts,
 )
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
@@ -402,7 +403,7 @@ def error_if_calibrated(intervals: Intervals) -> Limits:
     """The mean of the calibration error, and what it is below at the level of the intervals, at the groups' own shares."""
     fine, request, number = intervals.fine, intervals.request, intervals.arguments.ece.number
     p = _posterior(fine)
-    noise = _summed(fine.group * number + _bins(fine, p, number), fine.weight2 * p * (1 - p), (fine.n_groups, number))
+    noise = summed(fine.group * number + _bins(fine, p, number), fine.weight2 * p * (1 - p), fine.n_groups, number)
     size = fine.total(fine.weight).sum(axis=-1)
     clusters = None if intervals.by_bucket is None else _clusters(intervals.by_bucket, number)
     return if_calibrated(variance_of_gaps(size, noise, clusters), request.level, request.seed)
@@ -412,7 +413,7 @@ def _clusters(cells: UsableCells, number: int) -> BinnedClusters:
     p, n_buckets = _posterior(cells), cells.buckets + 1
     at = (cells.group * n_buckets + cells.bucket) * number + _bins(cells, p, number)
     rows, gaps, noise = (
-        _summed(at, values, (cells.n_groups, n_buckets, number))
+        summed(at, values, cells.n_groups, n_buckets, number)
         for values in (cells.weight, cells.weight * (p - cells.label), cells.weight2 * p * (1 - p))
     )
     # The last are the rows that are in no bucket.
@@ -429,10 +430,6 @@ def _bins(cells: UsableCells, p: Floats, number: int) -> Integers:
         certain, possible = cells.placed(grid.declared(edge))
         found += certain | (possible & (p > k / number))
     return found
-
-
-def _summed(at: Integers, values: Floats, shape: tuple[int, ...]) -> Floats:
-    return np.bincount(at, values, int(np.prod(shape))).astype(np.float64).reshape(shape)
 
 
 # The columns of an evaluation with the interval of each metric beside it.
