@@ -203,11 +203,9 @@ class SketchTables:
         prior, arguments = prior_columns(intervals.arguments), intervals.arguments.formula
         columns = decision_columns(threshold, end, end)
         values = [decision_column(name, prior, arguments, threshold, end, end) for name in names]
-        linear = intervals.sums(columns)
-        square = intervals.fine.decided(threshold, end, end, intervals.fine.weight2) if self.cells.weighted else linear
-        by_bucket = intervals.by_bucket
-        clusters = None if by_bucket is None else by_bucket.decided_clusters(threshold, linear)
-        return self._estimator(names, Moments.one_hot(linear, square), clusters, columns, values, decides=True)
+        moments = intervals.decided(threshold)
+        clusters = intervals.clusters(threshold, moments)
+        return self._estimator(names, moments, clusters, columns, values, decides=True)
 
     def _of_loss(self, loss: str, names: Sequence[str]) -> Estimator:
         intervals, unit, columns = self.intervals, np.array([1.0, 0.0]), loss_columns(loss)
