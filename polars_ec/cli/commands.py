@@ -44,6 +44,11 @@ from polars_ec.typing import Reduction
 from polars_ec.version import __version__
 
 _BY_ROW: dict[str, Any] = {"parser": options.number_or_column, "metavar": "<float or column>"}
+_SCORES = "Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]."
+_TIME_ZONE = (
+    "Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC{}. Timestamps "
+    "without a zone are used as they are."
+)
 _LOGS = (
     "Parquet, CSV, Arrow IPC or NDJSON files; globs; folders (with or without hive partitions); the same at s3://, "
     "gs:// or az:// addresses; Delta or Iceberg tables, by folder or as iceberg:CATALOG.NAMESPACE.TABLE"
@@ -64,22 +69,13 @@ class LogOptions:
         ),
     ]
     score: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]. Repeat for more models. Not needed for sketches."
-        ),
+        list[str] | None, typer.Option(help=f"{_SCORES} Repeat for more models. Not needed for sketches.")
     ] = None
     label: Annotated[str | None, typer.Option(help="Label column (true classes). Not needed for sketches.")] = None
     by: options.By = None
     time: options.Time = None
     every: options.Every = None
-    time_zone: Annotated[
-        str | None,
-        typer.Option(
-            help="Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC, or that "
-            "of the sketches. Timestamps without a zone are used as they are."
-        ),
-    ] = None
+    time_zone: Annotated[str | None, typer.Option(help=_TIME_ZONE.format(", or that of the sketches"))] = None
     cost_fn: Annotated[
         Any | None,
         typer.Option(
@@ -127,12 +123,12 @@ class LogOptions:
     def layout(self) -> dict[str, Any]:
         """Which metrics, and which groups are small, as `polars_ec.report` and `polars_ec.compare` take it."""
         metrics = None if self.metrics is None else [name.strip() for text in self.metrics for name in text.split(",")]
-        return _stated({"metrics": metrics, "min_rows": self.min_rows})
+        return options.stated({"metrics": metrics, "min_rows": self.min_rows})
 
     @cached_property
     def options(self) -> dict[str, Any]:
         """Costs, threshold and prior."""
-        return _stated(
+        return options.stated(
             {
                 "cost_fn": self.cost_fn,
                 "cost_fp": self.cost_fp,
@@ -147,7 +143,7 @@ class LogOptions:
         """What the columns hold."""
         classes = None if self.classes is None else options.parse_classes(self.classes)
         stated = {"score_type": self.score_type, "weight": self.weight, "pos_label": self.pos_label}
-        return _stated({**stated, "classes": classes})
+        return options.stated({**stated, "classes": classes})
 
     def request(self, gates: Gates, what: str, others: Mapping[str, Sequence[str]]) -> RowRequest:
         """The request to rows; `others` are further columns, by option."""
@@ -166,7 +162,7 @@ class LogOptions:
         known: dict[str, Any] = {f"--{name.replace('_', '-')}": value for name, value in self.reading.items()}
         score = self.score[0] if self.score and len(self.score) == 1 else self.score
         named = {"--cluster": self.cluster, "--buckets": self.buckets, "--label": self.label, "--score": score or None}
-        return known | _stated(named)
+        return known | options.stated(named)
 
 
 @dataclass(frozen=True)
@@ -210,10 +206,6 @@ class OutputOptions:
         check_local("--plot", self.plot, "a chart is")
 
 
-def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
-
-
 def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, what: str) -> None:
     """Answer, write the answer, and end as the gates say; `what` is what messages call it, with its article."""
     chosen = format_for(delivery.form, delivery.out)
@@ -244,7 +236,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
         content = above(question.verdict(table), terminal_width()) + content
     beside = [
-        *([] if answer.page is None else [answer.page.rendered()]),
+        *([] if question.page is None else [question.page.rendered(answer.page)]),
         *([] if chart is None else [drawn_chart(chart, lambda: question.chart(table))]),
     ]
     write(content, delivery.out)
@@ -366,7 +358,7 @@ def report(
         "missing": None if missing == "together" else "by_part",
         "score_prior": None if score_prior is None else options.parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
-    layout = log.layout | _stated(stated_layout)
+    layout = log.layout | options.stated(stated_layout)
     # Of clusters the page alone may be: it has limits in any case.
     clusters = (log.cluster, log.buckets) if html is None or interval is not None else (None, None)
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
@@ -517,7 +509,7 @@ def capacity(
             f"--interval {interval} needs --period: intervals come from the differences between the periods"
         )
     question = questions.CapacityQuestion(
-        layout=_stated({"k": k, "share": share, "interval": interval}),
+        layout=options.stated({"k": k, "share": share, "interval": interval}),
         several=len(log.score or ()) > 1,
         by=log.by or (),
         every=log.every,
@@ -570,9 +562,8 @@ def estimate(
         raise UsageError("an estimate is of periods: pass --every, such as --every 1mo, and --time")
     if log.prior == "overall":  # which a folder of sketches would count
         raise UsageError("--prior 'overall' is not a number, but an estimate takes one")
-    layout = log.layout | _stated(
-        {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
-    )
+    stated = {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
+    layout = log.layout | options.stated(stated)
     layout |= {"labelled": labelled, "calibrator": None if calibrator.lower() == "none" else calibrator}
     if shift_prior is not None:
         layout["shift_prior"] = options.parse_prior(shift_prior, "--shift-prior", ("em",))
@@ -586,12 +577,7 @@ def estimate(
 def sketch(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help=f"{_LOGS}.", show_default=False)],
     out: Annotated[Path, typer.Option(help="Folder for the sketches.")],
-    score: Annotated[
-        list[str],
-        typer.Option(
-            help="Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]. Can be repeated for more models."
-        ),
-    ],
+    score: Annotated[list[str], typer.Option(help=f"{_SCORES} Can be repeated for more models.")],
     label: Annotated[str, typer.Option(help="Label column (true classes).")],
     by: options.By = None,
     time: options.Time = None,
@@ -635,13 +621,7 @@ def sketch(
     ] = False,
     pos_label: options.PosLabel = None,
     classes: Annotated[str | None, typer.Option(help="Label values in class order: a,b,c or JSON.")] = None,
-    time_zone: Annotated[
-        str | None,
-        typer.Option(
-            help="Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC. Timestamps "
-            "without a zone are used as they are."
-        ),
-    ] = None,
+    time_zone: Annotated[str | None, typer.Option(help=_TIME_ZONE.format(""))] = None,
     vanished: Annotated[
         Vanished,
         typer.Option(
@@ -678,7 +658,7 @@ def sketch(
         "pos_label": pos_label,
         "classes": None if classes is None else options.parse_classes(classes),
     }
-    stated |= _stated(parsed)
+    stated |= options.stated(parsed)
     if stated.get("prior") == "overall":
         raise UsageError("--prior overall is not known before the whole log is read: pass a number")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -74,6 +74,11 @@ Quiet = Annotated[
 ]
 
 
+def stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the command line states."""
+    return {name: value for name, value in values.items() if value is not None}
+
+
 def items(model: str | None, item: Sequence[str] | None) -> dict[str, Any]:
     """The arguments for a log with a row per model and item; UsageError for one without the other."""
     if (model is None) != (item is None):
@@ -129,10 +134,9 @@ def intervals(
     """What is stated of intervals beside the clusters, as `polars_ec.report` takes it; UsageError for what it would refuse."""
     values = {"interval": interval, "cluster": cluster, "buckets": buckets}
     values |= {"method": method, "replicates": replicates, "seed": seed}
-    stated = {name: value for name, value in values.items() if value is not None}
     with refusals_as_usage_errors():
-        parse_interval(stated)
-    return {name: value for name, value in stated.items() if name != "cluster"}
+        parse_interval(stated(values))
+    return stated({**values, "cluster": None})
 
 
 def margins(margin: float | None) -> dict[str, Any]:
@@ -158,10 +162,12 @@ def parse_classes(text: str) -> list[str]:
 
 def in_terms_of_options(message: str) -> str:
     """Messages of the core speak of Python keywords, `pos_label=`; here they are options, `--pos-label`."""
-    said = _SKETCHED_AT.sub(r"polars-ec sketch --threshold \1", message).replace(
-        "lf.ec.compare", "polars-ec compare LOG"
+    said = _SKETCHED_AT.sub(r"polars-ec sketch --threshold \1", message)
+    said = (
+        said.replace("lf.ec.compare", "polars-ec compare LOG")
+        .replace("compare(reference=...)", "polars-ec compare --reference")
+        .replace("rolling(): ", "--window: ")
     )
-    said = said.replace("compare(reference=...)", "polars-ec compare --reference").replace("rolling(): ", "--window: ")
     options = _KEYWORD.sub(_as_option, said)
     options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
     options = options.replace("such as pl.concat_arr(...)", "such as --score [p_a,p_b,p_c]")
