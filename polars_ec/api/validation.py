@@ -68,10 +68,10 @@ def validate(
     for model in models:
         rows = resolve_columns(lazy, model, label, checked)
         defects = rows.faults
-        seen = (
-            {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
-        )
-        sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
+        masks = dict(defects)
+        if positive_named:
+            masks |= {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]}
+        sums = [mask.sum().alias(kind) for kind, mask in masks.items()]
         counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
         by_row: list[pl.Expr] = [checked.columns[name] for name in ("weight", *BY_ROW) if name in checked.columns]
         shown = [model, as_expr(label, "label"), *by_row]

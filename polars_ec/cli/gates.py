@@ -240,9 +240,8 @@ class Gates:
             raise UsageError(f"{gate} with {_BUDGET_OPTION}: {error}") from error
         rows = table.sort(*groups, names.period)  # if a group has none, its value is null
         small = rows["small"] & (rows["n"] > 0) if names.small else pl.Series([False] * table.height)
-        last = periods.with_columns(small=small.fill_null(value=False)).filter(
-            pl.col(names.period) == pl.col(names.period).max()
-        )
+        is_last = pl.col(names.period) == pl.col(names.period).max()
+        last = periods.with_columns(small=small.fill_null(value=False)).filter(is_last)
         since, name_of = _texts(last["since"]), names.shown(last)
         stated = f"{gate}, {_BUDGET_OPTION} {budget.text}"
         tripped, unjudged = [], dict.fromkeys((False, True), 0)

@@ -82,10 +82,8 @@ class SketchRequest:
         if periods is not None:
             start = periods.start
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
-        options = request.for_label(schema[request.label])
-        sketched = sketch(
-            frame, request.scores, request.label, by=keys, cluster=request.cluster, **self.grid, **options
-        )
+        options = {**self.grid, **request.for_label(schema[request.label])}
+        sketched = sketch(frame, request.scores, request.label, by=keys, cluster=request.cluster, **options)
         return sketched if periods is None else sketched.on_tables(periods.placed)
 
 
@@ -177,27 +175,26 @@ def run(
         return _Run(folder, note, options, recorded, vanished).bring_up_to_date(paths, track)
 
 
+@dataclass
 class _Run:
     """One run of the job, under the lock."""
 
-    def __init__(
-        self,
-        folder: sketch_folder.SketchFolder,
-        note: sketch_folder.Note,
-        options: SketchRequest,
-        recorded: dict[str, Any],
-        vanished: Vanished,
-    ) -> None:
-        self.folder, self.note, self.options, self.recorded, self.vanished = folder, note, options, recorded, vanished
-        self.entries, self.bad = folder.entries(verified=True)
+    folder: sketch_folder.SketchFolder
+    note: sketch_folder.Note
+    options: SketchRequest
+    recorded: dict[str, Any]
+    vanished: Vanished
+
+    def __post_init__(self) -> None:
+        self.entries, self.bad = self.folder.entries(verified=True)
         self.outcome = Outcome()
         # Inputs that have vanished and whose sketches count, with the names of these.
         self._vanished: dict[str, str] = {}
         for entry in self.entries.values():
-            different = sketch_folder.difference(entry.record.options, recorded)
+            different = sketch_folder.difference(entry.record.options, self.recorded)
             if different:
                 raise UsageError(
-                    f"--out {folder.path} was made with other options: {different}. Use the same options, or another "
+                    f"--out {self.folder.path} was made with other options: {different}. Use the same options, or another "
                     "folder"
                 )
 
