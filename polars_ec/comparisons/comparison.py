@@ -38,11 +38,9 @@ def compared(cells: pl.DataFrame, comparison: joint_pass.Comparison) -> pl.DataF
         shape = joint_pass.Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets)
         for pair in comparison.pairs:
             models = [model for model in pair if model is not None]
-            of_pair = (
-                numbered
-                if joint_pass.JOINT in numbered.columns
-                else numbered.with_columns(joint_pass.joint_class(models))
-            )
+            of_pair = numbered
+            if joint_pass.JOINT not in numbered.columns:
+                of_pair = numbered.with_columns(joint_pass.joint_class(models))
             joint, table = joint_pass.JointCells(of_pair, shape), with_sums(groups, of_pair, models)
             differences = _differences(joint, ranks, table, pair, comparison)
             sizes = Sizes.of(pair[0], table, joint.counts, joint.counts2)

@@ -68,11 +68,10 @@ class PeriodChanges:
     def joined(cls, some: Sequence[PeriodChanges]) -> PeriodChanges:
         """Join the changes of groups that follow each other."""
         starts = [int(start) for start in np.cumsum([0, *(of.groups.height for of in some[:-1])])]
-        against = np.concatenate(
-            [np.where(of.against >= 0, of.against + start, -1) for of, start in zip(some, starts, strict=True)]
-        )
+        pairs = [*zip(some, starts, strict=True)]
+        against = np.concatenate([np.where(of.against >= 0, of.against + start, -1) for of, start in pairs])
         return cls(
-            pl.concat([of.groups.with_columns(pl.col(GROUP) + start) for of, start in zip(some, starts, strict=True)]),
+            pl.concat([of.groups.with_columns(pl.col(GROUP) + start) for of, start in pairs]),
             Sizes.joined([of.sizes for of in some]),
             against,
             {name: _joined([of.changes[name] for of in some], against) for name in some[0].changes},

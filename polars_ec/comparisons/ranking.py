@@ -478,9 +478,8 @@ def _numbers(intervals: Intervals, places: Integers) -> Integers:
 def have_same_cells(intervals: Intervals, places: Integers, others: Integers) -> bool:
     """Whether all groups at these places have the same rows in each cell as those at the other places."""
     columns = [GROUP, "class", *intervals.cells.grid.cell_columns]
-    first, second = (
-        _numbered(intervals.fine.frame, _numbers(intervals, of)).select(*columns, "weight") for of in (places, others)
-    )
+    numbers = (_numbers(intervals, of) for of in (places, others))
+    first, second = (_numbered(intervals.fine.frame, of).select(*columns, "weight") for of in numbers)
     both = first.join(second, on=columns, how="full", coalesce=True, nulls_equal=True)
     alike = (pl.col("weight") - pl.col("weight_right")).abs() <= _ROUNDING * pl.col("weight")
     return bool(both.select(alike.fill_null(value=False).all()).item())

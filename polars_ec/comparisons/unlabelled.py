@@ -188,9 +188,8 @@ class UnitCells:
     @cached_property
     def losses(self) -> dict[str, Floats]:
         """The losses of a row of either class in the middle of each cell, (classes, cells)."""
-        of_class = [
-            self.cells.with_columns(pl.lit(i, pl.Int8).alias("class")).select(**losses(self.grid)) for i in range(2)
-        ]
+        classes = [self.cells.with_columns(pl.lit(i, pl.Int8).alias("class")) for i in range(2)]
+        of_class = [cells.select(**losses(self.grid)) for cells in classes]
         return {name: np.stack([of[name].to_numpy() for of in of_class]) for name in SUMS}
 
     def cluster_size(self, variances: Floats) -> Floats:
@@ -504,9 +503,8 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
 
     def p_value_of_shift(self, unit: int, fit: ReferenceFit) -> float:
         # The test is of independent rows.
-        return (
-            math.nan if self.question.cells.coarse is not None else _p_value_of_shift(fit.rows, self.fine.rows([unit]))
-        )
+        is_testable = self.question.cells.coarse is None
+        return _p_value_of_shift(fit.rows, self.fine.rows([unit])) if is_testable else math.nan
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""
