@@ -431,9 +431,8 @@ def period_sentences(contents: Contents) -> Iterator[Sentence]:
     of, measure = judged(n_judged, periods.height, "period"), short(contents.judged_metric)
     if worse.height:
         names = [_period_in_sentence(contents, value) for value in worse[contents.period].to_list()]
-        shown = listed(
-            [f"{name} ({signed(by)})" for name, by in zip(names, worse["difference"].to_list(), strict=True)]
-        )
+        differences = zip(names, worse["difference"].to_list(), strict=True)
+        shown = listed([f"{name} ({signed(by)})" for name, by in differences])
         verb = "is" if worse.height == 1 else "are"
         said = f"{worse.height:,} of {of} {verb} {unlike} all others ({measure}): {shown}."
         yield Sentence(said, "bad" if judges else "neutral", "periods")

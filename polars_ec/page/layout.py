@@ -134,10 +134,8 @@ def columns(contents: Contents, *, periods: bool = False) -> list[Column]:
     shown.append(Column("n", "Rows", "rows with a score and a label"))
     if contents.has_positives:
         shown.append(Column("class_prior", "Base rate", in_words("class_prior")))
-    shown += [
-        Column(metric, short(metric), in_words(metric), more=True, naive=naive_value(metric)) for metric in others
-    ]
-    return shown
+    more = (Column(metric, short(metric), in_words(metric), more=True, naive=naive_value(metric)) for metric in others)
+    return [*shown, *more]
 
 
 def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], trends: Trends | None) -> list[GroupRow]:

@@ -201,11 +201,9 @@ class Shown:
         """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
         # `Sketch.evaluate` would warn of nulls, which the notes explain.
         table = self.only(evaluate(self.cells, [metric], {}, request=parse_interval({"interval": interval})))
-        ends = (
-            pl.col(name) if name in table.columns else pl.lit(None)
-            for name in (f"{metric}_ci_low", f"{metric}_ci_high")
-        )
-        rows = table.select("group", metric, **dict(zip(("low", "high"), ends, strict=True))).rows()
+        names = (f"{metric}_ci_low", f"{metric}_ci_high")
+        ends = (pl.col(name) if name in table.columns else pl.lit(None).alias(name) for name in names)
+        rows = table.select("group", metric, *ends).rows()
         values = {group: with_interval(value, low, high, number_in_table) for group, value, low, high in rows}
         if len(self.all_names) == 1:
             return replace(self, notes=[*self.notes, *(f"{short(metric)} {value}" for value in values.values())])
@@ -581,10 +579,9 @@ def _spans(cells: Cells) -> pl.DataFrame:
     above = below.with_columns(pl.col("bin") + 1).with_columns(edge=grid.lower_edge())
     # No score is beyond the highest bin; and a declared threshold may end a cell before its bin ends.
     beyond = pl.col("bin") > grid.infinite_bins[1]
-    declared = pl.col("above").replace_strict(
-        range(len(grid.thresholds) + 1), [*grid.thresholds, math.inf], return_dtype=pl.Float64
-    )
-    to = pl.min_horizontal(pl.when(beyond).then(math.inf).otherwise("edge"), declared)
+    declared = dict(enumerate([*grid.thresholds, math.inf]))
+    ends = pl.col("above").replace_strict(declared, return_dtype=pl.Float64)
+    to = pl.min_horizontal(pl.when(beyond).then(math.inf).otherwise("edge"), ends)
     if grid.scale.is_share:
         to = to.clip(upper_bound=grid.scale.upper)
     return above.select("group", "__ec_cell", "from", to.alias("to"))

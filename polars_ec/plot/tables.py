@@ -97,14 +97,12 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     groups, totals = report.filter(~is_total), report.filter(is_total)
     lower = lower_is_better(metric)
     value = pl.col("x").filter(~pl.col("small")).first()
-    selection = select_groups(
-        _group_rows(groups, names(groups, keys), metric), "group", *ROWS, value if lower else -value
-    )
+    rows = _group_rows(groups, names(groups, keys), metric)
+    selection = select_groups(rows, "group", *ROWS, value if lower else -value)
     in_order = selection.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
     total_rows = _group_rows(totals, _names_of_totals(totals, keys, selection.names), metric)
-    whole = pl.concat(
-        [in_order.with_columns(total=pl.lit(value=False)), total_rows.with_columns(total=pl.lit(value=True))]
-    )
+    both = ((in_order, False), (total_rows, True))
+    whole = pl.concat(rows.with_columns(total=pl.lit(value=is_whole)) for rows, is_whole in both)
     table = finite(whole)
     naive = naive_value(metric)
     notes = [] if naive is None else [f"Dashed line: the naive system, {naive:g}"]
@@ -704,9 +702,7 @@ def _component_rows(table: pl.DataFrame, period: str, panels: list[str], factors
         )
     )
     # Infinite is the worst of all, though no mark can show it.
-    signs = table["metric"].map_elements(
-        lambda metric: 1.0 if lower_is_better(metric) else -1.0, return_dtype=pl.Float64
-    )
+    signs = pl.Series([1.0 if lower_is_better(metric) else -1.0 for metric in table["metric"]], dtype=pl.Float64)
     shared = shared.with_columns(worse=table["difference"] * signs)
     fixed = ["x", "order", "panel", "reference", "small", "n", "worse"]
 
