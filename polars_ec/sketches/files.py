@@ -637,10 +637,9 @@ def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     weight, n = pl.col("weight"), len(grid.classes.values)
     known = f"0 to {n - 1}, one for each row of the costs" if isinstance(grid, DecisionGrid) else "0, 1"
     right = (weight >= 0) & weight.is_not_nan()
+    is_class = pl.col("class").is_between(-1, n - 1)
     faults = {
-        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(
-            -1, n - 1
-        ),
+        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~is_class,
         "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
         **_faults_of_cells(grid),
     }
@@ -723,9 +722,8 @@ def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
         for name, in_range in ranges.items()
     }
     if grid.resolution is not None:
-        faults["scores on the wrong side of the thresholds: it was made with other thresholds"] = (
-            _USABLE & _is_cut_elsewhere(grid)
-        )
+        cut = "scores on the wrong side of the thresholds: it was made with other thresholds"
+        faults[cut] = _USABLE & _is_cut_elsewhere(grid)
     return faults
 
 
@@ -787,10 +785,9 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
     for name in SUMS:
         least, most = pl.col(f"{name}_least"), pl.col(f"{name}_most")
         above = pl.col(name) > most * (1 + _ROUNDING) + pl.col("n") * _LEAST_NUMBERS
+        below = pl.col(name) < least * (1 - _ROUNDING)
         words = "it was made with another resolution or of another score_type"
-        faults[f"an impossible sum of {name!r} for its bins: {words}"] = above | (
-            pl.col(name) < least * (1 - _ROUNDING)
-        )
+        faults[f"an impossible sum of {name!r} for its bins: {words}"] = above | below
     return first_fault(sums, null) or first_fault(compared, faults)
 
 

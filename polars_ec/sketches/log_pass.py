@@ -321,9 +321,8 @@ class _CellPlan:
         if grid.resolution is not None and not grid.has_share_bins:
             rows = _with_codes(rows, CELL, grid, models)
             names += [_column(CELL, m) for m in models]
-        return rows.select(
-            *names, **{_column(name, m): value for m in models for name, value in self._values(m).items()}
-        )
+        values = {_column(name, m): value for m in models for name, value in self._values(m).items()}
+        return rows.select(*names, **values)
 
     def _values(self, m: int) -> dict[str, pl.Expr]:
         """The values that are summed over the rows of a cell, and their class and score if these may define the cell."""

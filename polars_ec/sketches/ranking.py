@@ -315,11 +315,10 @@ def ranking_variances(ranking: Ranking, seed: int = 0) -> tuple[dict[str, confid
 def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
     """GROUP, `class`, the cell and the `influence` of a row of weight 1 on a metric; buckets are taken together."""
     found = _influence(ranking, prepare(ranking.ranked.frame, ranking.prior), metric)
+    of_class, cell = [found.filter(pl.col(f"w{i}") > 0) for i in range(2)], ranking.cells.grid.cell_columns
     return pl.concat(
-        found.filter(pl.col(f"w{i}") > 0).select(
-            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *ranking.cells.grid.cell_columns, influence=f"influence{i}"
-        )
-        for i in range(2)
+        of.select(GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *cell, influence=f"influence{i}")
+        for i, of in enumerate(of_class)
     )
 
 
@@ -445,9 +444,8 @@ class _Resamples:
             entries = Clustered(cell, label, np.full(len(cell), -1), weight[cell, label], weight2[cell, label])
         # Buckets come first, then rows, cell by cell from the highest down.
         rows = entries.bucket < 0
-        entries = entries.only(
-            np.lexsort((entries.label, entries.cell, entries.bucket, rows, self.cells.group[entries.cell]))
-        )
+        group = self.cells.group[entries.cell]
+        entries = entries.only(np.lexsort((entries.label, entries.cell, entries.bucket, rows, group)))
         group, bucket, rows = self.cells.group[entries.cell], entries.bucket, entries.bucket < 0
         new = np.ones(len(rows), dtype=bool)
         new[1:] = (group[1:] != group[:-1]) | (bucket[1:] != bucket[:-1]) | rows[1:]
