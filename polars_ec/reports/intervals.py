@@ -518,9 +518,6 @@ class _MetricFormula:
 
 
 def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
-    def of_bins(name: str) -> Numbers:
-        return np.stack([chunk.of_groups(model, f"{name}_{b}").sum(axis=-1) for b in range(ECE_BINS.number)], axis=-1)
-
     def by_bucket(name: str) -> Numbers:
         return np.stack([chunk.of_buckets(model, f"{name}_{b}") for b in range(ECE_BINS.number)], axis=-1)
 
@@ -532,7 +529,8 @@ def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
             rows.sum(axis=2)[:, :-1], gaps[:, :-1], by_bucket("noise").sum(axis=2)[:, -1], rows.sum(axis=(2, 3))[:, -1]
         )
     size = chunk.of_groups(model, "count").sum(axis=-1)
-    return if_calibrated(variance_of_gaps(size, of_bins("noise"), clusters), request.level, request.seed)
+    noise = [chunk.of_groups(model, f"noise_{b}").sum(axis=-1) for b in range(ECE_BINS.number)]
+    return if_calibrated(variance_of_gaps(size, np.stack(noise, axis=-1), clusters), request.level, request.seed)
 
 
 def _matrix(table: pl.DataFrame) -> Numbers:
