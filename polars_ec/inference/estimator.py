@@ -381,9 +381,8 @@ class Estimator(Estimate):
             # A change of one class's rows is a component at any prior.
             alone = self.clusters.rests_on_one(self.formula, self.moments.linear, at_any_prior=True)
             known &= ~(alone | alone[against])
-        change_parts = decompose(
-            self, strata, pairs, factors, level, (degenerate[pairs[0]], degenerate[pairs[1]]), known[pairs[0]]
-        )
+        of_pairs = degenerate[pairs[0]], degenerate[pairs[1]]
+        change_parts = decompose(self, strata, pairs, factors, level, of_pairs, known[pairs[0]])
         return {name: MetricChange(of, change_parts[name]) for name, of in differences.items()}
 
 
