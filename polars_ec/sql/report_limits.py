@@ -431,9 +431,8 @@ class ReportQuery:
     @property
     def slopes(self) -> Levels:
         """Levels from the values of all steps to slopes; a value that is no number in some step has none."""
-        least, most = (
-            self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST))
-        )
+        bounds = _BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST)
+        least, most = map(self.writer.number, bounds)
         small = f"WHEN ABS(ec_at_step) < {least} THEN 0 " if self.least is not None else ""
         sums = {
             "ec_value": f"SUM(CASE WHEN ec_step = {_VALUE} THEN ec_at_step END)",
@@ -535,10 +534,8 @@ class ReportQuery:
         if name == KINK:
             constants = errors if self.costs is None else _constant_costs(self.costs) | priors
             return self._of("_constants_apart", e=constants)
-        cells = {"n0": "ec_m0", "n1": "ec_m1", "p0": "ec_p0", "p1": "ec_p1"} | {
-            cell: f"ec_y{ij}" for ij, cell in _CELLS
-        }
-        losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
+        cells = {"n0": "ec_m0", "n1": "ec_m1", **priors, **{cell: f"ec_y{ij}" for ij, cell in _CELLS}}
+        losses = {"m0": "ec_r01", "m1": "ec_r11", **priors}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs or errors, self.writer)
 
     @property

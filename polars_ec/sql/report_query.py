@@ -285,9 +285,8 @@ def row_costs(
 ) -> Levels:
     """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
     (_, constant_fp), (constant_fn, _) = options.costs(2).values
-    least, most = (
-        writer.number(of) for of in (_LEAST_OF_POSTGRES, _MOST_OF_POSTGRES if bounded else sys.float_info.max)
-    )
+    largest = _MOST_OF_POSTGRES if bounded else sys.float_info.max
+    least, most = map(writer.number, (_LEAST_OF_POSTGRES, largest))
     costs, checked = dict[str, str](), dict[str, str]()
     for name, constant in (("cost_fn", constant_fn), ("cost_fp", constant_fp)):
         cost, column = f"ec_{name}", cost_columns.get(name)
