@@ -107,7 +107,10 @@ def _from_database(database: Database, request: RowRequest, question: Question) 
         wide = {key: _WIDE[kinds[key]] for key in (*request.by, *request.other_columns) if kinds[key] in _WIDE}
         used = dict.fromkeys(column for names in request.columns().values() for column in names)
         request.check_vectors(schema)
-        vectors = [_array(columns, score) for score, columns in request.vectors.items()]
+        vectors = [
+            f"CAST([{', '.join(map(quoted, columns))}] AS DOUBLE[{len(columns)}]) AS {quoted(score)}"
+            for score, columns in request.vectors.items()
+        ]
         columns = [*(_as_text(column) if column in wide else quoted(column) for column in used), *vectors]
         keys = [pl.col(key).cast(wide[key]) if key in wide else pl.col(key) for key in request.by]
         with refusals_as_data_errors():
@@ -212,11 +215,6 @@ def _columns_of(connection: duckdb.DuckDBPyConnection, relation: str) -> tuple[p
 
 def _as_text(name: str) -> str:
     return f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
-
-
-def _array(columns: Sequence[str], name: str) -> str:
-    numbers = ", ".join(map(quoted, columns))
-    return f"CAST([{numbers}] AS DOUBLE[{len(columns)}]) AS {quoted(name)}"
 
 
 _ROWS_ONLY = {
