@@ -13,8 +13,8 @@ from inspect import Parameter, signature
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import polars as pl
-import typer
 from polars.exceptions import PolarsError
+from typer import Option
 
 from polars_ec.arguments.keywords import parse_interval
 from polars_ec.cli.terminal import DataError, UsageError
@@ -35,43 +35,38 @@ _SKETCHED_AT = re.compile(r"sketch\(thresholds=\[(.*?)\]\)")
 
 
 Missing = Literal["together", "by-part"]
-By = Annotated[list[str] | None, typer.Option(help="Group column. Can be repeated.")]
-Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, truncated to periods by --every.")]
-Every = Annotated[str | None, typer.Option(help="Length of the periods: 1h, 1d, 1w, 1mo, 1q, 1y.")]
-Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
-PosLabel = Annotated[str | None, typer.Option(help="Label value of the positive class.")]
+By = Annotated[list[str] | None, Option(help="Group column. Can be repeated.")]
+Time = Annotated[str | None, Option(help="Column of dates or timestamps, truncated to periods by --every.")]
+Every = Annotated[str | None, Option(help="Length of the periods: 1h, 1d, 1w, 1mo, 1q, 1y.")]
+Weight = Annotated[str | None, Option(help="Column of row weights.")]
+PosLabel = Annotated[str | None, Option(help="Label value of the positive class.")]
 Interval = Annotated[
     float | None,
-    typer.Option(help="Level of confidence intervals, such as 0.95. Adds NAME_ci_low and NAME_ci_high to each metric."),
+    Option(help="Level of confidence intervals, such as 0.95. Adds NAME_ci_low and NAME_ci_high to each metric."),
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
+    str | None, Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
 ]
-Buckets = Annotated[int | None, typer.Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
+Buckets = Annotated[int | None, Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
 Model = Annotated[
-    str | None,
-    typer.Option(help="For a log with a row per model and item: the column of models. --score has their scores."),
+    str | None, Option(help="For a log with a row per model and item: the column of models. --score has their scores.")
 ]
-Item = Annotated[
-    list[str] | None, typer.Option(help="With --model: the column that identifies an item. Can be repeated.")
-]
+Item = Annotated[list[str] | None, Option(help="With --model: the column that identifies an item. Can be repeated.")]
 Window = Annotated[
-    int | None, typer.Option(help="For sketches: rolling windows of this many periods, such as 7 with --every 1d.")
+    int | None, Option(help="For sketches: rolling windows of this many periods, such as 7 with --every 1d.")
 ]
 Resampling = Annotated[
-    IntervalMethod | None, typer.Option(help="How intervals are computed. Default: influence, without resampling.")
+    IntervalMethod | None, Option(help="How intervals are computed. Default: influence, without resampling.")
 ]
-Replicates = Annotated[int | None, typer.Option(help="Number of bootstrap resamples. Default: 1000.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the resampling. Default: 0.")]
+Replicates = Annotated[int | None, Option(help="Number of bootstrap resamples. Default: 1000.")]
+Seed = Annotated[int | None, Option(help="Seed of the resampling. Default: 0.")]
 Margin = Annotated[
     float | None,
-    typer.Option(
+    Option(
         help="Largest difference between models that does not matter, in units of the metric: says whether one is not worse, or equivalent."
     ),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")
-]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")]
 
 
 def stated(values: Mapping[str, Any]) -> dict[str, Any]:
