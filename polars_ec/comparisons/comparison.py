@@ -15,15 +15,14 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.estimator import Differences
 from polars_ec.numerics import np
 
-_UNEQUAL_LABELS = "the labels of the models differ in {} rows: the rows are not the same. Join the models by a key"
-_UNEQUAL_KEYS = "the cluster keys of the models differ in {} rows: the rows are not the same. Join the models by a key"
+_UNEQUAL = "the {} of the models differ in {} rows: the rows are not the same. Join the models by a key"
 
 
 def compared(cells: pl.DataFrame, comparison: joint_pass.Comparison) -> pl.DataFrame:
     """The result, from the cells of the joint pass."""
-    for name, message in (("label", _UNEQUAL_LABELS), ("cluster", _UNEQUAL_KEYS)):
+    for name, what in (("label", "labels"), ("cluster", "cluster keys")):
         if joint_pass.UNEQUAL[name] in cells.columns and (number := cells[joint_pass.UNEQUAL[name]].sum()):
-            raise ValueError(message.format(number))
+            raise ValueError(_UNEQUAL.format(what, number))
     keys = list(comparison.keys)
     groups, numbered = with_numbers(cells, keys)
     if not groups.height:
