@@ -148,21 +148,14 @@ def write_described(
 
 
 def write_tables(
-    tables: Tables,
-    file: str | Path | IO[bytes],
-    kind: Kind,
-    about: Mapping[str, Any],
-    metadata: Mapping[str, str] | None,
+    tables: Tables, file: str | Path | IO[bytes], about: Mapping[str, Any], metadata: Mapping[str, str] | None
 ) -> None:
-    """Save tables one below the other: the column `table` names the one of a row, and the metadata list the columns of each."""
+    """Save the tables of a sketch one below the other: the column `table` names that of a row, and the metadata list the columns of each."""
     dtype = pl.Enum([*tables])
-    stacked = pl.concat(
-        [table.select(pl.lit(name, dtype=dtype).alias(TABLE), pl.all()) for name, table in tables.items()],
-        how="diagonal",
-        rechunk=False,
-    )
+    named = [table.select(pl.lit(name, dtype=dtype).alias(TABLE), pl.all()) for name, table in tables.items()]
+    stacked = pl.concat(named, how="diagonal", rechunk=False)
     columns = {name: table.columns for name, table in tables.items()}
-    write_described(stacked, file, kind, {**about, "tables": columns}, metadata, [*tables.values()])
+    write_described(stacked, file, "sketch", {**about, "tables": columns}, metadata, [*tables.values()])
 
 
 def read_described(path: str | Path, kind: Kind) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -173,40 +166,38 @@ def read_described(path: str | Path, kind: Kind) -> tuple[pl.DataFrame, dict[str
     return frame, about
 
 
-def read_tables(path: str | Path, kind: Kind, known: Collection[str]) -> tuple[Tables, dict[str, Any]]:
-    """The tables of this kind and what they mean, as `read_described` gives one; of no other names than the known ones."""
-    stacked, about, metadata = _read_described(path, kind)
-    tables = _apart(path, kind, stacked, about, known)
+def read_tables(path: str | Path, known: Collection[str]) -> tuple[Tables, dict[str, Any]]:
+    """The tables of a sketch and what they mean, as `read_described` gives one; of no other names than the known ones."""
+    stacked, about, metadata = _read_described(path, "sketch")
+    tables = _apart(path, stacked, about, known)
     del stacked
-    _check(path, kind, [*tables.values()], about, metadata)
+    _check(path, "sketch", [*tables.values()], about, metadata)
     return tables, about
 
 
-def _apart(
-    path: str | Path, kind: Kind, stacked: pl.DataFrame, about: Mapping[str, Any], known: Collection[str]
-) -> Tables:
+def _apart(path: str | Path, stacked: pl.DataFrame, about: Mapping[str, Any], known: Collection[str]) -> Tables:
     stated = about.get("tables")
     of_lists = isinstance(stated, dict) and all(isinstance(columns, list) for columns in stated.values())
     texts = pl.String, pl.Categorical, pl.Enum
     if not of_lists or stacked.columns[:1] != [TABLE] or not isinstance(stacked.schema[TABLE], texts):
-        raise SketchError(f"{path} is a damaged {kind}: its columns and metadata do not say which tables it has")
+        raise SketchError(f"{path} is a damaged sketch: its columns and metadata do not say which tables it has")
     assert isinstance(stated, dict)
     runs = stacked[TABLE].rle().struct.unnest().cast({"value": pl.String})
     unknown = [name for name in (*stated, *runs["value"].drop_nulls()) if name not in known]
     if unknown:
         raise SketchError(
-            f"{path} is a {kind} with a table {unknown[0]!r}, which this version of polars_ec does not know: update polars_ec"
+            f"{path} is a sketch with a table {unknown[0]!r}, which this version of polars_ec does not know: update polars_ec"
         )
     lengths = dict(zip(runs["value"], runs["len"], strict=True))
     if len(lengths) < runs.height or not lengths.keys() <= stated.keys():
-        raise SketchError(f"{path} is a damaged {kind}: its tables do not follow each other")
+        raise SketchError(f"{path} is a damaged sketch: its tables do not follow each other")
     tables, start = {}, 0
     for name in [*lengths, *(name for name in stated if name not in lengths)]:
         length = lengths.get(name, 0)
         try:
             tables[name] = stacked.slice(start, length).select(stated[name])
         except (pl.exceptions.PolarsError, TypeError, ValueError):
-            raise SketchError(f"{path} is a damaged {kind}: its table {name!r} lacks columns") from None
+            raise SketchError(f"{path} is a damaged sketch: its table {name!r} lacks columns") from None
         start += length
     return {name: tables[name] for name in stated}
 
@@ -297,7 +288,7 @@ def write_cells(
 ) -> None:
     """Save the cells and what they mean."""
     rest = {} if cells.unlabelled is None else _tables(cells.unlabelled, _UNLABELLED)
-    write_tables({**_tables(cells), **rest}, path, "sketch", description(cells, point), metadata)
+    write_tables({**_tables(cells), **rest}, path, description(cells, point), metadata)
 
 
 def _tables(cells: Cells, prefix: str = "") -> Tables:
@@ -327,7 +318,7 @@ def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
 def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     """Read a file of `write_cells`; SketchError for any other file, and for one that is damaged."""
     known = [f"{prefix}{name}" for prefix in ("", _UNLABELLED) for name in ("cells", "sums", "coarse")]
-    tables, about = read_tables(path, "sketch", known)
+    tables, about = read_tables(path, known)
     try:
         costs = CostMatrix(about["costs"])
         grid = _grid_of(about, costs)
