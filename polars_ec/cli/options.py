@@ -355,7 +355,5 @@ def is_calendar(every: str) -> bool:
 
 def first_instant(local: pl.Expr, zone: str) -> pl.Expr:
     """The first instant of a day, given by the clock's midnight there: which may come twice that day, or not at all."""
-    placed = [
-        local.dt.offset_by(gap).dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") for gap in _GAPS
-    ]
-    return pl.coalesce(placed)
+    moved = (local.dt.offset_by(gap) for gap in _GAPS)
+    return pl.coalesce(of.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") for of in moved)
