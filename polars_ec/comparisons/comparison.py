@@ -68,10 +68,8 @@ def _differences(
             estimator = joint_pass.estimator_of(joint.sums(model, family), table, metrics)
             differences |= estimator.difference(against, comparison.level)
         else:
-            metrics_of_pair = (metrics, replace(metrics, model=other))
-            differences |= joint_pass.compare_models(
-                joint, (table, tables[other.name]), metrics_of_pair, comparison.level
-            )
+            both, tables_of_both = (metrics, replace(metrics, model=other)), (table, tables[other.name])
+            differences |= joint_pass.compare_models(joint, tables_of_both, both, comparison.level)
     same = against is None and joint.is_reference(model)
     if comparison.grids:
         differences |= ranking_differences(ranks, tables, pair, comparison, against, same=same)

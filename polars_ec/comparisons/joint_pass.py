@@ -137,9 +137,8 @@ def sum_jointly(
     asked = [CLASS, *([DECISION] if requirements.decisions else []), *requirements.losses]
     columns = _columns(models, requirements, clusters, labels) | _unlike(frame, pairs)
     row_table = frame.select(*keys, **{m.prefix: m.rows.cells(asked) for m in models}, **columns)
-    row_table = row_table.with_columns(
-        m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
-    )
+    fields = {f"{m.prefix}{name}": m.column("").struct.field(name) for m in models for name in asked}
+    row_table = row_table.with_columns(**fields)
     # With several pairs, by the class for each model: rows that one model lacks belong to the other pairs.
     within = [f"{model.prefix}{CLASS}" for model in models]
     if len(pairs) == 1:
@@ -601,9 +600,8 @@ def compare_models(
     slopes = [slopes_of(formula, sums) for formula, sums in zip(formulas, linear, strict=True)]
     pair_of_models, keyless = (models[0].model, models[1].model), cells.without_key
     joint = None if keyless is None else cells.joint_moments(pair_of_models, family, keyless)
-    by_bucket = (
-        [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
-    )
+    clustered = () if cells.shape.buckets is None else models
+    by_bucket = [cells.linear(of.model, family, by_bucket=True) for of in clustered]
     known, same = cells.known(family), cells.is_reference(metrics.model)
     tried = zip(formulas, linear, strict=True) if by_bucket else ()
     rests_on_one = [rests_on_one_cluster(*of, cells.unit(family), cells.in_one_cluster) for of in tried]

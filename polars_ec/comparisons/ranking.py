@@ -397,6 +397,7 @@ def _estimators(
         table, weighted, grid = tables[model.name], model.rows.weight is not None, comparison.grids[m]
         fine, (values,) = _placed(grid, [counts(VALUES, m, grid)], weighted)
         coarse, (keyed, alone) = _placed(grid.coarse, [counts(BUCKETS, m, grid.coarse), unkeyed], weighted)
+        counted = (fine, coarse, values, keyed, alone)
         prior = None
         if at_prior:
             shares = stated_prior(model, comparison.layout.options)
@@ -404,11 +405,7 @@ def _estimators(
             prior = table.select(GROUP, p0=shares[0], p1=shares[1])
         arguments = RankingArguments(model.rows.costs)
         invalid = table[f"{model.prefix}invalid"].cast(pl.Float64).to_numpy()
-        estimators.append(
-            RankingEstimator(
-                table.height, comparison.buckets, fine, coarse, values, keyed, alone, prior, arguments, invalid
-            )
-        )
+        estimators.append(RankingEstimator(table.height, comparison.buckets, *counted, prior, arguments, invalid))
     return estimators
 
 

@@ -158,9 +158,8 @@ class UnitCells:
             .sort(GROUP, maintain_order=True)
         )
         starts = entries[GROUP].search_sorted(pl.int_range(units.height + 1, eager=True)).to_numpy().astype(np.int64)
-        return cls(
-            grid, cells, starts, *(entries[x].to_numpy() for x in ("plane", "cell", BUCKET, "weight", "weight2"))
-        )
+        numbers = (entries[name].to_numpy() for name in ("plane", "cell", BUCKET, "weight", "weight2"))
+        return cls(grid, cells, starts, *numbers)
 
     def rows(self, units: Sequence[int], *, apart: bool = False) -> CellRows:
         """The rows of some units together; `apart`: those of different units are in different clusters."""

@@ -275,12 +275,8 @@ def estimated(estimator: UnitEstimator[Any], model: str | None) -> pl.DataFrame:
         shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
     ).rename({SCORE: "model"})
     numbers = {"value": values, "value_ci_low": low, "value_ci_high": high, "observed": observed}
-    of_metrics = [
-        shared.with_columns(
-            metric=pl.lit(name), **{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()}
-        )
-        for m, name in enumerate(names)
-    ]
+    columns = [{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()} for m in range(len(names))]
+    of_metrics = [shared.with_columns(metric=pl.lit(name), **of) for name, of in zip(names, columns, strict=True)]
     covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
     table = pl.concat(of_metrics).with_columns(covered=covered).select(*keys, question.period, *RESULT)
     return table.sort(*keys, question.period, "model", maintain_order=True)
