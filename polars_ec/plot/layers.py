@@ -543,10 +543,8 @@ def at_same_t(points: pl.DataFrame) -> pl.DataFrame:
     moved = [points.clear()]
     for _, part in points.group_by(GROUP, maintain_order=True):
         x, sums = part[T].to_numpy(), part.select(pl.col(SUMS_AT_EDGES))
-        between = {of.name: np.interp(t, x, of.to_numpy()) for of in sums.iter_columns()}
-        moved.append(
-            part[[0] * len(t)].with_columns(**{T: pl.Series(t)}, **{k: pl.Series(v) for k, v in between.items()})
-        )
+        between = [pl.Series(of.name, np.interp(t, x, of.to_numpy())) for of in sums.iter_columns()]
+        moved.append(part[[0] * len(t)].with_columns(pl.Series(T, t), *between))
     return pl.concat(moved)
 
 
@@ -730,10 +728,8 @@ class Reach:
     @property
     def notes(self) -> list[str]:
         """Describe what is cut off."""
-        ends = [f"{end:.3g}" for end in (self.low, self.high) if end is not None]
-        return (
-            [f"Cut off at {' and '.join(ends)}: wider intervals and values of small groups are cut off"] if ends else []
-        )
+        ends = " and ".join(f"{end:.3g}" for end in (self.low, self.high) if end is not None)
+        return [f"Cut off at {ends}: wider intervals and values of small groups are cut off"] if ends else []
 
 
 def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
@@ -749,9 +745,8 @@ def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
     if not isinstance(least, float) or not isinstance(most, float):
         return Reach(None, None)
     room = max(most - least, _ROOM_FOR_LIMITS * (below or 0.0), _ROOM_FOR_LIMITS * (above or 0.0))
-    drawn = table.select(
-        low=pl.min_horizontal(pl.col(value, "low").min()), high=pl.max_horizontal(pl.col(value, "high").max())
-    ).row(0)
+    lowest, highest = pl.min_horizontal(pl.col(value, "low").min()), pl.max_horizontal(pl.col(value, "high").max())
+    drawn = table.select(low=lowest, high=highest).row(0)
     low, high = least - room, most + room
     return Reach(
         low if room and drawn[0] is not None and drawn[0] < low else None,
