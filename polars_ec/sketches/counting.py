@@ -45,9 +45,8 @@ class Layout:
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
         """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
-        for i, (column, (low, _, step), size) in enumerate(
-            zip(keys.get_columns(), self.ranges, self.sizes, strict=True)
-        ):
+        columns = zip(keys.get_columns(), self.ranges, self.sizes, strict=True)
+        for i, (column, (low, _, step), size) in enumerate(columns):
             has_nulls = column.null_count() > 0
             place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
             place -= low

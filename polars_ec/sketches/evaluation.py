@@ -221,9 +221,8 @@ class Intervals:
 def _resampled(cells: UsableCells, loss: Floats) -> Resampled:
     bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
     squares = [(cells.weight2 * loss, cells.weight2 * loss**2)]
-    return resampled_values(
-        *(cells.group, cells.label, [loss], cells.weight, squares, cells.weight2), (cells.n_groups, 2), bucket
-    )
+    rows = (cells.group, cells.label, [loss], cells.weight, squares, cells.weight2)
+    return resampled_values(*rows, (cells.n_groups, 2), bucket)
 
 
 def formula_of(

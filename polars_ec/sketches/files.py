@@ -736,14 +736,9 @@ def _fault_in_weights(table: pl.DataFrame) -> str | None:
     """The first sum of weights that is not the number of rows, in a table of rows without weights."""
     rows = pl.col("n")
     wanted = pl.when(_USABLE).then(rows).otherwise(0)
-    faults = {
-        f"an impossible sum of {name!r}: without weights it is the number of rows": ~(
-            (pl.col(name) - wanted).abs() <= rows * _ROUNDING
-        ).fill_null(value=False)
-        for name in WEIGHTS
-        if name in table.columns
-    }
-    return first_fault(table, faults)
+    right = {name: (pl.col(name) - wanted).abs() <= rows * _ROUNDING for name in WEIGHTS if name in table.columns}
+    fault = "an impossible sum of {!r}: without weights it is the number of rows"
+    return first_fault(table, {fault.format(name): ~of.fill_null(value=False) for name, of in right.items()})
 
 
 def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], grid: Grid) -> str | None:

@@ -393,6 +393,5 @@ def _one_row_per_class(rows: pl.LazyFrame, n_classes: int, models: Sequence[int]
     tall = rows.with_columns(targets.alias(TARGET)).explode(TARGET, *(_column(_SCORE, m) for m in models))
     indices = {_column(_INDEX, m): _of(m, _INDEX) for m in models}
     in_target = {name: (index == pl.col(TARGET)).cast(pl.Int16) for name, index in indices.items()}
-    return tall.with_columns(
-        pl.when(index >= 0).then(in_target[name]).otherwise(index).alias(name) for name, index in indices.items()
-    )
+    binary = {name: pl.when(of >= 0).then(in_target[name]).otherwise(of) for name, of in indices.items()}
+    return tall.with_columns(**binary)
