@@ -534,9 +534,8 @@ def rescaled_to(number: Floats, moments: Moments) -> Moments:
         times = np.minimum(number, rows) / weight
         # The weight of a row of each class in the mean of squares.
         equal = np.where(moments.weight > 0, moments.weight / moments.weight2, 0.0)
-    return Moments(
-        moments.linear * times[:, None, None], moments.square * (equal * times[:, None])[..., None, None], moments.unit
-    )
+    linear, square = moments.linear * times[:, None, None], moments.square * (equal * times[:, None])[..., None, None]
+    return Moments(linear, square, moments.unit)
 
 
 # Estimates of metrics from the same sums.

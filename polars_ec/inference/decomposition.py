@@ -677,10 +677,7 @@ class _Block:
     def _components_of_rows(self, factor: str, metric: int) -> tuple[list[VarianceComponents], Bools]:
         moments, attribution = self._smoothed
         slopes = [of_period[..., metric] for of_period in attribution.slopes[factor]]
-        variances = [
-            _variance_of_rows(of_period, slope, factor != PRIOR)
-            for of_period, slope in zip(moments, slopes, strict=True)
-        ]
+        variances = [_variance_of_rows(of, slope, factor != PRIOR) for of, slope in zip(moments, slopes, strict=True)]
         return [VarianceComponents.of_variance(of) for of in variances], self._moves(moments, slopes, metric)
 
     def _moves(self, moments: Sequence[Moments], slopes: Sequence[Floats], metric: int) -> Bools:
@@ -694,9 +691,8 @@ class _Block:
 def _either(chosen: Bools, rows: VarianceComponents, clusters: VarianceComponents) -> VarianceComponents:
     """Components as for rows where that is chosen."""
     assert clusters.shared is not None
-    independent, df = (
-        np.where(chosen, *of) for of in ((rows.independent, clusters.independent), (rows.df, clusters.df))
-    )
+    independent = np.where(chosen, rows.independent, clusters.independent)
+    df = np.where(chosen, rows.df, clusters.df)
     return VarianceComponents(np.where(chosen[:, None], 0.0, clusters.shared), independent, df)
 
 

@@ -390,9 +390,7 @@ class Family:
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """Columns that it adds to the table of sums."""
-        schema: dict[str, pl.DataType] = {
-            f"{estimate.column}{end}": estimate.dtype for estimate in self.estimates for end in (LOW, HIGH)
-        }
+        schema: dict[str, pl.DataType] = {f"{of.column}{end}": of.dtype for of in self.estimates for end in (LOW, HIGH)}
         schema |= {} if self.kinked is None else {self.kinked: pl.Boolean()}
         return schema | ({} if self.fewest is None else {self.fewest: pl.Float64()})
 

@@ -293,9 +293,8 @@ def row_costs(
         value = f"CASE WHEN {cost} < {least} THEN 0 ELSE {cost} END" if bounded else cost
         number = writer.number(constant) if column is None else writer.expression(name, column)
         costs[cost] = f"CAST({number} AS DOUBLE)"
-        checked[f"{cost}_right"] = (
-            f"CASE WHEN {cost} >= 0 AND {cost} <= {most}{writer.and_not_nan(cost)} THEN {value} END"
-        )
+        is_right = f"{cost} >= 0 AND {cost} <= {most}{writer.and_not_nan(cost)}"
+        checked[f"{cost}_right"] = f"CASE WHEN {is_right} THEN {value} END"
     fn, fp = checked
     kept, (ratio, threshold) = {fn: fn, fp: fp}, _bayes_threshold(writer, options, shares, fn, fp)
     return {
