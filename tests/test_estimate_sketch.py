@@ -209,7 +209,7 @@ def test_a_version_that_does_not_know_them_says_so(tmp_path: Path) -> None:
     with pytest.raises(
         ec.SketchError, match="a table 'unlabelled_cells', which this version of polars_ec does not know"
     ):
-        read_tables(file, "sketch", ("cells", "sums", "coarse"))
+        read_tables(file, ("cells", "sums", "coarse"))
 
 
 # Misuse.

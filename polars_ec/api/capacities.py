@@ -229,9 +229,8 @@ def _judged(cells: pl.LazyFrame, names: Sequence[str], rows: Rows, level: float 
     four = execute(four).cache()
     once = (pl.col(_LABELS) == 0) & (pl.col(_DECISIONS) == 0)
     sums = {name: pl.when(once).then(name).otherwise(0).sum() for name in (*_ROWS, "selected", "tied")}
-    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(
-        constant(pl.col(PRIOR)), **sums, threshold=pl.col("threshold").min()
-    )
+    of_group = {**sums, "threshold": pl.col("threshold").min()}
+    table = four.group_by(names or pl.lit(0).alias(_PERIOD)).agg(constant(pl.col(PRIOR)), **of_group)
     costed = dict.fromkeys(("cost_fn", "cost_fp"), _COST) if by_row else {"costs": CostMatrix(rows.costs.values)}
     keywords: Any = {"score_type": DECISION.name, "weight": _WEIGHT, "by": names, **costed}
     if rows.row_prior is not None:

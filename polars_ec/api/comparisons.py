@@ -256,7 +256,6 @@ def _models(
         return with_priors, models
     missing = reduce(or_, [model.rows.scores.missing for model in models])
     # Without the columns of priors, which are recomputed.
-    known = with_priors.with_columns(pl.when(~missing).then(label).alias(_LABEL)).select(
-        *frame.collect_schema(), _LABEL
-    )
+    kept = pl.when(~missing).then(label).alias(_LABEL)
+    known = with_priors.with_columns(kept).select(*frame.collect_schema(), _LABEL)
     return read_models(known, scores, pl.col(_LABEL), keywords, options, None, execute)

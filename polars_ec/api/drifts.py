@@ -171,8 +171,7 @@ def drift(
         buckets=None if clusters is None else clusters.buckets,
         min_rows=least,
     )
-    cells = execute(
-        sum_jointly(log, encoded, [(model, None)], [model], requirements, clusters, [as_expr(label, "label")])
-    )
+    labels = [as_expr(label, "label")]
+    cells = execute(sum_jointly(log, encoded, [(model, None)], [model], requirements, clusters, labels))
     columns = {**{name: schema[name] for name in what.keys}, **validation.drift_columns(what.factors)}
     return cells.map_batches(partial(drifted, drift=what), schema=columns)

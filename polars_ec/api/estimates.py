@@ -205,9 +205,8 @@ def estimate(
         weight = options.get("weight")
         weight = odds if weight is None else odds * as_expr(weight, "weight")
         rows = log.filter(as_expr(label, "label").is_not_null())
-        corrections, _ = make_cells(
-            rows, score, column, {**read, "weight": weight}, by=units, folds=FoldKey(), clusters=clusters
-        )
+        read["weight"] = weight
+        corrections, _ = make_cells(rows, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
     checked |= {"by": [name for name in cells.keys if name not in (period_name, LABELLED)], "period": period_name}
     at = point.stands_in({"prior": prior}, cells.grid.classes)
     return _of_cells(cells, at, scores[0].meta.output_name(), corrections=corrections, **checked)
@@ -218,9 +217,8 @@ def _of_cells(
 ) -> pl.DataFrame:
     """The result for cells of two classes, at the operating point of some keywords."""
     keywords, threshold = point
-    costs = parse_options({name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}).costs(
-        2
-    )
+    stated = {name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}
+    costs = parse_options(stated).costs(2)
     question = CellQuestion(cells=cells, keywords=keywords, costs=costs, own_threshold=threshold, **checked)
     return estimated(LabelEstimator.of(question), model)
 

@@ -177,18 +177,16 @@ def _with_thresholds(
     learned = rows.group_by(_named(keys, by)).agg(threshold=best_threshold(**call))
     learned.collect_schema()
     learned = execute(join_groups(groups, learned, by)).cache()
-    return join_groups(
-        frame, learned.select(*_named(names, keys), pl.col("threshold").alias(_THRESHOLD)), keys
-    ), learned
+    thresholds = learned.select(*_named(names, keys), pl.col("threshold").alias(_THRESHOLD))
+    return join_groups(frame, thresholds, keys), learned
 
 
 def _with_references(groups: pl.DataFrame, reference: Any, names: Sequence[str]) -> pl.DataFrame:
     """The groups with the name, the period and the number of rows of their references, without the references themselves."""
     groups = groups.sort(names).with_row_index(GROUP)
     against = pl.Series(validation.references(reference, groups, names[:-1], names[-1]))
-    columns = groups.select(
-        "n_reference", validation.shown(groups[names[-1]]).alias("reference"), pl.col(names[-1]).alias(_FROM)
-    )
+    reference_names = validation.shown(groups[names[-1]]).alias("reference")
+    columns = groups.select("n_reference", reference_names, pl.col(names[-1]).alias(_FROM))
     taken = columns[against.clip(0)].select(pl.when(against >= 0).then(pl.all())) if groups.height else columns
     found = groups.select(names).hstack(taken.with_columns(pl.col("n_reference").fill_null(0)))
     return found.filter(against != groups[GROUP].cast(pl.Int64))

@@ -68,20 +68,17 @@ def validate(
     for model in models:
         rows = resolve_columns(lazy, model, label, checked)
         defects = rows.faults
-        seen = (
-            {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]} if positive_named else {}
-        )
-        sums = [mask.sum().alias(kind) for kind, mask in {**defects, **seen}.items()]
+        masks = dict(defects)
+        if positive_named:
+            masks |= {_LABELLED: rows.labels.label.is_not_null(), _POSITIVE: rows.labels.in_class[1]}
+        sums = [mask.sum().alias(kind) for kind, mask in masks.items()]
         counts = lazy.select(sums).collect(engine="streaming").row(0, named=True)
         by_row: list[pl.Expr] = [checked.columns[name] for name in ("weight", *BY_ROW) if name in checked.columns]
         shown = [model, as_expr(label, "label"), *by_row]
         for kind, defect in defects.items():
-            n = counts[kind]
-            if n:
-                first = _first_rows(lazy, shown, defect)
-                messages.append(
-                    f"{model.meta.output_name()!r}: {kind} in {n} {'row' if n == 1 else 'rows'}; the first: {first}"
-                )
+            if n := counts[kind]:
+                in_rows, first = f"{n} row" if n == 1 else f"{n} rows", _first_rows(lazy, shown, defect)
+                messages.append(f"{model.meta.output_name()!r}: {kind} in {in_rows}; the first: {first}")
         if positive_named and model is models[-1] and counts[_LABELLED] and not counts[_POSITIVE]:
             values = lazy.select(rows.labels.label.drop_nulls().unique()).head(_COMPARED_VALUES)
             labels = values.collect(engine="streaming").to_series().sort()

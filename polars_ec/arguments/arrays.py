@@ -103,9 +103,8 @@ def as_series(values: Any, name: str) -> pl.Series:
         reason = str(error).split("\n", 1)[0]
         raise TypeError(f"{name}= holds values ({type(values).__name__}) that are not one column: {reason}") from None
     dtype = series.dtype
-    if (isinstance(dtype, pl.Array) and dtype.shape == (1,)) or (
-        isinstance(dtype, pl.Struct) and len(dtype.fields) == 1
-    ):
+    n_columns = len(dtype.fields) if isinstance(dtype, pl.Struct) else None
+    if n_columns == 1 or (isinstance(dtype, pl.Array) and dtype.shape == (1,)):
         raise ValueError(
             f"{name}= has one column: pass values with one number per row flat, such as {name}.ravel() for an array, "
             "or the column itself for a frame"
@@ -127,9 +126,8 @@ def _read(values: Any, name: str) -> pl.Series:
     if is_instance(values, "pandas", "DataFrame"):
         # Its index, of which as_lazy makes columns, is not a class.
         return as_lazy(values.reset_index(drop=True)).collect().to_struct(name)
-    if any(is_instance(values, "pandas", kind) for kind in ("Series", "Index")) or is_instance(
-        values, "pandas.api.extensions", "ExtensionArray"
-    ):
+    pandas = (("pandas", "Series"), ("pandas", "Index"), ("pandas.api.extensions", "ExtensionArray"))
+    if any(is_instance(values, *kind) for kind in pandas):
         # NaN becomes null, because pandas marks missing values so.
         return cast("pl.Series", pl.from_pandas(sys.modules["pandas"].Series(values))).alias(name)
     if any(hasattr(values, protocol) for protocol in _STREAMS):

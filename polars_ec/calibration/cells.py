@@ -95,18 +95,10 @@ def affine_table(
     training: Training, reason: Texts, columns: Mapping[str, Floats], n_iterations: Integers
 ) -> pl.DataFrame:
     """A row per `fit`: its parameters, null where they are NaN or, of iterations, negative."""
-    table = pl.DataFrame(
-        {
-            "fit": np.arange(training.n_fits),
-            **columns,
-            "n": training.n,
-            "n_iterations": n_iterations,
-            "reason": reason_column(reason),
-        }
-    )
-    return table.with_columns(
-        pl.col(*columns).fill_nan(None), pl.when(pl.col("n_iterations") >= 0).then("n_iterations")
-    )
+    about = {"n": training.n, "n_iterations": n_iterations, "reason": reason_column(reason)}
+    table = pl.DataFrame({"fit": np.arange(training.n_fits), **columns, **about})
+    known = pl.when(pl.col("n_iterations") >= 0).then("n_iterations")
+    return table.with_columns(pl.col(*columns).fill_nan(None), known)
 
 
 def _why_unsolved(training: Training, with_shift: bool) -> list[tuple[Bools, str]]:

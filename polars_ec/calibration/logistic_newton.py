@@ -242,9 +242,8 @@ def quintiles(x: Floats, share: Floats) -> tuple[Floats, float]:
 def spline_basis(x: Floats, knots: Sequence[float] | Floats, scale: float) -> Floats:
     """What an intercept and the slopes between knots multiply, (..., parameters, scores): 1, and how far a score is into each segment."""
     segments = zip([-np.inf, *knots], [*knots, np.inf], [*knots[:1], *knots] or [0.0], strict=True)
-    return np.stack(
-        [np.ones_like(x), *((np.clip(x, low, high) - origin) / scale for low, high, origin in segments)], -2
-    )
+    into = ((np.clip(x, low, high) - origin) / scale for low, high, origin in segments)
+    return np.stack([np.ones_like(x), *into], -2)
 
 
 @quiet
@@ -360,9 +359,8 @@ def fit_softmax(
     # Slopes so steep that scores have few digits left.
     found &= np.abs(np.column_stack([alpha, beta])).max(axis=1) < _STEEPEST
     converged = chosen & found & (unit >= _LEAST_UNIT) & ~separable
-    return SoftmaxFits(
-        alpha, beta - beta.mean(axis=1, keepdims=True), n_iterations, gradient_norm, converged, separable
-    )
+    beta -= beta.mean(axis=1, keepdims=True)
+    return SoftmaxFits(alpha, beta, n_iterations, gradient_norm, converged, separable)
 
 
 def _softmax_step(gradient: Floats, hessian: Floats) -> tuple[Floats, Floats]:

@@ -59,10 +59,8 @@ def with_limits(
 
 def _with_ends(shown: pl.DataFrame, ends: Mapping[str, Limits]) -> pl.DataFrame:
     added = {
-        name: [
-            pl.Series(f"{name}_ci_{end}", of, nan_to_null=True) for end, of in zip(("low", "high"), limit, strict=True)
-        ]
-        for name, limit in ends.items()
+        name: [pl.Series(f"{name}_ci_low", low, nan_to_null=True), pl.Series(f"{name}_ci_high", high, nan_to_null=True)]
+        for name, (low, high) in ends.items()
     }
     return pl.DataFrame([x for name in shown.columns for x in (shown[name], *added.get(name, ()))])
 

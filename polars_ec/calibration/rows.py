@@ -323,9 +323,8 @@ def _calibrated(
         *([] if rows.prior is None else [pl.concat_arr(rows.row_prior or []).alias(_PRIOR)]),
     )
     parameters, on = calibration.fits(out_of_fold=fold is not None)
-    parameters = parameters.select(
-        *on, "alpha", "beta", pl.col("reason").alias(_REASON), pl.lit(value=True).alias(_FOUND)
-    )
+    found = pl.col("reason").alias(_REASON), pl.lit(value=True).alias(_FOUND)
+    parameters = parameters.select(*on, "alpha", "beta", *found)
     joined = (
         scored.join(parameters.lazy(), on=on, how="left", nulls_equal=True)
         if on

@@ -37,6 +37,7 @@ from polars_ec.cli.terminal import DataError, UsageError, redacted
 from polars_ec.exceptions import SketchError
 from polars_ec.output.dialects import quoted, quoted_text
 from polars_ec.output.words import first_line
+from polars_ec.page.contents import Contents
 from polars_ec.scores.read import read_by_row
 from polars_ec.scores.scores import decision_faults
 from polars_ec.sketches.cells import SCORE, keys_of_models, without_clusters
@@ -106,7 +107,10 @@ def _from_database(database: Database, request: RowRequest, question: Question) 
         wide = {key: _WIDE[kinds[key]] for key in (*request.by, *request.other_columns) if kinds[key] in _WIDE}
         used = dict.fromkeys(column for names in request.columns().values() for column in names)
         request.check_vectors(schema)
-        vectors = [_array(columns, score) for score, columns in request.vectors.items()]
+        vectors = [
+            f"CAST([{', '.join(map(quoted, columns))}] AS DOUBLE[{len(columns)}]) AS {quoted(score)}"
+            for score, columns in request.vectors.items()
+        ]
         columns = [*(_as_text(column) if column in wide else quoted(column) for column in used), *vectors]
         keys = [pl.col(key).cast(wide[key]) if key in wide else pl.col(key) for key in request.by]
         with refusals_as_data_errors():
@@ -150,7 +154,7 @@ def _answer(
             warnings = without_positives(request.options["pos_label"], request.label, values, name)
     if any(table.null_count().row(0)):
         warnings += read(lambda: _undecided_rows(as_lazy(rows.frame), rows.options))
-    page = None
+    page: Sequence[Contents] = ()
     if question.page is not None:
         # The page has the group columns as the table has them.
         typed = {key.meta.output_name(): key for key in typing(answered, codes)}
@@ -211,11 +215,6 @@ def _columns_of(connection: duckdb.DuckDBPyConnection, relation: str) -> tuple[p
 
 def _as_text(name: str) -> str:
     return f"CAST({quoted(name)} AS VARCHAR) AS {quoted(name)}"
-
-
-def _array(columns: Sequence[str], name: str) -> str:
-    numbers = ", ".join(map(quoted, columns))
-    return f"CAST([{numbers}] AS DOUBLE[{len(columns)}]) AS {quoted(name)}"
 
 
 _ROWS_ONLY = {
@@ -281,7 +280,7 @@ def answer_from_sketches(
         periods = () if roll_up.every is None else _periods_in(rolled_up, manifest)
         sketched = SketchInput(rolled_up, made_with, options, periods, roll_up.every, manifest.targets)
         table = question.from_sketch(sketched)
-        page = None if question.page is None else question.page.from_sketch(sketched)
+        page = () if question.page is None else question.page.from_sketch(sketched)
     return Answer(table, _warnings(sketches, manifest) if table["n"].sum() else [], page)
 
 
@@ -341,9 +340,8 @@ def _periods(time: str, dtype: pl.DataType, roll_up: RollUp) -> Periods:
     """On the calendar that is asked for, else on that of the sketches' own periods."""
     assert roll_up.every is not None
     own_zone = dtype.time_zone if isinstance(dtype, pl.Datetime) else None
-    return Periods(
-        time, dtype, roll_up.every, checked_zone(own_zone if roll_up.time_zone is None else roll_up.time_zone)
-    )
+    zone = own_zone if roll_up.time_zone is None else roll_up.time_zone
+    return Periods(time, dtype, roll_up.every, checked_zone(zone))
 
 
 def _placed(sketch: Sketch, manifest: Manifest, roll_up: RollUp) -> Sketch:

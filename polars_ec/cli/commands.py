@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 from polars.exceptions import PanicException
+from typer import Option
 
 from polars_ec.arguments.scales import SCORE_TYPES_IN_WORDS, SKETCH_SCORE_TYPES_IN_WORDS
 from polars_ec.cli import options, questions, terminal
@@ -43,7 +44,12 @@ from polars_ec.sql import macros
 from polars_ec.typing import Reduction
 from polars_ec.version import __version__
 
-_BY_ROW: dict[str, Any] = {"parser": options.number_or_column, "metavar": "<float or column>"}
+_by_row = partial(Option, parser=options.number_or_column, metavar="<float or column>")
+_SCORE = "Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]."
+_TIME_ZONE = (
+    "Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC{}. Timestamps "
+    "without a zone are used as they are."
+)
 _LOGS = (
     "Parquet, CSV, Arrow IPC or NDJSON files; globs; folders (with or without hive partitions); the same at s3://, "
     "gs:// or az:// addresses; Delta or Iceberg tables, by folder or as iceberg:CATALOG.NAMESPACE.TABLE"
@@ -63,58 +69,40 @@ class LogOptions:
             show_default=False,
         ),
     ]
-    score: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]. Repeat for more models. Not needed for sketches."
-        ),
-    ] = None
-    label: Annotated[str | None, typer.Option(help="Label column (true classes). Not needed for sketches.")] = None
+    score: Annotated[list[str] | None, Option(help=f"{_SCORE} Repeat for more models. Not needed for sketches.")] = None
+    label: Annotated[str | None, Option(help="Label column (true classes). Not needed for sketches.")] = None
     by: options.By = None
     time: options.Time = None
     every: options.Every = None
-    time_zone: Annotated[
-        str | None,
-        typer.Option(
-            help="Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC, or that "
-            "of the sketches. Timestamps without a zone are used as they are."
-        ),
-    ] = None
+    time_zone: Annotated[str | None, Option(help=_TIME_ZONE.format(", or that of the sketches"))] = None
     cost_fn: Annotated[
-        Any | None,
-        typer.Option(
-            help="Cost of a missed positive: a number, or the column with the cost of each row. Default: 1, or that of the sketches.",
-            **_BY_ROW,
+        Any,
+        _by_row(
+            help="Cost of a missed positive: a number, or the column with the cost of each row. Default: 1, or that of the sketches."
         ),
     ] = None
-    cost_fp: Annotated[
-        Any | None, typer.Option(help="Cost of a false alarm. Default: 1, or that of the sketches.", **_BY_ROW)
-    ] = None
+    cost_fp: Annotated[Any, _by_row(help="Cost of a false alarm. Default: 1, or that of the sketches.")] = None
     costs: Annotated[
-        str | None, typer.Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
+        str | None, Option(help="Costs as JSON, a row per class, a column per decision: [[0,1,0.1],[5,0,0.1]].")
     ] = None
     prior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Reference prior: the prior of the positive class, a list with one prior per class, uniform, or overall (the "
             "base rate of the whole log)."
         ),
     ] = None
-    threshold: Annotated[
-        Any | None, typer.Option(help="Positive where score > threshold. Default: Bayes decisions.", **_BY_ROW)
-    ] = None
+    threshold: Annotated[Any, _by_row(help="Positive where score > threshold. Default: Bayes decisions.")] = None
     score_type: Annotated[
-        str | None, typer.Option(help=SCORE_TYPES_IN_WORDS.replace("posterior", "posterior (default)", 1))
+        str | None, Option(help=SCORE_TYPES_IN_WORDS.replace("posterior", "posterior (default)", 1))
     ] = None
     weight: options.Weight = None
     pos_label: options.PosLabel = None
-    classes: Annotated[str | None, typer.Option(help="Label values in class order: a,b,c or JSON.")] = None
+    classes: Annotated[str | None, Option(help="Label values in class order: a,b,c or JSON.")] = None
     metrics: Annotated[
-        list[str] | None, typer.Option(help="Metrics instead of the default ones: nec,f1,auc_roc. Can be repeated.")
+        list[str] | None, Option(help="Metrics instead of the default ones: nec,f1,auc_roc. Can be repeated.")
     ] = None
-    min_rows: Annotated[
-        int | None, typer.Option(help="Mark groups with fewer rows as small, in the column `small`.")
-    ] = None
+    min_rows: Annotated[int | None, Option(help="Mark groups with fewer rows as small, in the column `small`.")] = None
     cluster: options.Cluster = None
     buckets: options.Buckets = None
 
@@ -127,12 +115,12 @@ class LogOptions:
     def layout(self) -> dict[str, Any]:
         """Which metrics, and which groups are small, as `polars_ec.report` and `polars_ec.compare` take it."""
         metrics = None if self.metrics is None else [name.strip() for text in self.metrics for name in text.split(",")]
-        return _stated({"metrics": metrics, "min_rows": self.min_rows})
+        return options.stated({"metrics": metrics, "min_rows": self.min_rows})
 
     @cached_property
     def options(self) -> dict[str, Any]:
         """Costs, threshold and prior."""
-        return _stated(
+        return options.stated(
             {
                 "cost_fn": self.cost_fn,
                 "cost_fp": self.cost_fp,
@@ -147,7 +135,7 @@ class LogOptions:
         """What the columns hold."""
         classes = None if self.classes is None else options.parse_classes(self.classes)
         stated = {"score_type": self.score_type, "weight": self.weight, "pos_label": self.pos_label}
-        return _stated({**stated, "classes": classes})
+        return options.stated({**stated, "classes": classes})
 
     def request(self, gates: Gates, what: str, others: Mapping[str, Sequence[str]]) -> RowRequest:
         """The request to rows; `others` are further columns, by option."""
@@ -166,7 +154,7 @@ class LogOptions:
         known: dict[str, Any] = {f"--{name.replace('_', '-')}": value for name, value in self.reading.items()}
         score = self.score[0] if self.score and len(self.score) == 1 else self.score
         named = {"--cluster": self.cluster, "--buckets": self.buckets, "--label": self.label, "--score": score or None}
-        return known | _stated(named)
+        return known | options.stated(named)
 
 
 @dataclass(frozen=True)
@@ -175,43 +163,34 @@ class OutputOptions:
 
     fail_if: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             metavar="GATE",
             help='Exit with code 3 if the condition holds in a group: "nec_at_prior_ci_low > 1". Can be repeated.',
         ),
     ] = None
     fail_on_null: Annotated[
-        bool, typer.Option("--fail-on-null", help="Make --fail-if judge nulls (as failures) and small groups.")
+        bool, Option("--fail-on-null", help="Make --fail-if judge nulls (as failures) and small groups.")
     ] = False
     false_alarms: Annotated[
         str | None,
-        typer.Option(
+        Option(
             metavar="N/UNIT",
             help="Make --fail-if judge the evidence of all periods up to the last, with at most so many false alarms on average: 1/year.",
         ),
     ] = None
     form: Annotated[
-        Format | None,
-        typer.Option("--format", help="Default: by the suffix of --out, else table.", case_sensitive=False),
+        Format | None, Option("--format", help="Default: by the suffix of --out, else table.", case_sensitive=False)
     ] = None
     out: Annotated[
         Path | None,
-        typer.Option(
-            help="File to write instead of stdout (.txt, .csv, .parquet, .json, .prom, .md or .tex), or a pipe."
-        ),
+        Option(help="File to write instead of stdout (.txt, .csv, .parquet, .json, .prom, .md or .tex), or a pipe."),
     ] = None
-    plot: Annotated[
-        Path | None, typer.Option(help="File for a chart of the first metric: .svg, .png, .pdf or .html.")
-    ] = None
+    plot: Annotated[Path | None, Option(help="File for a chart of the first metric: .svg, .png, .pdf or .html.")] = None
     quiet: options.Quiet = False
 
     def __post_init__(self) -> None:
         check_local("--out", self.out, "a table is")
         check_local("--plot", self.plot, "a chart is")
-
-
-def _stated(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in values.items() if value is not None}
 
 
 def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, what: str) -> None:
@@ -244,7 +223,7 @@ def run(log: LogOptions, delivery: OutputOptions, question: questions.Question, 
     if chosen is Format.table and delivery.out is None and not delivery.quiet and is_on_terminal():
         content = above(question.verdict(table), terminal_width()) + content
     beside = [
-        *([] if answer.page is None else [answer.page.rendered()]),
+        *([] if question.page is None else [question.page.rendered(answer.page)]),
         *([] if chart is None else [drawn_chart(chart, lambda: question.chart(table))]),
     ]
     write(content, delivery.out)
@@ -317,17 +296,17 @@ def report(
     log: LogOptions,
     output: OutputOptions,
     total: Annotated[
-        bool, typer.Option("--total", help="Add a last row over all groups, marked in the column `total`.")
+        bool, Option("--total", help="Add a last row over all groups, marked in the column `total`.")
     ] = False,
     per_class: Annotated[
-        bool, typer.Option("--per-class", help="A row per group and class: the class against the rest.")
+        bool, Option("--per-class", help="A row per group and class: the class against the rest.")
     ] = False,
     missing: Annotated[
-        options.Missing, typer.Option(help="Count rows with missing values together, or by column.")
+        options.Missing, Option(help="Count rows with missing values together, or by column.")
     ] = "together",
     score_prior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Prior that the posteriors were made with. The columns _at_prior then use posteriors moved from it to --prior."
         ),
     ] = None,
@@ -338,12 +317,12 @@ def report(
     seed: options.Seed = None,
     html: Annotated[
         Path | None,
-        typer.Option(
+        Option(
             help="HTML report page to write beside the table: a summary in sentences, groups, trends and curves. Its intervals have "
             "the level of --interval (default 0.95), its reference prior is --prior (default overall)."
         ),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Title of the HTML page.")] = None,
+    title: Annotated[str | None, Option(help="Title of the HTML page.")] = None,
     margin: options.Margin = None,
     model: options.Model = None,
     item: options.Item = None,
@@ -366,7 +345,7 @@ def report(
         "missing": None if missing == "together" else "by_part",
         "score_prior": None if score_prior is None else options.parse_prior(score_prior, "--score-prior", ["uniform"]),
     }
-    layout = log.layout | _stated(stated_layout)
+    layout = log.layout | options.stated(stated_layout)
     # Of clusters the page alone may be: it has limits in any case.
     clusters = (log.cluster, log.buckets) if html is None or interval is not None else (None, None)
     layout |= options.intervals(interval, *clusters, method, replicates, seed)
@@ -410,14 +389,14 @@ def compare(
     output: OutputOptions,
     reference: Annotated[
         list[str] | None,
-        typer.Option(
+        Option(
             help="What to compare with: a model (default: the first --score), rest, total, best, highest, lowest, or a group such as carrier=AA "
             "(repeat for several columns). Periods are ISO dates."
         ),
     ] = None,
     model: options.Model = None,
     item: options.Item = None,
-    interval: Annotated[float, typer.Option(help="Level of the confidence intervals of the differences.")] = 0.95,
+    interval: Annotated[float, Option(help="Level of the confidence intervals of the differences.")] = 0.95,
     margin: options.Margin = None,
 ) -> None:
     """Compare models on the same rows, or groups of one model, one row per group, model and metric.
@@ -445,18 +424,17 @@ def drift(
     output: OutputOptions,
     reference: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Period to compare with, by the date it begins on (2024-05-01, for months also 2024-05); or previous, the period "
             "before each. Default: the earliest."
         ),
     ] = None,
     mix: Annotated[
-        list[str] | None,
-        typer.Option(help="Column of strata: the change of their mix is a separate part. Can be repeated."),
+        list[str] | None, Option(help="Column of strata: the change of their mix is a separate part. Can be repeated.")
     ] = None,
     window: options.Window = None,
     interval: Annotated[
-        float, typer.Option(help="Level of the confidence intervals of the differences and their parts.")
+        float, Option(help="Level of the confidence intervals of the differences and their parts.")
     ] = 0.95,
 ) -> None:
     """Explain how each metric changed between periods, one row per group, period, model and metric.
@@ -492,11 +470,11 @@ def drift(
 def capacity(
     log: LogOptions,
     output: OutputOptions,
-    k: Annotated[int | None, typer.Option("--k", help="Number of rows to select in each period of each group.")] = None,
-    share: Annotated[float | None, typer.Option(help="Share of the rows to select instead, such as 0.05.")] = None,
+    k: Annotated[int | None, Option("--k", help="Number of rows to select in each period of each group.")] = None,
+    share: Annotated[float | None, Option(help="Share of the rows to select instead, such as 0.05.")] = None,
     period: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Period for which the capacity holds: a column, or a length of time in --time, such as 1d. Default: each group is one."
         ),
     ] = None,
@@ -517,7 +495,7 @@ def capacity(
             f"--interval {interval} needs --period: intervals come from the differences between the periods"
         )
     question = questions.CapacityQuestion(
-        layout=_stated({"k": k, "share": share, "interval": interval}),
+        layout=options.stated({"k": k, "share": share, "interval": interval}),
         several=len(log.score or ()) > 1,
         by=log.by or (),
         every=log.every,
@@ -535,31 +513,26 @@ def estimate(
     output: OutputOptions,
     reference: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="Period whose labels the calibrator is fitted to, by the date it begins on. Default: the last labelled one before each."
         ),
     ] = None,
-    labelled: Annotated[
-        float, typer.Option(help="Share of rows with labels from which a period counts as labelled.")
-    ] = 0.9,
+    labelled: Annotated[float, Option(help="Share of rows with labels from which a period counts as labelled.")] = 0.9,
     calibrator: Annotated[
-        str, typer.Option(help="spline, affine, temperature; 2 classes: gaussian, pav, histogram; none if calibrated.")
+        str, Option(help="spline, affine, temperature; 2 classes: gaussian, pav, histogram; none if calibrated.")
     ] = "spline",
     shift_prior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="em, if only the prior of a period changes: it is estimated from the scores. Or the prior, of K classes a JSON list."
         ),
     ] = None,
     label_probability: Annotated[
-        str | None,
-        typer.Option(help="Column of the probability that the label of a row was to come. Default: at random."),
+        str | None, Option(help="Column of the probability that the label of a row was to come. Default: at random.")
     ] = None,
-    interval: Annotated[
-        float, typer.Option(help="Level of the intervals for the values that labels will show.")
-    ] = 0.95,
-    replicates: Annotated[int, typer.Option(help="Number of bootstrap replicates.")] = 200,
-    seed: Annotated[int, typer.Option(help="Seed of the replicates.")] = 0,
+    interval: Annotated[float, Option(help="Level of the intervals for the values that labels will show.")] = 0.95,
+    replicates: Annotated[int, Option(help="Number of bootstrap replicates.")] = 200,
+    seed: Annotated[int, Option(help="Seed of the replicates.")] = 0,
 ) -> None:
     """Estimate metrics before labels come: P(class | score) is assumed unchanged; this cannot be seen without labels.
 
@@ -570,9 +543,8 @@ def estimate(
         raise UsageError("an estimate is of periods: pass --every, such as --every 1mo, and --time")
     if log.prior == "overall":  # which a folder of sketches would count
         raise UsageError("--prior 'overall' is not a number, but an estimate takes one")
-    layout = log.layout | _stated(
-        {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
-    )
+    stated = {"buckets": log.buckets, "interval": interval, "replicates": replicates, "seed": seed}
+    layout = log.layout | options.stated(stated)
     layout |= {"labelled": labelled, "calibrator": None if calibrator.lower() == "none" else calibrator}
     if shift_prior is not None:
         layout["shift_prior"] = options.parse_prior(shift_prior, "--shift-prior", ("em",))
@@ -585,66 +557,53 @@ def estimate(
 @terminal.one_line_errors
 def sketch(
     paths: Annotated[list[str], typer.Argument(metavar="PATH...", help=f"{_LOGS}.", show_default=False)],
-    out: Annotated[Path, typer.Option(help="Folder for the sketches.")],
-    score: Annotated[
-        list[str],
-        typer.Option(
-            help="Score column: numbers, or arrays of one per class, or such columns as [p_a,p_b]. Can be repeated for more models."
-        ),
-    ],
-    label: Annotated[str, typer.Option(help="Label column (true classes).")],
+    out: Annotated[Path, Option(help="Folder for the sketches.")],
+    score: Annotated[list[str], Option(help=f"{_SCORE} Can be repeated for more models.")],
+    label: Annotated[str, Option(help="Label column (true classes).")],
     by: options.By = None,
     time: options.Time = None,
     every: options.Every = None,
-    resolution: Annotated[int, typer.Option(help="Bins per nat of log-odds.")] = 64,
-    exact: Annotated[bool, typer.Option("--exact", help="Keep every distinct score instead of bins.")] = False,
+    resolution: Annotated[int, Option(help="Bins per nat of log-odds.")] = 64,
+    exact: Annotated[bool, Option("--exact", help="Keep every distinct score instead of bins.")] = False,
     threshold: Annotated[
-        list[float] | None, typer.Option(help="Threshold at which the metrics are exact. Can be repeated.")
+        list[float] | None, Option(help="Threshold at which the metrics are exact. Can be repeated.")
     ] = None,
     cost_fn: Annotated[
         Any,
-        typer.Option(
-            help="Cost of a missed positive. Its Bayes threshold is exact. With --reduction decisions also a column.",
-            **_BY_ROW,
+        _by_row(
+            help="Cost of a missed positive. Its Bayes threshold is exact. With --reduction decisions also a column."
         ),
     ] = 1.0,
-    cost_fp: Annotated[Any, typer.Option(help="Cost of a false alarm, as for --cost-fn.", **_BY_ROW)] = 1.0,
+    cost_fp: Annotated[Any, _by_row(help="Cost of a false alarm, as for --cost-fn.")] = 1.0,
     costs: Annotated[
-        str | None,
-        typer.Option(help="For --reduction decisions: costs as JSON, a row per class, a column per decision."),
+        str | None, Option(help="For --reduction decisions: costs as JSON, a row per class, a column per decision.")
     ] = None,
     prior: Annotated[
         str | None,
-        typer.Option(
+        Option(
             help="For LLRs: prior whose Bayes threshold is exact. For log-likelihoods: prior that makes them posteriors."
         ),
     ] = None,
     reduction: Annotated[
         Reduction,
-        typer.Option(
+        Option(
             help="How K-class scores become binary: each class against the rest, or whether the top label is right. Or decisions: the "
             "counts of the Bayes decisions, for the metrics of decisions and losses of all classes together."
         ),
     ] = "one_vs_rest",
-    score_type: Annotated[str, typer.Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
+    score_type: Annotated[str, Option(help=SKETCH_SCORE_TYPES_IN_WORDS)] = "posterior",
     weight: options.Weight = None,
     cluster: options.Cluster = None,
     buckets: options.Buckets = BUCKETS,
     unlabelled: Annotated[
-        bool, typer.Option("--unlabelled", help="Keep the scores of rows with an empty label, for polars-ec estimate.")
+        bool, Option("--unlabelled", help="Keep the scores of rows with an empty label, for polars-ec estimate.")
     ] = False,
     pos_label: options.PosLabel = None,
-    classes: Annotated[str | None, typer.Option(help="Label values in class order: a,b,c or JSON.")] = None,
-    time_zone: Annotated[
-        str | None,
-        typer.Option(
-            help="Time zone of the periods, such as Europe/Berlin, for timestamps with a zone or offset. Default: UTC. Timestamps "
-            "without a zone are used as they are."
-        ),
-    ] = None,
+    classes: Annotated[str | None, Option(help="Label values in class order: a,b,c or JSON.")] = None,
+    time_zone: Annotated[str | None, Option(help=_TIME_ZONE.format(""))] = None,
     vanished: Annotated[
         Vanished,
-        typer.Option(
+        Option(
             help="What to do with the sketch of an input that has vanished: stop with an error, keep it, or drop it."
         ),
     ] = Vanished.stop,
@@ -678,7 +637,7 @@ def sketch(
         "pos_label": pos_label,
         "classes": None if classes is None else options.parse_classes(classes),
     }
-    stated |= _stated(parsed)
+    stated |= options.stated(parsed)
     if stated.get("prior") == "overall":
         raise UsageError("--prior overall is not known before the whole log is read: pass a number")
     request = RowRequest(score, label, by or [], time, every, stated, time_zone=zone, cluster=cluster)
@@ -713,7 +672,7 @@ def _show_version(is_shown: bool) -> None:
 @app.callback()
 def _top(
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
+        bool, Option("--version", callback=_show_version, is_eager=True, help="Show the version and exit.")
     ] = False,
 ) -> None:
     """Compute expected costs, proper scoring rules and calibration from a prediction log, per group and period."""
@@ -733,8 +692,8 @@ app.command(short_help="Summarise a log in small sketches for the other commands
 @app.command("sql")
 @terminal.one_line_errors
 def print_sql(
-    out: Annotated[Path | None, typer.Option(help="File to write instead of stdout.")] = None,
-    duckdb: Annotated[str, typer.Option(help="Version of DuckDB that loads the macros; 1.4.2 or later.")] = "2",
+    out: Annotated[Path | None, Option(help="File to write instead of stdout.")] = None,
+    duckdb: Annotated[str, Option(help="Version of DuckDB that loads the macros; 1.4.2 or later.")] = "2",
 ) -> None:
     """Print the SQL macros, for any DuckDB client."""
     try:

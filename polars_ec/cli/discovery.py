@@ -144,9 +144,8 @@ class Inputs:
 
     def refuse_part_of(self, table: str) -> Inputs:
         """A file of a table was named: which of its files count, its log alone says."""
-        self.problems[table] = (
-            f"{table} is a table, and some of its files may be deleted data: name the table instead of its files"
-        )
+        why = "some of its files may be deleted data: name the table instead of its files"
+        self.problems[table] = f"{table} is a table, and {why}"
         return self
 
 
@@ -154,9 +153,8 @@ def find(path: str) -> Inputs:
     """The inputs that a path, an address, a glob, a folder or the name of a table means; UsageError if there is nothing there."""
     is_stored = is_address(path)
     there = None if is_stored else status(path)
-    if formats.is_named_table(path) and (
-        there is None or (path.endswith(formats.METADATA_SUFFIX) and not stat.S_ISDIR(there.st_mode))
-    ):
+    may_be_table = there is None or (path.endswith(formats.METADATA_SUFFIX) and not stat.S_ISDIR(there.st_mode))
+    if may_be_table and formats.is_named_table(path):
         return Inputs([formats.named_table(path)])
     if is_stored:
         return _find_stored(path)

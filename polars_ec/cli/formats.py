@@ -57,12 +57,9 @@ def path_for_polars(file: object) -> str:
 _AS_NAMED: dict[str, Any] = {"glob": False, "credential_provider": None}
 
 
-def _scan_parquet(files: Sequence[object], hive: bool, *_: object) -> pl.LazyFrame:
-    return pl.scan_parquet([*map(path_for_polars, files)], hive_partitioning=hive, **_AS_NAMED)
-
-
-def _scan_ipc(files: Sequence[object], hive: bool, *_: object) -> pl.LazyFrame:
-    return pl.scan_ipc([*map(path_for_polars, files)], hive_partitioning=hive, **_AS_NAMED)
+def _typed(scan: Callable[..., pl.LazyFrame]) -> Callable[..., pl.LazyFrame]:
+    """Scan files that have the types of their columns."""
+    return lambda files, hive, _: scan([*map(path_for_polars, files)], hive_partitioning=hive, **_AS_NAMED)
 
 
 def _scan_csv(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.DataType]) -> pl.LazyFrame:  # noqa: ARG001
@@ -79,9 +76,9 @@ def _scan_ndjson(files: Sequence[object], hive: bool, dtypes: Mapping[str, pl.Da
 CSV = FileKind("CSV", (".csv", ".csv.gz"), None, _scan_csv)
 NDJSON = FileKind("NDJSON", (".ndjson", ".jsonl"), None, _scan_ndjson)
 KINDS = (
-    FileKind("Parquet", (".parquet", ".pq"), b"PAR1", _scan_parquet),
+    FileKind("Parquet", (".parquet", ".pq"), b"PAR1", _typed(pl.scan_parquet)),
     CSV,
-    FileKind("Arrow IPC", (".arrow", ".feather", ".ipc"), b"ARROW1", _scan_ipc),
+    FileKind("Arrow IPC", (".arrow", ".feather", ".ipc"), b"ARROW1", _typed(pl.scan_ipc)),
     NDJSON,
 )
 SUFFIXES = tuple(suffix for kind in KINDS for suffix in kind.suffixes)

@@ -230,28 +230,23 @@ class Gates:
         groups = [key for key in names.keys if key not in (names.period, *names.beside)]
         has_counts = metric in COUNTED and (metric != "precision" or {"tp", "fp"} <= set(table.columns))
         test: AlarmTest = "counts" if budget.is_counted and has_counts else "interval"
-        level = {} if budget.level is None else {"interval": budget.level}
+        limits = {side: gate.number} | ({} if budget.level is None else {"interval": budget.level})
         looks = budget.looks * len(self.gates)
         try:
-            periods = alarms(
-                table, metric, period=names.period, looks=looks, by=groups, test=test, **level, **{side: gate.number}
-            )
+            periods = alarms(table, metric, period=names.period, looks=looks, by=groups, test=test, **limits)
         except ValueError as error:
             raise UsageError(f"{gate} with {_BUDGET_OPTION}: {error}") from error
         rows = table.sort(*groups, names.period)  # if a group has none, its value is null
         small = rows["small"] & (rows["n"] > 0) if names.small else pl.Series([False] * table.height)
-        last = periods.with_columns(small=small.fill_null(value=False)).filter(
-            pl.col(names.period) == pl.col(names.period).max()
-        )
+        is_last = pl.col(names.period) == pl.col(names.period).max()
+        last = periods.with_columns(small=small.fill_null(value=False)).filter(is_last)
         since, name_of = _texts(last["since"]), names.shown(last)
-        stated = f"{gate}, {_BUDGET_OPTION} {budget.text}"
+        stated, moved = f"{gate}, {_BUDGET_OPTION} {budget.text}", f"{metric} is {side} {gate.number:g}"
         tripped, unjudged = [], dict.fromkeys((False, True), 0)
         for row, of in enumerate(last.select("alarm", "judged", "small", "evidence", "alarm_at").rows(named=True)):
             if of["alarm"]:
                 evidence = f"evidence {of['evidence']:.4g}, alarm at {of['alarm_at']:.4g}"
-                tripped.append(
-                    f"{name_of(row)}: {metric} is {side} {gate.number:g} since {since[row]}: {evidence} ({stated})"
-                )
+                tripped.append(f"{name_of(row)}: {moved} since {since[row]}: {evidence} ({stated})")
             elif not of["judged"] and self.on_null:
                 tripped.append(f"{name_of(row)}: {gate.column} is null or of a small group ({stated}, --fail-on-null)")
             elif not of["judged"]:

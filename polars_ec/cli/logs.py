@@ -273,13 +273,11 @@ class FileLog:
         """The log with the group columns of CSV as they are written, unless they are asked for as something else too."""
         if self.kind is not CSV or self.is_empty:
             return self
-        others = {
-            name for option, names in columns_by_option.items() if option not in (*_KEYS, "--cluster") for name in names
-        }
-        in_folders = {name for file in self.files for name in partition(file)}
-        codes = tuple(
-            name for option in _KEYS for name in columns_by_option.get(option, ()) if name not in others | in_folders
-        )
+        others = {name for file in self.files for name in partition(file)}
+        for option in columns_by_option.keys() - {*_KEYS, "--cluster"}:
+            others.update(columns_by_option[option])
+        keys = [name for option in _KEYS for name in columns_by_option.get(option, ())]
+        codes = tuple(name for name in keys if name not in others)
         hive = is_partitioned(self.files)
         frame = self.read(lambda: scan(self.kind, self.files, hive, dict.fromkeys(codes, pl.String())))
         return replace(self, frame=frame, codes=codes)

@@ -199,10 +199,8 @@ def _stored_object(bucket: str, meta: Any) -> StoredObject:
     """
     modified: datetime = meta["last_modified"]
     seconds = (modified - datetime.fromtimestamp(0, modified.tzinfo)) // timedelta(seconds=1)
-    tag = meta["e_tag"]
-    return StoredObject(
-        f"{bucket}/{meta['path']}", meta["size"], seconds * 1_000_000_000, None if tag is None else tag.strip('"')
-    )
+    tag = None if meta["e_tag"] is None else meta["e_tag"].strip('"')
+    return StoredObject(f"{bucket}/{meta['path']}", meta["size"], seconds * 1_000_000_000, tag)
 
 
 def _unless_gone(url: str, ask: Callable[[], T]) -> T | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import wraps
@@ -13,8 +13,8 @@ from inspect import Parameter, signature
 from typing import Annotated, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 import polars as pl
-import typer
 from polars.exceptions import PolarsError
+from typer import Option
 
 from polars_ec.arguments.keywords import parse_interval
 from polars_ec.cli.terminal import DataError, UsageError
@@ -35,43 +35,43 @@ _SKETCHED_AT = re.compile(r"sketch\(thresholds=\[(.*?)\]\)")
 
 
 Missing = Literal["together", "by-part"]
-By = Annotated[list[str] | None, typer.Option(help="Group column. Can be repeated.")]
-Time = Annotated[str | None, typer.Option(help="Column of dates or timestamps, truncated to periods by --every.")]
-Every = Annotated[str | None, typer.Option(help="Length of the periods: 1h, 1d, 1w, 1mo, 1q, 1y.")]
-Weight = Annotated[str | None, typer.Option(help="Column of row weights.")]
-PosLabel = Annotated[str | None, typer.Option(help="Label value of the positive class.")]
+By = Annotated[list[str] | None, Option(help="Group column. Can be repeated.")]
+Time = Annotated[str | None, Option(help="Column of dates or timestamps, truncated to periods by --every.")]
+Every = Annotated[str | None, Option(help="Length of the periods: 1h, 1d, 1w, 1mo, 1q, 1y.")]
+Weight = Annotated[str | None, Option(help="Column of row weights.")]
+PosLabel = Annotated[str | None, Option(help="Label value of the positive class.")]
 Interval = Annotated[
     float | None,
-    typer.Option(help="Level of confidence intervals, such as 0.95. Adds NAME_ci_low and NAME_ci_high to each metric."),
+    Option(help="Level of confidence intervals, such as 0.95. Adds NAME_ci_low and NAME_ci_high to each metric."),
 ]
 Cluster = Annotated[
-    str | None, typer.Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
+    str | None, Option(help="Column that groups correlated rows, such as the user or the day, for the intervals.")
 ]
-Buckets = Annotated[int | None, typer.Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
+Buckets = Annotated[int | None, Option(help="Number of hash buckets for the clusters (5 to 1000, default 100).")]
 Model = Annotated[
-    str | None,
-    typer.Option(help="For a log with a row per model and item: the column of models. --score has their scores."),
+    str | None, Option(help="For a log with a row per model and item: the column of models. --score has their scores.")
 ]
-Item = Annotated[
-    list[str] | None, typer.Option(help="With --model: the column that identifies an item. Can be repeated.")
-]
+Item = Annotated[list[str] | None, Option(help="With --model: the column that identifies an item. Can be repeated.")]
 Window = Annotated[
-    int | None, typer.Option(help="For sketches: rolling windows of this many periods, such as 7 with --every 1d.")
+    int | None, Option(help="For sketches: rolling windows of this many periods, such as 7 with --every 1d.")
 ]
 Resampling = Annotated[
-    IntervalMethod | None, typer.Option(help="How intervals are computed. Default: influence, without resampling.")
+    IntervalMethod | None, Option(help="How intervals are computed. Default: influence, without resampling.")
 ]
-Replicates = Annotated[int | None, typer.Option(help="Number of bootstrap resamples. Default: 1000.")]
-Seed = Annotated[int | None, typer.Option(help="Seed of the resampling. Default: 0.")]
+Replicates = Annotated[int | None, Option(help="Number of bootstrap resamples. Default: 1000.")]
+Seed = Annotated[int | None, Option(help="Seed of the resampling. Default: 0.")]
 Margin = Annotated[
     float | None,
-    typer.Option(
+    Option(
         help="Largest difference between models that does not matter, in units of the metric: says whether one is not worse, or equivalent."
     ),
 ]
-Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")
-]
+Quiet = Annotated[bool, Option("--quiet", "-q", help="Print only results, errors and warnings about the numbers.")]
+
+
+def stated(values: Mapping[str, Any]) -> dict[str, Any]:
+    """The values that the command line states."""
+    return {name: value for name, value in values.items() if value is not None}
 
 
 def items(model: str | None, item: Sequence[str] | None) -> dict[str, Any]:
@@ -129,10 +129,9 @@ def intervals(
     """What is stated of intervals beside the clusters, as `polars_ec.report` takes it; UsageError for what it would refuse."""
     values = {"interval": interval, "cluster": cluster, "buckets": buckets}
     values |= {"method": method, "replicates": replicates, "seed": seed}
-    stated = {name: value for name, value in values.items() if value is not None}
     with refusals_as_usage_errors():
-        parse_interval(stated)
-    return {name: value for name, value in stated.items() if name != "cluster"}
+        parse_interval(stated(values))
+    return stated({**values, "cluster": None})
 
 
 def margins(margin: float | None) -> dict[str, Any]:
@@ -158,10 +157,12 @@ def parse_classes(text: str) -> list[str]:
 
 def in_terms_of_options(message: str) -> str:
     """Messages of the core speak of Python keywords, `pos_label=`; here they are options, `--pos-label`."""
-    said = _SKETCHED_AT.sub(r"polars-ec sketch --threshold \1", message).replace(
-        "lf.ec.compare", "polars-ec compare LOG"
+    said = _SKETCHED_AT.sub(r"polars-ec sketch --threshold \1", message)
+    said = (
+        said.replace("lf.ec.compare", "polars-ec compare LOG")
+        .replace("compare(reference=...)", "polars-ec compare --reference")
+        .replace("rolling(): ", "--window: ")
     )
-    said = said.replace("compare(reference=...)", "polars-ec compare --reference").replace("rolling(): ", "--window: ")
     options = _KEYWORD.sub(_as_option, said)
     options = options.replace("--thresholds ", "--threshold ").replace("with .alias()", "in the log")
     options = options.replace("such as pl.concat_arr(...)", "such as --score [p_a,p_b,p_c]")
@@ -354,7 +355,5 @@ def is_calendar(every: str) -> bool:
 
 def first_instant(local: pl.Expr, zone: str) -> pl.Expr:
     """The first instant of a day, given by the clock's midnight there: which may come twice that day, or not at all."""
-    placed = [
-        local.dt.offset_by(gap).dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") for gap in _GAPS
-    ]
-    return pl.coalesce(placed)
+    moved = (local.dt.offset_by(gap) for gap in _GAPS)
+    return pl.coalesce(of.dt.replace_time_zone(zone, ambiguous="earliest", non_existent="null") for of in moved)

@@ -111,36 +111,31 @@ class PageFile:
             raise UsageError("--html needs Jinja2 and Altair: pip install 'polars_ec[cli,html]'")
         check_place(self.file, "--html", (".html", ".htm"), any_pipe=True)
 
-    def from_rows(self, rows: RowInput) -> MadePage:
+    def from_rows(self, rows: RowInput) -> list[Contents]:
         arguments = {"by": rows.by, "period": rows.period, "cluster": rows.cluster, **self.layout}
-        return self._page((rows.frame, rows.scores, rows.label), arguments, rows.options)
+        return self._contents((rows.frame, rows.scores, rows.label), arguments, rows.options)
 
-    def from_sketch(self, sketched: SketchInput) -> MadePage:
+    def from_sketch(self, sketched: SketchInput) -> list[Contents]:
         if {SCORE, TARGET} <= {*sketched.sketch.keys}:
             raise UsageError(f"--html {self.file}: a page shows the classes of one model: name it with --score")
         period = sketched.period if sketched.periods else None
         by = [key for key in sketched.sketch.keys if key not in (period, SCORE, TARGET, FOLD)]
         layout = {name: value for name, value in self.layout.items() if name != "buckets"}
-        return self._page((sketched.sketch, None, None), {"by": by, "period": period, **layout}, sketched.options)
+        return self._contents((sketched.sketch, None, None), {"by": by, "period": period, **layout}, sketched.options)
 
-    def _page(self, log: tuple[Any, Any, Any], arguments: dict[str, Any], options: Mapping[str, Any]) -> MadePage:
+    def _contents(
+        self, log: tuple[Any, Any, Any], arguments: dict[str, Any], options: Mapping[str, Any]
+    ) -> list[Contents]:
         point = dict(options)
         if "prior" in point:
             arguments["prior"] = point.pop("prior")
-        return MadePage(self.file, contents_of(*log, PageArguments(**arguments, title=self.title, options=point)))
+        return contents_of(*log, PageArguments(**arguments, title=self.title, options=point))
 
-
-@dataclass(frozen=True)
-class MadePage:
-    """What a page says, and where it goes."""
-
-    file: Path
-    contents: list[Contents]
-
-    def rendered(self) -> SideFile:
+    def rendered(self, contents: Sequence[Contents]) -> SideFile:
+        """The page of these contents."""
         from polars_ec.page.layout import render  # which needs an extra
 
-        return SideFile("page", self.file, "--html", render(*self.contents).encode())
+        return SideFile("page", self.file, "--html", render(*contents).encode())
 
 
 _OPTION = "--reference"
@@ -260,7 +255,7 @@ class Answer:
 
     table: pl.DataFrame
     warnings: list[str] = field(default_factory=list)
-    page: MadePage | None = None
+    page: Sequence[Contents] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -445,9 +440,7 @@ class CompareQuestion(DifferenceQuestion):
     @property
     def no_looks(self) -> str | None:
         # The models of a log by item are values of a column.
-        models = (
-            [text for text in self.reference if "=" not in text and text not in OTHERS] if self.items else self.scores
-        )
+        models = self.scores if not self.items else [x for x in self.reference if "=" not in x and x not in OTHERS]
         if not self.reference or (len(self.reference) == 1 and self.reference[0] in models):
             return None
         groups = f"With --reference {' '.join(self.reference)} the differences of groups may share rows"
@@ -498,9 +491,8 @@ class PeriodQuestion(DifferenceQuestion):
         arguments = {"reference": reference, "mix": tuple(self.mix)}
         if self.window is None:
             return sketched_differences(sketched, self.layout, partial(sketch.drift, period=period, **arguments))
-        return sketched_differences(
-            sketched, self.layout, partial(windows_of(sketched, self.window).drift, **arguments)
-        )
+        windows = windows_of(sketched, self.window)
+        return sketched_differences(sketched, self.layout, partial(windows.drift, **arguments))
 
     def chart(self, table: pl.DataFrame) -> Any:
         return plot.drift(self.first_metric_rows(table))
@@ -676,9 +668,8 @@ class ReportQuestion(Question):
         names = self.names(table)
         period = names.period
         keys = [name for name in names.keys if name != period]
-        return [
-            sentence.text for sentence in report_sentences(table, keys, period, metric, self.layout.get("interval"))
-        ]
+        sentences = report_sentences(table, keys, period, metric, self.layout.get("interval"))
+        return [sentence.text for sentence in sentences]
 
     def chart(self, table: pl.DataFrame) -> Any:
         """Over time if there are periods, beside the value at the reference prior; else a row per group."""

@@ -317,15 +317,14 @@ class CommonTypes:
             if together is None or (key == time and len(zones) > 1):
                 raise DataError(f"the group column {key!r} is {dtype}, but {other} in the other inputs: cast it")
             keys[key] = together, other_is_csv and is_csv
-        cluster = entry.record.cluster_type
+        cluster = record.cluster_type
         if cluster is not None and self.cluster is not None and cluster != self.cluster:
             raise DataError(
-                f"the cluster key {entry.record.options['--cluster']!r} is {cluster}, but {self.cluster} in the other "
-                "inputs, so a key would get two buckets: make the types the same"
+                f"the cluster key {record.options['--cluster']!r} is {cluster}, but {self.cluster} in the other inputs, so a "
+                "key would get two buckets: make the types the same"
             )
-        return CommonTypes(
-            keys, self.cluster if cluster is None else cluster, is_one_vs_rest, record.targets or self.targets
-        )
+        common = self.cluster if cluster is None else cluster
+        return CommonTypes(keys, common, is_one_vs_rest, record.targets or self.targets)
 
 
 _UNDONE, _VERIFIED = ".polars-ec-sketch.undone.json", ".polars-ec-sketch.verified.json"

@@ -45,7 +45,8 @@ class SketchRequest:
         decides = isinstance(grid, DecisionGrid)
         vector_type = scale.name if scale is not None and scale.is_vector else None
         costs: Any = None if sketched.costs == CostMatrix.binary() else [*map(list, sketched.costs.values)]
-        thresholds = [] if sketched.threshold is None else [sketched.threshold]
+        decided_at = [] if sketched.threshold is None else [sketched.threshold]
+        thresholds = [*map(repr, decided_at if decides else grid.thresholds)]
         return {
             "--score": request.scores[0] if len(request.scores) == 1 else request.scores,
             "--label": request.label,
@@ -61,9 +62,7 @@ class SketchRequest:
             "--prior": None if vector_type is None and not decides else request.options.get("prior"),
             "--reduction": self.grid.get("reduction", sketch_folder.REDUCTION),
             "--resolution": ("decisions" if decides else "exact") if grid.resolution is None else grid.resolution,
-            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": [
-                repr(t) for t in (thresholds if decides else grid.thresholds)
-            ],
+            "thresholds (--threshold, --cost-fn, --cost-fp, --prior)": thresholds,
             "--cluster": sketched.cluster,
             "--buckets": sketched.buckets,
             "--unlabelled": None if sketched.unlabelled is None else True,
@@ -82,10 +81,8 @@ class SketchRequest:
         if periods is not None:
             start = periods.start
             keys.append(start.dt.cast_time_unit("us") if isinstance(periods.dtype, pl.Datetime) else start)
-        options = request.for_label(schema[request.label])
-        sketched = sketch(
-            frame, request.scores, request.label, by=keys, cluster=request.cluster, **self.grid, **options
-        )
+        options = {**self.grid, **request.for_label(schema[request.label])}
+        sketched = sketch(frame, request.scores, request.label, by=keys, cluster=request.cluster, **options)
         return sketched if periods is None else sketched.on_tables(periods.placed)
 
 
@@ -177,27 +174,26 @@ def run(
         return _Run(folder, note, options, recorded, vanished).bring_up_to_date(paths, track)
 
 
+@dataclass
 class _Run:
     """One run of the job, under the lock."""
 
-    def __init__(
-        self,
-        folder: sketch_folder.SketchFolder,
-        note: sketch_folder.Note,
-        options: SketchRequest,
-        recorded: dict[str, Any],
-        vanished: Vanished,
-    ) -> None:
-        self.folder, self.note, self.options, self.recorded, self.vanished = folder, note, options, recorded, vanished
-        self.entries, self.bad = folder.entries(verified=True)
+    folder: sketch_folder.SketchFolder
+    note: sketch_folder.Note
+    options: SketchRequest
+    recorded: dict[str, Any]
+    vanished: Vanished
+
+    def __post_init__(self) -> None:
+        self.entries, self.bad = self.folder.entries(verified=True)
         self.outcome = Outcome()
         # Inputs that have vanished and whose sketches count, with the names of these.
         self._vanished: dict[str, str] = {}
         for entry in self.entries.values():
-            different = sketch_folder.difference(entry.record.options, recorded)
+            different = sketch_folder.difference(entry.record.options, self.recorded)
             if different:
                 raise UsageError(
-                    f"--out {folder.path} was made with other options: {different}. Use the same options, or another "
+                    f"--out {self.folder.path} was made with other options: {different}. Use the same options, or another "
                     "folder"
                 )
 
@@ -423,9 +419,7 @@ def _entry(task: Task, sketched: Sketch, recorded: dict[str, Any], cluster_type:
     rows = sketch_folder.count_rows(sketched)
     positives = sketch_folder.count_rows(sketched, pl.col("class") == 1)
     types = sketch_folder.key_types(sketched)
-    size, modified_ns, tag = task.state.size, task.state.modified_ns, task.state.tag
+    source = (task.source, task.state.size, task.state.modified_ns)
     targets = sketch_folder.targets_of(sketched)
-    record = sketch_folder.Record(
-        task.source, size, modified_ns, rows, types, recorded, positives, cluster_type, tag, targets
-    )
+    record = sketch_folder.Record(*source, rows, types, recorded, positives, cluster_type, task.state.tag, targets)
     return sketch_folder.Entry.of(record, sketched.frame.schema)

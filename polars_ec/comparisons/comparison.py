@@ -15,15 +15,14 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.estimator import Differences
 from polars_ec.numerics import np
 
-_UNEQUAL_LABELS = "the labels of the models differ in {} rows: the rows are not the same. Join the models by a key"
-_UNEQUAL_KEYS = "the cluster keys of the models differ in {} rows: the rows are not the same. Join the models by a key"
+_UNEQUAL = "the {} of the models differ in {} rows: the rows are not the same. Join the models by a key"
 
 
 def compared(cells: pl.DataFrame, comparison: joint_pass.Comparison) -> pl.DataFrame:
     """The result, from the cells of the joint pass."""
-    for name, message in (("label", _UNEQUAL_LABELS), ("cluster", _UNEQUAL_KEYS)):
+    for name, what in (("label", "labels"), ("cluster", "cluster keys")):
         if joint_pass.UNEQUAL[name] in cells.columns and (number := cells[joint_pass.UNEQUAL[name]].sum()):
-            raise ValueError(message.format(number))
+            raise ValueError(_UNEQUAL.format(what, number))
     keys = list(comparison.keys)
     groups, numbered = with_numbers(cells, keys)
     if not groups.height:
@@ -38,11 +37,9 @@ def compared(cells: pl.DataFrame, comparison: joint_pass.Comparison) -> pl.DataF
         shape = joint_pass.Shape(groups.height, costs.n_classes, costs.n_decisions, comparison.buckets)
         for pair in comparison.pairs:
             models = [model for model in pair if model is not None]
-            of_pair = (
-                numbered
-                if joint_pass.JOINT in numbered.columns
-                else numbered.with_columns(joint_pass.joint_class(models))
-            )
+            of_pair = numbered
+            if joint_pass.JOINT not in numbered.columns:
+                of_pair = numbered.with_columns(joint_pass.joint_class(models))
             joint, table = joint_pass.JointCells(of_pair, shape), with_sums(groups, of_pair, models)
             differences = _differences(joint, ranks, table, pair, comparison)
             sizes = Sizes.of(pair[0], table, joint.counts, joint.counts2)
@@ -71,10 +68,8 @@ def _differences(
             estimator = joint_pass.estimator_of(joint.sums(model, family), table, metrics)
             differences |= estimator.difference(against, comparison.level)
         else:
-            metrics_of_pair = (metrics, replace(metrics, model=other))
-            differences |= joint_pass.compare_models(
-                joint, (table, tables[other.name]), metrics_of_pair, comparison.level
-            )
+            both, tables_of_both = (metrics, replace(metrics, model=other)), (table, tables[other.name])
+            differences |= joint_pass.compare_models(joint, tables_of_both, both, comparison.level)
     same = against is None and joint.is_reference(model)
     if comparison.grids:
         differences |= ranking_differences(ranks, tables, pair, comparison, against, same=same)

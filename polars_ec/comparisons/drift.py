@@ -11,7 +11,7 @@ import polars as pl
 from polars import selectors as cs
 
 from polars_ec.comparisons.joint_pass import JointCells, Metrics, Shape, estimator_of, families, with_references
-from polars_ec.comparisons.result import ResultRow, Sizes, in_order, result_table, with_numbers, with_sums
+from polars_ec.comparisons.result import ResultRow, Sizes, in_order, of_numbers, result_table, with_numbers, with_sums
 from polars_ec.comparisons.validation import Reference, drift_columns, part_columns, references
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import ChangePart, StratifiedEstimate
@@ -68,11 +68,10 @@ class PeriodChanges:
     def joined(cls, some: Sequence[PeriodChanges]) -> PeriodChanges:
         """Join the changes of groups that follow each other."""
         starts = [int(start) for start in np.cumsum([0, *(of.groups.height for of in some[:-1])])]
-        against = np.concatenate(
-            [np.where(of.against >= 0, of.against + start, -1) for of, start in zip(some, starts, strict=True)]
-        )
+        pairs = [*zip(some, starts, strict=True)]
+        against = np.concatenate([np.where(of.against >= 0, of.against + start, -1) for of, start in pairs])
         return cls(
-            pl.concat([of.groups.with_columns(pl.col(GROUP) + start) for of, start in zip(some, starts, strict=True)]),
+            pl.concat([of.groups.with_columns(pl.col(GROUP) + start) for of, start in pairs]),
             Sizes.joined([of.sizes for of in some]),
             against,
             {name: _joined([of.changes[name] for of in some], against) for name in some[0].changes},
@@ -87,7 +86,7 @@ class PeriodChanges:
         min_rows: int | None,
     ) -> pl.DataFrame:
         """The result; the last of the `keys` is the period, by which references are called."""
-        n_reference = self.sizes.n_of(self.against)
+        n_reference = of_numbers(self.sizes.n, self.against)
         rows = (
             ResultRow(
                 model,

@@ -25,6 +25,7 @@ from polars_ec.inference.confidence import (
     in_one_cluster,
     rests_on_one_cluster,
     slopes_of,
+    summed,
 )
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
 from polars_ec.numerics import Bools, Floats, Integers, np
@@ -136,9 +137,8 @@ def sum_jointly(
     asked = [CLASS, *([DECISION] if requirements.decisions else []), *requirements.losses]
     columns = _columns(models, requirements, clusters, labels) | _unlike(frame, pairs)
     row_table = frame.select(*keys, **{m.prefix: m.rows.cells(asked) for m in models}, **columns)
-    row_table = row_table.with_columns(
-        m.column("").struct.field(name).alias(f"{m.prefix}{name}") for m in models for name in asked
-    )
+    fields = {f"{m.prefix}{name}": m.column("").struct.field(name) for m in models for name in asked}
+    row_table = row_table.with_columns(**fields)
     # With several pairs, by the class for each model: rows that one model lacks belong to the other pairs.
     within = [f"{model.prefix}{CLASS}" for model in models]
     if len(pairs) == 1:
@@ -560,17 +560,13 @@ def _summed(
 ) -> Floats:
     """Sums of some cells at these places, and perhaps by codes, which are the last axis of the shape."""
     if codes is None:
-        return _binned(values[cells], place, shape[:-1])
-    return _binned(values[cells], place * shape[-1] + codes[cells], shape)
+        return summed(place, values[cells], *shape[:-1])
+    return summed(place * shape[-1] + codes[cells], values[cells], *shape)
 
 
-def summed(values: Floats, codes: Sequence[Integers], shape: tuple[int, ...]) -> Floats:
+def summed_by(codes: tuple[Integers, ...], values: Floats, shape: tuple[int, ...]) -> Floats:
     """Sums of the values by these codes, as an array of this shape."""
-    return _binned(values, np.ravel_multi_index(tuple(codes), shape) if len(values) else np.empty(0, np.int64), shape)
-
-
-def _binned(values: Floats, place: Integers, shape: tuple[int, ...]) -> Floats:
-    return np.asarray(np.bincount(place, values, int(np.prod(shape))), dtype=np.float64).reshape(shape)
+    return summed(np.ravel_multi_index(codes, shape) if len(values) else np.empty(0, np.int64), values, *shape)
 
 
 # Estimates of the groups of a log, and of the same rows by two models.
@@ -604,9 +600,8 @@ def compare_models(
     slopes = [slopes_of(formula, sums) for formula, sums in zip(formulas, linear, strict=True)]
     pair_of_models, keyless = (models[0].model, models[1].model), cells.without_key
     joint = None if keyless is None else cells.joint_moments(pair_of_models, family, keyless)
-    by_bucket = (
-        [cells.linear(of.model, family, by_bucket=True) for of in models] if cells.shape.buckets is not None else []
-    )
+    clustered = () if cells.shape.buckets is None else models
+    by_bucket = [cells.linear(of.model, family, by_bucket=True) for of in clustered]
     known, same = cells.known(family), cells.is_reference(metrics.model)
     tried = zip(formulas, linear, strict=True) if by_bucket else ()
     rests_on_one = [rests_on_one_cluster(*of, cells.unit(family), cells.in_one_cluster) for of in tried]

@@ -8,7 +8,7 @@ from functools import cache, cached_property, partial
 
 import polars as pl
 
-from polars_ec.comparisons.joint_pass import BUCKET, KIND, Comparison, Pair, summed
+from polars_ec.comparisons.joint_pass import BUCKET, KIND, Comparison, Pair, summed_by
 from polars_ec.comparisons.validation import ClusterKeys
 from polars_ec.formulas.decisions import lower_is_better
 from polars_ec.formulas.ranking import RANKING_METRICS, RankingArguments, evaluate, prepare
@@ -164,7 +164,7 @@ class RankingEstimator:
     def _fine_weight(self) -> Floats:
         """(groups, cells)."""
         of = self.counts
-        return summed(of.weight, (of.group, of.code), (self.n_groups, self.fine.cells.height))
+        return summed_by((of.group, of.code), of.weight, (self.n_groups, self.fine.cells.height))
 
     @property
     def _shape(self) -> tuple[int, int]:
@@ -174,14 +174,14 @@ class RankingEstimator:
     def _alone(self) -> tuple[Floats, Floats]:
         """Sums of w and of w^2 of singletons, (groups, coarse cells)."""
         of = self.singletons
-        weight, weight2 = (summed(w, (of.group, of.code), self._shape) for w in (of.weight, of.weight2))
+        weight, weight2 = (summed_by((of.group, of.code), w, self._shape) for w in (of.weight, of.weight2))
         return weight, weight2
 
     @cached_property
     def _weights(self) -> tuple[Floats, Floats]:
         """Sums of w and of w^2 of all rows, (groups, coarse cells)."""
         of = self.keyed
-        weight, weight2 = (summed(w, (of.group, of.code), self._shape) for w in (of.weight, of.weight2))
+        weight, weight2 = (summed_by((of.group, of.code), w, self._shape) for w in (of.weight, of.weight2))
         return weight + self._alone[0], weight2 + self._alone[1]
 
     @cached_property
@@ -203,13 +203,13 @@ class RankingEstimator:
         assert self.n_buckets is not None
         of = self.keyed
         place = of.group, of.bucket, self.coarse.label[of.code]
-        return summed(of.weight * influence[of.group, of.code], place, (self.n_groups, self.n_buckets, 2))
+        return summed_by(place, of.weight * influence[of.group, of.code], (self.n_groups, self.n_buckets, 2))
 
     def _of_all_buckets(self, influence: Floats) -> Floats:
         """(groups, buckets, classes): sums of w psi over the rows of all groups."""
         assert self.n_buckets is not None
         of = self.keyed
-        whole = summed(of.weight, (of.bucket, of.code), (self.n_buckets, self._shape[1]))
+        whole = summed_by((of.bucket, of.code), of.weight, (self.n_buckets, self._shape[1]))
         labels = [self.coarse.label == i for i in range(2)]
         return np.stack([influence[:, label] @ whole[:, label].T for label in labels], axis=-1)
 
@@ -251,7 +251,7 @@ class RankingEstimator:
         of, influence, other = self.singletons, self.influence(metric), reference.influence(metric)
         psi = influence[of.group, of.code] - other[of.group, reference.singletons.code]
         place, w, w2 = (of.group, self.coarse.label[of.code]), of.weight, of.weight2
-        singletons = Singletons.of(lambda x: summed(x, place, (self.n_groups, 2)), w, w2, psi)
+        singletons = Singletons.of(lambda x: summed_by(place, x, (self.n_groups, 2)), w, w2, psi)
         if self.n_buckets is None:
             variance = singletons.variance
         else:
@@ -397,6 +397,7 @@ def _estimators(
         table, weighted, grid = tables[model.name], model.rows.weight is not None, comparison.grids[m]
         fine, (values,) = _placed(grid, [counts(VALUES, m, grid)], weighted)
         coarse, (keyed, alone) = _placed(grid.coarse, [counts(BUCKETS, m, grid.coarse), unkeyed], weighted)
+        counted = (fine, coarse, values, keyed, alone)
         prior = None
         if at_prior:
             shares = stated_prior(model, comparison.layout.options)
@@ -404,11 +405,7 @@ def _estimators(
             prior = table.select(GROUP, p0=shares[0], p1=shares[1])
         arguments = RankingArguments(model.rows.costs)
         invalid = table[f"{model.prefix}invalid"].cast(pl.Float64).to_numpy()
-        estimators.append(
-            RankingEstimator(
-                table.height, comparison.buckets, fine, coarse, values, keyed, alone, prior, arguments, invalid
-            )
-        )
+        estimators.append(RankingEstimator(table.height, comparison.buckets, *counted, prior, arguments, invalid))
     return estimators
 
 
@@ -478,9 +475,8 @@ def _numbers(intervals: Intervals, places: Integers) -> Integers:
 def have_same_cells(intervals: Intervals, places: Integers, others: Integers) -> bool:
     """Whether all groups at these places have the same rows in each cell as those at the other places."""
     columns = [GROUP, "class", *intervals.cells.grid.cell_columns]
-    first, second = (
-        _numbered(intervals.fine.frame, _numbers(intervals, of)).select(*columns, "weight") for of in (places, others)
-    )
+    numbers = (_numbers(intervals, of) for of in (places, others))
+    first, second = (_numbered(intervals.fine.frame, of).select(*columns, "weight") for of in numbers)
     both = first.join(second, on=columns, how="full", coalesce=True, nulls_equal=True)
     alike = (pl.col("weight") - pl.col("weight_right")).abs() <= _ROUNDING * pl.col("weight")
     return bool(both.select(alike.fill_null(value=False).all()).item())

@@ -41,11 +41,6 @@ class Sizes:
         counts = (pl.concat([getattr(of, name) for of in some]) for name in ("n", "n_missing"))
         return cls(*counts, *(np.concatenate([getattr(of, name) for of in some]) for name in ("weight", "weight2")))
 
-    def n_of(self, groups: Integers) -> pl.Series:
-        """The rows of the groups of these numbers; null for -1."""
-        number = pl.Series(groups)
-        return self.n.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=self.n.dtype))
-
     def small(self, reference: Reference, groups: Integers | None, min_rows: int | None) -> Bools:
         """Groups of fewer rows than `min_rows`, or with few of a class, or whose reference, the group of this number, has few."""
         few = _few(self.weight, self.weight2)
@@ -57,6 +52,12 @@ class Sizes:
         elif groups is not None:
             small |= np.where(groups >= 0, few[np.maximum(groups, 0)], False)
         return small
+
+
+def of_numbers(values: pl.Series, groups: Integers) -> pl.Series:
+    """The values of the groups of these numbers; null for -1."""
+    number = pl.Series(groups)
+    return values.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=values.dtype))
 
 
 def _few(weight: Floats, weight2: Floats) -> Bools:
@@ -122,9 +123,7 @@ def _table(
     against = pl.lit(reference.model or reference.others, dtype=pl.String)
     is_itself = np.zeros(groups.height, dtype=bool)
     if of.reference is not None:
-        number = pl.Series(of.reference)
-        label = labels.gather(number.clip(0)).zip_with(number >= 0, pl.Series([None], dtype=pl.String))
-        against = pl.lit(label)
+        against = pl.lit(of_numbers(labels, of.reference))
         if reference.key is not None:
             is_itself = of.reference == np.arange(groups.height)
     numbers = {

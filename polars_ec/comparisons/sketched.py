@@ -203,11 +203,9 @@ class SketchTables:
         prior, arguments = prior_columns(intervals.arguments), intervals.arguments.formula
         columns = decision_columns(threshold, end, end)
         values = [decision_column(name, prior, arguments, threshold, end, end) for name in names]
-        linear = intervals.sums(columns)
-        square = intervals.fine.decided(threshold, end, end, intervals.fine.weight2) if self.cells.weighted else linear
-        by_bucket = intervals.by_bucket
-        clusters = None if by_bucket is None else by_bucket.decided_clusters(threshold, linear)
-        return self._estimator(names, Moments.one_hot(linear, square), clusters, columns, values, decides=True)
+        moments = intervals.decided(threshold)
+        clusters = intervals.clusters(threshold, moments)
+        return self._estimator(names, moments, clusters, columns, values, decides=True)
 
     def _of_loss(self, loss: str, names: Sequence[str]) -> Estimator:
         intervals, unit, columns = self.intervals, np.array([1.0, 0.0]), loss_columns(loss)
@@ -267,9 +265,8 @@ class SketchedDecisions(SketchTables):
     def _joint(self) -> tuple[joint_pass.JointCells, pl.DataFrame]:
         tables, model, costs = self._tables, self._tables.model, self._tables.model.rows.costs
         groups, numbered = with_numbers(_joint_table(tables), self.cells.keys)
-        cells = joint_pass.JointCells(
-            numbered, joint_pass.Shape(groups.height, costs.n_classes, costs.n_decisions, self.cells.buckets)
-        )
+        shape = joint_pass.Shape(groups.height, costs.n_classes, costs.n_decisions, self.cells.buckets)
+        cells = joint_pass.JointCells(numbered, shape)
         groups = tables.with_prior(with_sums(groups, numbered, [model]).lazy()).collect()
         return cells, joint_pass.with_references(model, self._layout, cells, groups)
 
@@ -351,9 +348,8 @@ def _joint_table(tables: DecisionTables) -> pl.DataFrame:
             columns[joint_pass.with_weight(f"{prefix}{x}")] = pl.col(f"{x}{TIMES_WEIGHT}")
     if tables.model.rows.row_costs is not None:
         # The cost of an error that is made, or 0.
-        columns[joint_pass.product(*(f"{prefix}{x}" for x in joint_pass.COSTS))] = pl.col(
-            f"{joint_pass.COSTS[1]}{SQUARE}"
-        )
+        of_both = joint_pass.product(*(f"{prefix}{x}" for x in joint_pass.COSTS))
+        columns[of_both] = pl.col(f"{joint_pass.COSTS[1]}{SQUARE}")
     buckets = [joint_pass.BUCKET] if joint_pass.BUCKET in table.columns else []
     return table.select(*tables.cells.keys, *buckets, **columns)
 

@@ -137,13 +137,11 @@ def _changes_of(
         places = of_strata.table.select(*keys, *question.mix)
         unit = join_groups(places, groups, keys)[GROUP].to_numpy().astype(np.int64)
         stratum = join_groups(places, strata, [*by, *question.mix])[STRATUM].to_numpy()
-    changes: dict[str, MetricChange] = {}
+    changes, factors = dict[str, MetricChange](), validation.factors_of(question.mix)
     with np.errstate(all="ignore"):
         for periods, of_periods in zip(tables.estimators(), of_strata.estimators(), strict=True):
             stratified = _stratified(periods, of_periods, unit, stratum)
-            changes |= periods.decompose(
-                stratified, against, validation.factors_of(question.mix), question.request.level
-            )
+            changes |= periods.decompose(stratified, against, factors, question.request.level)
         if overlaps is not None:
             known = overlaps.known(groups, against)
             changes = {name: change.only(known, known[against >= 0]) for name, change in changes.items()}

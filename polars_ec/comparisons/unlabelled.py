@@ -29,7 +29,7 @@ from polars_ec.comparisons.unlabelled_units import (
     with_references,
 )
 from polars_ec.formulas.sums import GROUP
-from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows
+from polars_ec.inference.confidence import FEW_OF_A_CLASS, effective_rows, summed
 from polars_ec.numerics import Floats, Integers, floats, np, quiet
 from polars_ec.scores.read import join_groups
 from polars_ec.sketches.cells import LABELLED, Cells
@@ -158,9 +158,8 @@ class UnitCells:
             .sort(GROUP, maintain_order=True)
         )
         starts = entries[GROUP].search_sorted(pl.int_range(units.height + 1, eager=True)).to_numpy().astype(np.int64)
-        return cls(
-            grid, cells, starts, *(entries[x].to_numpy() for x in ("plane", "cell", BUCKET, "weight", "weight2"))
-        )
+        numbers = (entries[name].to_numpy() for name in ("plane", "cell", BUCKET, "weight", "weight2"))
+        return cls(grid, cells, starts, *numbers)
 
     def rows(self, units: Sequence[int], *, apart: bool = False) -> CellRows:
         """The rows of some units together; `apart`: those of different units are in different clusters."""
@@ -174,17 +173,11 @@ class UnitCells:
             lengths = [self.starts[unit + 1] - self.starts[unit] for unit in units]
             bucket = bucket + np.repeat(np.arange(len(units)), lengths) * (int(bucket.max(initial=0)) + 1)
         occupied, number = np.unique(bucket[~alone], return_inverse=True)
-
-        def summed(of: Floats, at: Integers, shape: Sequence[int]) -> Floats:
-            return np.bincount(at, of, math.prod(shape)).astype(np.float64).reshape(shape)
-
-        total, total2 = (summed(of, self.plane[at], [3]) for of in (weight, weight2))
-        return CellRows(
-            summed(weight[alone], place[alone], shape),
-            summed(weight2[alone], place[alone], shape),
-            summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
-            effective_rows(total, total2),
-        )
+        of_buckets = number.reshape(-1) * math.prod(shape) + place[~alone]
+        single, squares = (summed(place[alone], of[alone], *shape) for of in (weight, weight2))
+        clusters = summed(of_buckets, weight[~alone], len(occupied), *shape)
+        sizes = effective_rows(*(summed(self.plane[at], of, 3) for of in (weight, weight2)))
+        return CellRows(single, squares, clusters, sizes)
 
     @cached_property
     def log_odds(self) -> Floats:
@@ -194,9 +187,8 @@ class UnitCells:
     @cached_property
     def losses(self) -> dict[str, Floats]:
         """The losses of a row of either class in the middle of each cell, (classes, cells)."""
-        of_class = [
-            self.cells.with_columns(pl.lit(i, pl.Int8).alias("class")).select(**losses(self.grid)) for i in range(2)
-        ]
+        classes = [self.cells.with_columns(pl.lit(i, pl.Int8).alias("class")) for i in range(2)]
+        of_class = [cells.select(**losses(self.grid)) for cells in classes]
         return {name: np.stack([of[name].to_numpy() for of in of_class]) for name in SUMS}
 
     def cluster_size(self, variances: Floats) -> Floats:
@@ -510,9 +502,8 @@ class LabelEstimator(UnitEstimator[ReferenceFit]):
 
     def p_value_of_shift(self, unit: int, fit: ReferenceFit) -> float:
         # The test is of independent rows.
-        return (
-            math.nan if self.question.cells.coarse is not None else _p_value_of_shift(fit.rows, self.fine.rows([unit]))
-        )
+        is_testable = self.question.cells.coarse is None
+        return _p_value_of_shift(fit.rows, self.fine.rows([unit])) if is_testable else math.nan
 
     def _rows(self, unit: int, *, coarse: bool) -> tuple[CellRows, CellRows | None]:
         """The rows of a unit, and the labelled rows that correct expectations, if there are enough."""

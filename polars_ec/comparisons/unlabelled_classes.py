@@ -172,9 +172,8 @@ class ClassEstimator(UnitEstimator[ClassFit]):
             effective = rows.weight * (sizes.sum() / rows.weight.sum())
         curves = fit_curves(question.calibrator, LabelledRows(rows.logs, rows.label, effective), times)
         # A prior cannot be moved from 0.
-        if self.units[list(units)]["n_invalid"].sum() or (
-            question.shift_prior is not None and not (prior[0] > 0).all()
-        ):
+        is_stuck = question.shift_prior is not None and not (prior[0] > 0).all()
+        if is_stuck or self.units[list(units)]["n_invalid"].sum():
             curves = None
         residuals, spread, n_decisions = np.zeros((0, *self._shape)), np.zeros(self._shape[2]), self._shape[2]
         rows = rows.of(rows.bucket >= 0)

@@ -213,13 +213,11 @@ def with_references(units: pl.DataFrame, question: EstimateQuestion) -> tuple[pl
             raise ValueError(f"reference={value} has no labels: pass a period with labels")
     # A period is not estimated by its own labels, and rows without a period are neither before nor after others.
     is_other = with_period & (reference != pl.col(period))
-    stated = periods.select(
-        *within, period, is_labelled.alias(IS_HELD_OUT), pl.when(is_other).then(reference).alias(_REFERENCE)
-    )
-    numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, pl.col(period).alias(_REFERENCE), _POOL)
-    group = units.filter(with_period).select(
-        *question.by, pl.col(period).alias(_REFERENCE), pl.col(GROUP).alias(_REFERENCE_UNIT)
-    )
+    of_period = pl.when(is_other).then(reference).alias(_REFERENCE)
+    stated = periods.select(*within, period, is_labelled.alias(IS_HELD_OUT), of_period)
+    named = pl.col(period).alias(_REFERENCE)
+    numbers = periods.with_row_index(_POOL).filter(with_period).select(*within, named, _POOL)
+    group = units.filter(with_period).select(*question.by, named, pl.col(GROUP).alias(_REFERENCE_UNIT))
     units = join_groups(units, join_groups(stated, numbers, [*within, _REFERENCE]), [*within, period])
     return join_groups(units, group, [*question.by, _REFERENCE]), periods[_MEMBERS].to_list()
 
@@ -277,12 +275,8 @@ def estimated(estimator: UnitEstimator[Any], model: str | None) -> pl.DataFrame:
         shift_p_value=pl.Series(np.array(p_values), nan_to_null=True),
     ).rename({SCORE: "model"})
     numbers = {"value": values, "value_ci_low": low, "value_ci_high": high, "observed": observed}
-    of_metrics = [
-        shared.with_columns(
-            metric=pl.lit(name), **{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()}
-        )
-        for m, name in enumerate(names)
-    ]
+    columns = [{x: pl.Series(of[:, m], nan_to_null=True) for x, of in numbers.items()} for m in range(len(names))]
+    of_metrics = [shared.with_columns(metric=pl.lit(name), **of) for name, of in zip(names, columns, strict=True)]
     covered = pl.col("observed").is_between("value_ci_low", "value_ci_high")
     table = pl.concat(of_metrics).with_columns(covered=covered).select(*keys, question.period, *RESULT)
     return table.sort(*keys, question.period, "model", maintain_order=True)

@@ -76,9 +76,8 @@ def of_equal_width(rows: pl.DataFrame, weights: pl.DataFrame, bins: EceBins) -> 
         .agg(mass.sum(), gap=(mass * pl.col("posterior")).sum() - (mass * holds).sum())
         .join(weights, on=[GROUP, "weighed"])
     )
-    of_bins = of_cells.group_by(GROUP, "bin").agg(
-        share=(mass * pl.col("weight")).sum(), gap=(pl.col("gap") * pl.col("weight")).sum()
-    )
+    weight = pl.col("weight")
+    of_bins = of_cells.group_by(GROUP, "bin").agg(share=(mass * weight).sum(), gap=(pl.col("gap") * weight).sum())
     term = calibration_term(pl.col("gap"), pl.col("share"), bins.norm)
     error = of_bins.group_by(GROUP).agg(error=calibration_error(term.sum(), bins.norm))
     known = weights.group_by(GROUP).agg(known=pl.col("weight").is_not_null().all()).filter("known")

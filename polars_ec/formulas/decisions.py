@@ -261,12 +261,10 @@ BATTERY_OF_ONE_CLASS = ("nec", "precision", "recall", "f1")
 OF_RANKS = ("auc_roc", "average_precision", "eer", "min_cllr")
 """For scores that are not posteriors: metrics of their order."""
 
-_OTHER_LOSSES = (
-    *("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss", "elementary_score"),
-)
+_MORE_LOSSES = ("cllr", "ece", "eer", "min_expected_cost", "min_dcf", "min_cllr", "rcl", "cal_loss", "elementary_score")
 _DIRECTIONS: Mapping[str, Direction] = MappingProxyType(
     {
-        **dict.fromkeys((*SCORING_RULES, *_OTHER_LOSSES), "lower"),
+        **dict.fromkeys((*SCORING_RULES, *_MORE_LOSSES), "lower"),
         **{name: formula.better for name, formula in (*OF_CLASSES.items(), *DECISIONS.items())},
     }
 )
@@ -297,13 +295,9 @@ def verdict(name: str, difference: float) -> Literal["better", "worse", "higher"
 
 # Costs below 0 make them metrics of any sign.
 _OF_COSTS = ("expected_cost", "bayes_risk")
+_POSITIVE = (*SCORING_RULES, "cllr", "epsr", "elementary_score", "min_dcf", "min_expected_cost", "min_cllr")
 _OTHER_SCALES: Mapping[str, Scale] = MappingProxyType(
-    {
-        **dict.fromkeys(
-            (*SCORING_RULES, "cllr", "epsr", "elementary_score", "min_dcf", "min_expected_cost", "min_cllr"), "log"
-        ),
-        **dict.fromkeys(("auprg", "cal_loss", "rcl"), "identity"),
-    }
+    {**dict.fromkeys(_POSITIVE, "log"), **dict.fromkeys(("auprg", "cal_loss", "rcl"), "identity")}
 )
 
 

@@ -134,9 +134,8 @@ class Sums(ABC):
     def constant_cost(self, costs: CostMatrix) -> pl.Expr:
         """min_j sum_i P_i c_ij: what the cheapest constant decision costs."""
         if self.costs_by_row:
-            return pl.min_horizontal(
-                term(p, _finite_mean(self, i, self.class_cost(i))) for i, p in enumerate(self.prior)
-            )
+            means = [_finite_mean(self, i, self.class_cost(i)) for i in range(len(self.prior))]
+            return pl.min_horizontal(map(term, self.prior, means))
         columns = [
             reduce(add, [p * row[j] for p, row in zip(self.prior, costs.values, strict=True)])
             for j in range(costs.n_decisions)

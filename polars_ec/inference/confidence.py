@@ -409,6 +409,11 @@ class VarianceComponents:
         return Variance(variance, np.where(np.isnan(variance), np.nan, df))
 
 
+def summed(place: Integers, values: Floats, *shape: int) -> Floats:
+    """Sum the values at each place of an array of this shape, whose places are numbered row by row."""
+    return np.asarray(np.bincount(place, values, math.prod(shape)), dtype=np.float64).reshape(shape)
+
+
 def exclusive(sums: Floats) -> Floats:
     """Sum over all other groups, for each group, added from both ends because subtraction from the total would lose digits."""
     before, after = np.zeros_like(sums), np.zeros_like(sums)
@@ -529,9 +534,8 @@ def rescaled_to(number: Floats, moments: Moments) -> Moments:
         times = np.minimum(number, rows) / weight
         # The weight of a row of each class in the mean of squares.
         equal = np.where(moments.weight > 0, moments.weight / moments.weight2, 0.0)
-    return Moments(
-        moments.linear * times[:, None, None], moments.square * (equal * times[:, None])[..., None, None], moments.unit
-    )
+    linear, square = moments.linear * times[:, None, None], moments.square * (equal * times[:, None])[..., None, None]
+    return Moments(linear, square, moments.unit)
 
 
 # Estimates of metrics from the same sums.

@@ -161,9 +161,8 @@ class FactoredChange:
         share, prior, mean = self._mixed(some)
         with np.errstate(all="ignore"):
             # Influence of a row as one of its class, of its stratum, and of all rows, at these factors.
-            of_class = np.einsum(
-                "pkfc,pmkf->pmkc", of_sums, np.where((share[..., None] * prior)[..., None] == 0, 0.0, mean)
-            )
+            mean = np.where((share[..., None] * prior)[..., None] == 0, 0.0, mean)
+            of_class = np.einsum("pkfc,pmkf->pmkc", of_sums, mean)
             of_stratum = np.einsum("pmkc,pmk->pmc", of_class, prior)
             of_all = np.einsum("pmc,pm->pc", of_stratum, share)
         of_prior, of_mean = self._is_of_period(some)
@@ -172,9 +171,8 @@ class FactoredChange:
         for number in (1, 0):
             of = self._periods[number]
             times_stratum = np.where(of_prior == number, ratio(size[:, None] * share, of.of_stratum), 0.0)
-            times_class = np.where(
-                of_mean == number, ratio(size[:, None, None] * share[..., None] * prior, of.of_class), 0.0
-            )
+            in_class = ratio(size[:, None, None] * share[..., None] * prior, of.of_class)
+            times_class = np.where(of_mean == number, in_class, 0.0)
             level = times_stratum[..., None, None] * (of_class - of_stratum[:, :, None, :])
             if (MIX in some) == number:
                 times = ratio(size, of.size)[:, None, None, None]
@@ -335,9 +333,8 @@ def _pooled(moments: Moments, rows: Floats) -> Floats:
     around = moments.square - crossed - np.swapaxes(crossed, -1, -2)
     around = around + weight2[..., None, None] * mean[..., :, None] * mean[..., None, :]
     used = np.where(rows >= _SEVERAL, ratio(rows, rows - 1), 0.0)
-    return ratio(
-        (around * used[..., None, None]).sum(axis=1), np.where(used > 0, weight2, 0.0).sum(axis=1)[..., None, None]
-    )
+    of_used = np.where(used > 0, weight2, 0.0).sum(axis=1)
+    return ratio((around * used[..., None, None]).sum(axis=1), of_used[..., None, None])
 
 
 class _StratifiedClusters:
@@ -599,13 +596,11 @@ class _Block:
             # A factor that the metric does not depend on contributes nothing.
             nothing = ~moves & (np.abs(value) <= _ZERO * size)
             shown = known & ~nothing & (variance.variance > (_DEGENERATE * size) ** 2)
-        low, high = (
-            np.where(nothing & known, 0.0, limit) for limit in limits(value, variance.only(shown), "identity", level)
-        )
-        least, most = (of[factor][:, metric] for of in (self._attribution.least, self._attribution.most))
-        return ChangePart(
-            np.where(nothing, 0.0, value), low, high, *(np.where(nothing, 0.0, of) for of in (least, most))
-        )
+        ends = limits(value, variance.only(shown), "identity", level)
+        low, high = (np.where(nothing & known, 0.0, end) for end in ends)
+        extremes = (of[factor][:, metric] for of in (self._attribution.least, self._attribution.most))
+        value, least, most = (np.where(nothing, 0.0, of) for of in (value, *extremes))
+        return ChangePart(value, low, high, least, most)
 
     def _variance(self, factor: str, metric: int, degenerate: Sequence[Bools]) -> tuple[Variance, Bools]:
         """Variance of a component, and whether the metric depends on the factor at all."""
@@ -682,27 +677,22 @@ class _Block:
     def _components_of_rows(self, factor: str, metric: int) -> tuple[list[VarianceComponents], Bools]:
         moments, attribution = self._smoothed
         slopes = [of_period[..., metric] for of_period in attribution.slopes[factor]]
-        variances = [
-            _variance_of_rows(of_period, slope, factor != PRIOR)
-            for of_period, slope in zip(moments, slopes, strict=True)
-        ]
+        variances = [_variance_of_rows(of, slope, factor != PRIOR) for of, slope in zip(moments, slopes, strict=True)]
         return [VarianceComponents.of_variance(of) for of in variances], self._moves(moments, slopes, metric)
 
     def _moves(self, moments: Sequence[Moments], slopes: Sequence[Floats], metric: int) -> Bools:
         """Whether slopes are more than what rounding leaves."""
         with np.errstate(all="ignore"):
-            moved = sum(
-                np.abs(slope * of.linear).sum(axis=(1, 2, 3)) for slope, of in zip(slopes, moments, strict=True)
-            )
+            of_each = (slope * of.linear for slope, of in zip(slopes, moments, strict=True))
+            moved = sum(np.abs(of).sum(axis=(1, 2, 3)) for of in of_each)
             return np.asarray(~(moved <= _NO_SLOPE * np.abs(self._ends[..., metric]).max(axis=0)))
 
 
 def _either(chosen: Bools, rows: VarianceComponents, clusters: VarianceComponents) -> VarianceComponents:
     """Components as for rows where that is chosen."""
     assert clusters.shared is not None
-    independent, df = (
-        np.where(chosen, *of) for of in ((rows.independent, clusters.independent), (rows.df, clusters.df))
-    )
+    independent = np.where(chosen, rows.independent, clusters.independent)
+    df = np.where(chosen, rows.df, clusters.df)
     return VarianceComponents(np.where(chosen[:, None], 0.0, clusters.shared), independent, df)
 
 

@@ -309,19 +309,17 @@ class Estimator(Estimate):
     def difference(self, against: Against, level: float) -> dict[str, Differences]:
         """Differences of each metric between the groups and what they are compared with."""
         names, positive = list(enumerate(self.metrics.items())), self.positive_values
+        values = [(self.values[:, m], positive[:, m]) for m, _ in names]
         if not isinstance(against, str) or against not in ("rest", "total"):
             return {
-                name: with_group((self.values[:, m], positive[:, m]), self.components(m), against, lower, level)
-                for m, (name, lower) in names
+                name: with_group(values[m], self.components(m), against, lower, level) for m, (name, lower) in names
             }
         references, variances = self._with_rest() if against == "rest" else self._with_total()
         with np.errstate(all="ignore"):
             one = np.ones_like(positive)
             of_values, of_logarithms = variances(one, one), variances(positive, references)
             return {
-                name: with_others(
-                    (self.values[:, m], positive[:, m]), references[:, m], (of_values(m), of_logarithms(m)), level
-                )
+                name: with_others(values[m], references[:, m], (of_values(m), of_logarithms(m)), level)
                 for m, (name, _) in names
             }
 
@@ -356,10 +354,8 @@ class Estimator(Estimate):
         alone = cache(self.components)
 
         def variances(x: Floats, y: Floats) -> Callable[[int], Variance]:
-            of_total = slopes / y[:, None, None]
-            inside = replace(
-                self, derivative=lambda sums: np.asarray(self.slopes_at(sums) / x[:, None, None] - of_total)
-            )
+            of_groups, of_total = x[:, None, None], slopes / y[:, None, None]
+            inside = replace(self, derivative=lambda sums: np.asarray(self.slopes_at(sums) / of_groups - of_total))
             outside = Estimator(self.formula_of, self.moments.exclusive, clusters, derivative=lambda _: of_total)
 
             def variance_of(m: int) -> Variance:
@@ -384,9 +380,8 @@ class Estimator(Estimate):
             # A change of one class's rows is a component at any prior.
             alone = self.clusters.rests_on_one(self.formula, self.moments.linear, at_any_prior=True)
             known &= ~(alone | alone[against])
-        change_parts = decompose(
-            self, strata, pairs, factors, level, (degenerate[pairs[0]], degenerate[pairs[1]]), known[pairs[0]]
-        )
+        of_pairs = degenerate[pairs[0]], degenerate[pairs[1]]
+        change_parts = decompose(self, strata, pairs, factors, level, of_pairs, known[pairs[0]])
         return {name: MetricChange(of, change_parts[name]) for name, of in differences.items()}
 
 

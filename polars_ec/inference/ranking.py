@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from polars_ec.formulas.decisions import Scale, interval_scale
 from polars_ec.inference import confidence
-from polars_ec.numerics import Bools, Floats, Integers, np
+from polars_ec.numerics import Bools, Floats, np
 
 OPTIMISTIC = ("average_precision", "ks", "min_expected_cost", "min_dcf", "eer", "min_cllr")
 """Metrics that are too good in few rows, as the best over all thresholds or of a fitted curve; an EER on the curve itself is not."""
@@ -108,8 +108,3 @@ def newcombe(auc: Floats, rows: Floats, level: float) -> tuple[Floats, Floats]:
             outer, inner = np.where(beyond, middle, outer), np.where(beyond, inner, middle)
         ends.append(np.where(np.isfinite(pairs) & np.isfinite(auc), (outer + inner) / 2, np.nan))
     return ends[0], ends[1]
-
-
-def summed(place: Integers, amounts: Floats, number: int) -> Floats:
-    """Sums of the amounts at each place, from 0 on."""
-    return np.asarray(np.bincount(place, amounts, number), dtype=np.float64)

@@ -109,9 +109,8 @@ def table(frame: pl.DataFrame, style: TableStyle = "markdown") -> str:
     if style not in get_args(TableStyle):
         raise ValueError(f"style={style!r} is none of {', '.join(get_args(TableStyle))}")
     keys = _keys(frame)
-    columns = [
-        _column(frame, name, name in keys) for name in frame.columns if name in keys or not _is_left_out(frame, name)
-    ]
+    shown = [name for name in frame.columns if name in keys or not _is_left_out(frame, name)]
+    columns = [_column(frame, name, name in keys) for name in shown]
     return _markdown(columns) if style == "markdown" else _latex(columns)
 
 
@@ -273,6 +272,5 @@ def _latex(columns: Sequence[_TableColumn]) -> str:
     lines = [rf"{' & '.join(row)} \\" for row in zip(*cells, strict=True)]
     kinds = "".join("l" if column.is_text else "r" for column in columns)
     title = rf"{' & '.join(escaped(column.title) for column in columns)} \\"
-    return "\n".join(
-        [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", title, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}"]
-    )
+    head = [rf"\begin{{tabular}}{{{kinds}}}", r"\toprule", title, r"\midrule"]
+    return "\n".join([*head, *lines, r"\bottomrule", r"\end{tabular}"])

@@ -296,9 +296,7 @@ def shift_prior(score: IntoExpr, from_: Prior, to: Prior, **options: Unpack[Scor
     if checked.prior.shares is not None and 0.0 in checked.prior.shares:
         raise ValueError(f"from_={from_!r} has a class of prior 0, which posteriors cannot have")
 
-    return per_row(
-        "shift_prior", score, checked, lambda scores, _, stated: moved_scores(scores, *stated.priors), target
-    )
+    return per_row("shift_prior", score, checked, lambda scores, _, given: moved_scores(scores, *given.priors), target)
 
 
 @with_options(ScoreTypeOption, raises="A vector; decisions.")

@@ -175,9 +175,8 @@ def costs_in_words(costs: Sequence[Sequence[float]]) -> str:
     (right_0, alarm), (miss, right_1) = costs
     if right_0 == right_1 == 0:
         return f"a miss {number(miss)}, a false alarm {number(alarm)}"
-    return (
-        f"of decisions 0 and 1: class 0 {number(right_0)}, {number(alarm)}; class 1 {number(miss)}, {number(right_1)}"
-    )
+    of_0, of_1 = f"{number(right_0)}, {number(alarm)}", f"{number(miss)}, {number(right_1)}"
+    return f"of decisions 0 and 1: class 0 {of_0}; class 1 {of_1}"
 
 
 def numbers(values: Sequence[float]) -> str:

@@ -386,9 +386,8 @@ def _margin_sentence(contents: Contents, first: str) -> Iterator[Sentence]:
     low, high = (row[f"difference_ci_{end}"] for end in ("low", "high"))
     is_beyond = low is not None and (low > contents.margin or high < -contents.margin)
     if row["equivalent"]:
-        yield Sentence(
-            f"{model} is equivalent to {other}: {measure} differs by less than {margin} (significant).", "good"
-        )
+        alike = f"{model} is equivalent to {other}: {measure} differs by less than {margin} (significant)."
+        yield Sentence(alike, "good")
     elif row["not_worse"]:
         yield Sentence(f"{model} is not worse than {other} by {margin} or more ({measure}, significant).", "good")
     elif is_beyond and direction(contents.metrics[0]) is None:
@@ -431,9 +430,8 @@ def period_sentences(contents: Contents) -> Iterator[Sentence]:
     of, measure = judged(n_judged, periods.height, "period"), short(contents.judged_metric)
     if worse.height:
         names = [_period_in_sentence(contents, value) for value in worse[contents.period].to_list()]
-        shown = listed(
-            [f"{name} ({signed(by)})" for name, by in zip(names, worse["difference"].to_list(), strict=True)]
-        )
+        differences = zip(names, worse["difference"].to_list(), strict=True)
+        shown = listed([f"{name} ({signed(by)})" for name, by in differences])
         verb = "is" if worse.height == 1 else "are"
         said = f"{worse.height:,} of {of} {verb} {unlike} all others ({measure}): {shown}."
         yield Sentence(said, "bad" if judges else "neutral", "periods")
@@ -501,9 +499,8 @@ def _components_in_words(contents: Contents, row: dict[str, Any]) -> str:
     words = component_words(contents)
     components = [name for name in words if row.get(name) is not None and row[f"{name}_ci_low"] is not None]
     if not components:
-        return (
-            "What explains the change is not known: groups are too small, or have rows in only one of the two periods."
-        )
+        why = "groups are too small, or have rows in only one of the two periods."
+        return f"What explains the change is not known: {why}"
     real = _significant_components(row, components, contents.interval)
     if not real:
         return "No single part of the change is significant."
@@ -784,9 +781,8 @@ def _sentences_above_one(
     value = floats(table[metric])
     known, over = ~np.isnan(value), [int(i) for i in np.flatnonzero(value > 1)]
     of_all = f"of {counted(int(known.sum()), what)}"
-    singular, plural = (
-        verb.replace(" significantly", "") for verb in _COSTS_MORE[metric.removesuffix(AT_PRIOR) == NEC]
-    )
+    verbs = _COSTS_MORE[metric.removesuffix(AT_PRIOR) == NEC]
+    singular, plural = (verb.replace(" significantly", "") for verb in verbs)
     if not over:
         yield Sentence(f"None {of_all} {singular} ({short(metric)} at most 1). --interval 0.95 adds the uncertainty.")
         return

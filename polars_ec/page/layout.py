@@ -134,10 +134,8 @@ def columns(contents: Contents, *, periods: bool = False) -> list[Column]:
     shown.append(Column("n", "Rows", "rows with a score and a label"))
     if contents.has_positives:
         shown.append(Column("class_prior", "Base rate", in_words("class_prior")))
-    shown += [
-        Column(metric, short(metric), in_words(metric), more=True, naive=naive_value(metric)) for metric in others
-    ]
-    return shown
+    more = (Column(metric, short(metric), in_words(metric), more=True, naive=naive_value(metric)) for metric in others)
+    return [*shown, *more]
 
 
 def group_rows(contents: Contents, kept: Sequence[int], names: Sequence[str], trends: Trends | None) -> list[GroupRow]:
@@ -699,9 +697,8 @@ def _left_out(contents: Contents, kept: Sequence[int], trends: Trends | None, n_
             "of the others."
         )
     if trends is not None and trends.n_left_out:
-        notes.append(
-            f"Trends show the last {len(trends.periods):,} periods. {trends.n_left_out:,} earlier ones are left out."
-        )
+        earlier = f"{trends.n_left_out:,} earlier ones are left out."
+        notes.append(f"Trends show the last {len(trends.periods):,} periods. {earlier}")
     if n_charts:
         notes.append(f"{count(n_charts, 'chart')} left out, because the page would be too large.")
     return notes
@@ -739,12 +736,11 @@ def render(*contents: Contents) -> str:
     most, n_charts = min(max(of_model.groups.height for of_model in contents), _MOST_GROUPS), max(map(len, charts))
     several = len(contents) > 1
     models = ModelsView.of(contents) if several else None
+    prefixes = [f"m{m}-" if several else "" for m in range(len(contents))]
     while True:
         pages = [
-            page_view(
-                of_model, drawn[:n_charts], most, left_out=len(drawn[n_charts:]), prefix=f"m{at}-" if several else ""
-            )
-            for at, (of_model, drawn) in enumerate(zip(contents, charts, strict=True))
+            page_view(of_model, drawn[:n_charts], most, left_out=len(drawn[n_charts:]), prefix=prefix)
+            for of_model, drawn, prefix in zip(contents, charts, prefixes, strict=True)
         ]
         data = Markup(script_json([page["data"] for page in pages]))
         html = template.render(**assets, pages=pages, models=models, data=data)
@@ -753,9 +749,8 @@ def render(*contents: Contents) -> str:
             return html
         if most > _LEAST_GROUPS:
             # The size grows about in proportion to the number of groups.
-            fixed = len(assets["vega"]) + sum(
-                len(script_json(chart.spec)) for drawn in charts for chart in drawn[:n_charts]
-            )
+            shown = [chart for drawn in charts for chart in drawn[:n_charts]]
+            fixed = len(assets["vega"]) + sum(len(script_json(chart.spec)) for chart in shown)
             share = max(MOST_BYTES - fixed, 0) / max(size - fixed, 1)
             most = max(_LEAST_GROUPS, min(int(0.95 * share * most), most - 1))
         elif n_charts:

@@ -207,9 +207,8 @@ class PageSource(ABC):
         counts = ["n", "n_missing", "n_invalid"]
         total, in_periods = (0 if table is None else sum(table.select(counts).sum().row(0)) for table in tables)
         lost = 0 if period is None else total - in_periods
-        without = (
-            f"{lost:,} rows have no {period}. They count for their group and for the whole log, but for no period."
-        )
+        effect = "They count for their group and for the whole log, but for no period."
+        without = f"{lost:,} rows have no {period}. {effect}"
         ranks = f"Changes are not shown, because {self.metrics[0]} depends on the order of all scores."
         return [without] * (lost > 0), [ranks] * (period is not None and not self.is_of_sums)
 

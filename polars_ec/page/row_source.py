@@ -64,9 +64,8 @@ class ModelRows:
 
     def class_prior(self, frame: pl.LazyFrame) -> Any:
         """The shares of the classes in these rows; None if one of the rows is invalid."""
-        return (
-            frame.select(class_prior_of_log(self.score, self.label, self.options)).collect(engine="streaming").row(0)[0]
-        )
+        shares = frame.select(class_prior_of_log(self.score, self.label, self.options))
+        return shares.collect(engine="streaming").row(0)[0]
 
     def of_groups(self, groups: pl.DataFrame) -> pl.LazyFrame:
         """The rows of these groups."""
@@ -147,10 +146,8 @@ class RowSource(PageSource):
         return {**self.main_keywords, "prior": self.reference_prior if prior is None else prior}
 
     def report(self, by: Sequence[pl.Expr], prior: Any, *, total: bool = False) -> pl.DataFrame:
-        options = {"metrics": self.metrics, "prior": prior, **self.keywords}
-        return report(self.rows.frame, self.rows.score, self.rows.label, by=by, total=total, **options).collect(
-            engine="streaming"
-        )
+        rows, options = self.rows, {"metrics": self.metrics, "prior": prior, "total": total, **self.keywords}
+        return report(rows.frame, rows.score, rows.label, by=by, **options).collect(engine="streaming")
 
     @cached_property
     def requested_report(self) -> pl.DataFrame:

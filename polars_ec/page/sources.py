@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import polars as pl
@@ -464,10 +464,8 @@ def contents_of(
         if period_name in keys:
             raise ValueError(f"by= has a column {period_name!r}, which is the period: leave it out there")
         named = f"{', '.join(models)} against {rows[0].label.meta.output_name()}"
-    level, fewest = parse_level(page.interval), parse_min_rows(page.min_rows)
-    request = PageRequest(
-        keys, period_name, page.reference, page.metrics, page.prior, level, fewest, page.title or named
-    )
+    level, fewest, title = parse_level(page.interval), parse_min_rows(page.min_rows), page.title or named
+    request = PageRequest(keys, period_name, page.reference, page.metrics, page.prior, level, fewest, title)
     sources = {
         name: source_of_sketch(request, model) if isinstance(model, Sketch) else source_of_rows(request, model)
         for name, model in models.items()
@@ -579,9 +577,7 @@ def build_contents(source: PageSource) -> Contents:
         trend_total=trend_total if has_trends else None,
         rest=source.rest,
         periods=source.periods_compared,
-        costly=costly_groups(
-            groups, lambda level: source.lower_bounds(groups, level), request.level, judged_column(groups, NEC)
-        ),
+        costly=costly_groups(groups, partial(source.lower_bounds, groups), request.level, judged_column(groups, NEC)),
         changes=changes,
         history=history,
         reference=source.reference,

@@ -268,9 +268,8 @@ def prg(sketch: DecidingCells, *, prior: Prior = None, **_rows: Unpack[CurveOpti
     'Precision-recall-gain curve'
     """
     shown = shown_groups(sketch, "auprg", {"prior": prior})
-    curve = shown.only(operating_points.prg(shown.cells, prior=prior)).rename(
-        {"recall_gain": "x", "precision_gain": "y"}
-    )
+    gains_of = {"recall_gain": "x", "precision_gain": "y"}
+    curve = shown.only(operating_points.prg(shown.cells, prior=prior)).rename(gains_of)
     # The line into the square begins at the last point before it.
     begins = pl.col("x").is_finite() & (pl.col("x").shift(-1).over("group") >= 0)
     inside = _plain(curve).filter((pl.col("x") >= 0) | begins)

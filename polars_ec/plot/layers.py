@@ -201,11 +201,9 @@ class Shown:
         """Add the value of a metric and its confidence interval to the legend, or for one group to the notes."""
         # `Sketch.evaluate` would warn of nulls, which the notes explain.
         table = self.only(evaluate(self.cells, [metric], {}, request=parse_interval({"interval": interval})))
-        ends = (
-            pl.col(name) if name in table.columns else pl.lit(None)
-            for name in (f"{metric}_ci_low", f"{metric}_ci_high")
-        )
-        rows = table.select("group", metric, **dict(zip(("low", "high"), ends, strict=True))).rows()
+        names = (f"{metric}_ci_low", f"{metric}_ci_high")
+        ends = (pl.col(name) if name in table.columns else pl.lit(None).alias(name) for name in names)
+        rows = table.select("group", metric, *ends).rows()
         values = {group: with_interval(value, low, high, number_in_table) for group, value, low, high in rows}
         if len(self.all_names) == 1:
             return replace(self, notes=[*self.notes, *(f"{short(metric)} {value}" for value in values.values())])
@@ -545,10 +543,8 @@ def at_same_t(points: pl.DataFrame) -> pl.DataFrame:
     moved = [points.clear()]
     for _, part in points.group_by(GROUP, maintain_order=True):
         x, sums = part[T].to_numpy(), part.select(pl.col(SUMS_AT_EDGES))
-        between = {of.name: np.interp(t, x, of.to_numpy()) for of in sums.iter_columns()}
-        moved.append(
-            part[[0] * len(t)].with_columns(**{T: pl.Series(t)}, **{k: pl.Series(v) for k, v in between.items()})
-        )
+        between = [pl.Series(of.name, np.interp(t, x, of.to_numpy())) for of in sums.iter_columns()]
+        moved.append(part[[0] * len(t)].with_columns(pl.Series(T, t), *between))
     return pl.concat(moved)
 
 
@@ -581,10 +577,9 @@ def _spans(cells: Cells) -> pl.DataFrame:
     above = below.with_columns(pl.col("bin") + 1).with_columns(edge=grid.lower_edge())
     # No score is beyond the highest bin; and a declared threshold may end a cell before its bin ends.
     beyond = pl.col("bin") > grid.infinite_bins[1]
-    declared = pl.col("above").replace_strict(
-        range(len(grid.thresholds) + 1), [*grid.thresholds, math.inf], return_dtype=pl.Float64
-    )
-    to = pl.min_horizontal(pl.when(beyond).then(math.inf).otherwise("edge"), declared)
+    declared = dict(enumerate([*grid.thresholds, math.inf]))
+    ends = pl.col("above").replace_strict(declared, return_dtype=pl.Float64)
+    to = pl.min_horizontal(pl.when(beyond).then(math.inf).otherwise("edge"), ends)
     if grid.scale.is_share:
         to = to.clip(upper_bound=grid.scale.upper)
     return above.select("group", "__ec_cell", "from", to.alias("to"))
@@ -733,10 +728,8 @@ class Reach:
     @property
     def notes(self) -> list[str]:
         """Describe what is cut off."""
-        ends = [f"{end:.3g}" for end in (self.low, self.high) if end is not None]
-        return (
-            [f"Cut off at {' and '.join(ends)}: wider intervals and values of small groups are cut off"] if ends else []
-        )
+        ends = " and ".join(f"{end:.3g}" for end in (self.low, self.high) if end is not None)
+        return [f"Cut off at {ends}: wider intervals and values of small groups are cut off"] if ends else []
 
 
 def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
@@ -752,9 +745,8 @@ def reach(table: pl.DataFrame, value: str, also: Sequence[float] = ()) -> Reach:
     if not isinstance(least, float) or not isinstance(most, float):
         return Reach(None, None)
     room = max(most - least, _ROOM_FOR_LIMITS * (below or 0.0), _ROOM_FOR_LIMITS * (above or 0.0))
-    drawn = table.select(
-        low=pl.min_horizontal(pl.col(value, "low").min()), high=pl.max_horizontal(pl.col(value, "high").max())
-    ).row(0)
+    lowest, highest = pl.min_horizontal(pl.col(value, "low").min()), pl.max_horizontal(pl.col(value, "high").max())
+    drawn = table.select(low=lowest, high=highest).row(0)
     low, high = least - room, most + room
     return Reach(
         low if room and drawn[0] is not None and drawn[0] < low else None,

@@ -124,9 +124,8 @@ def _sketch(name: str, rows: Any, options: dict[str, Any], holds_scores: bool) -
         if "label" not in columns:
             raise TypeError(f"{first} holds scores, and labels are missing: pass {name}(scores, labels)")
         log = frame_of_values({"score": rows, **columns}).lazy()
-        columns = {
-            option: pl.col(option).alias("group" if option == "by" else option) for option in ("score", *columns)
-        }
+        named = ("score", *columns)
+        columns = {option: pl.col(option).alias("group" if option == "by" else option) for option in named}
     for option in _COLUMNS:
         if option not in columns:
             raise TypeError(

@@ -97,14 +97,12 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     groups, totals = report.filter(~is_total), report.filter(is_total)
     lower = lower_is_better(metric)
     value = pl.col("x").filter(~pl.col("small")).first()
-    selection = select_groups(
-        _group_rows(groups, names(groups, keys), metric), "group", *ROWS, value if lower else -value
-    )
+    rows = _group_rows(groups, names(groups, keys), metric)
+    selection = select_groups(rows, "group", *ROWS, value if lower else -value)
     in_order = selection.table.sort("x", descending=lower, nulls_last=True, maintain_order=True)
     total_rows = _group_rows(totals, _names_of_totals(totals, keys, selection.names), metric)
-    whole = pl.concat(
-        [in_order.with_columns(total=pl.lit(value=False)), total_rows.with_columns(total=pl.lit(value=True))]
-    )
+    both = ((in_order, False), (total_rows, True))
+    whole = pl.concat(rows.with_columns(total=pl.lit(value=is_whole)) for rows, is_whole in both)
     table = finite(whole)
     naive = naive_value(metric)
     notes = [] if naive is None else [f"Dashed line: the naive system, {naive:g}"]
@@ -130,9 +128,8 @@ def forest(report: pl.DataFrame, metric: str) -> alt.LayerChart:
     marks = points.encode(x, y, color=paint, shape=shape, size=size, opacity=faint, tooltip=tooltip)
     lines = [] if naive is None else [reference_line("x", naive)]
     chart = alt.LayerChart(layer=[*lines, bars, marks], data=table)
-    return chart.properties(
-        width=SIZE, height=alt.Step(_ROW), title=heading(of_model(in_words(metric), model), notes, table)
-    )
+    title = heading(of_model(in_words(metric), model), notes, table)
+    return chart.properties(width=SIZE, height=alt.Step(_ROW), title=title)
 
 
 def _group_rows(report: pl.DataFrame, called: pl.Series, metric: str) -> pl.DataFrame:
@@ -402,9 +399,8 @@ def trend(
     if not facets:
         return chart.properties(width=2 * SIZE, height=SIZE, title=title)
     order = [*panel_selection.names, *([_rest(panel_selection)] if panel_selection.others else [])]
-    panel = alt.Facet(
-        "panel:N", title=", ".join(map(plain, facets)), sort=order, header=alt.Header(labelLimit=_TREND_PANEL["width"])
-    )
+    header = alt.Header(labelLimit=_TREND_PANEL["width"])
+    panel = alt.Facet("panel:N", title=", ".join(map(plain, facets)), sort=order, header=header)
     return chart.properties(**_TREND_PANEL).facet(panel, columns=4).properties(title=title)
 
 
@@ -469,9 +465,8 @@ def _with_rest(
     counts = (pl.col("measure") == measure) & ~pl.col("small") & y.is_not_null()
     n = pl.col("n").filter(counts).sum()
     mean = pl.when(n > 0).then((y * pl.col("n")).filter(counts).sum() / n)
-    selection = select_groups(
-        table, column, largest, max(0, min(shown[1], most - largest)), mean if lower_is_better(metric) else -mean
-    )
+    n_worst, badness = max(0, min(shown[1], most - largest)), mean if lower_is_better(metric) else -mean
+    selection = select_groups(table, column, largest, n_worst, badness)
     if not selection.others:
         return table, selection
     beside = "group" if column == "panel" else "panel"
@@ -507,9 +502,8 @@ def _with_segments(table: pl.DataFrame, axis: _PeriodAxis) -> pl.DataFrame:
 def _with_neighbours(table: pl.DataFrame) -> pl.DataFrame:
     """Mark bounds without neighbours, which a band between points would not show."""
     known = pl.col("low").is_not_null() & pl.col("high").is_not_null()
-    beside = [
-        known.shift(by, fill_value=False).over("panel", "group", "measure", "part", order_by="order") for by in (1, -1)
-    ]
+    line = ("panel", "group", "measure", "part")
+    beside = [known.shift(by, fill_value=False).over(line, order_by="order") for by in (1, -1)]
     return table.with_columns(alone=known & ~beside[0] & ~beside[1])
 
 
@@ -547,10 +541,8 @@ def _trend_layers(
     up, cut_off = alt.Y("y:Q", title=title_of_y, scale=alt.Scale(zero=False, **ends.scale)), bool(ends.scale)
     layers = [reference_line("y", value) for value in _naive(words)]
     if table["low"].count():
-        band = base.mark_area(opacity=BAND, clip=cut_off).encode(
-            x, low, high, color=paint, detail=["measure:N", "part:N"]
-        )
-        layers.append(band)
+        band = base.mark_area(opacity=BAND, clip=cut_off)
+        layers.append(band.encode(x, low, high, color=paint, detail=["measure:N", "part:N"]))
         # Of a layer without rows Vega complains.
         if table["alone"].any():
             alone = base.mark_rule(opacity=2 * BAND, strokeWidth=3, clip=cut_off).encode(x, low, high, color=paint)
@@ -704,19 +696,15 @@ def _component_rows(table: pl.DataFrame, period: str, panels: list[str], factors
         )
     )
     # Infinite is the worst of all, though no mark can show it.
-    signs = table["metric"].map_elements(
-        lambda metric: 1.0 if lower_is_better(metric) else -1.0, return_dtype=pl.Float64
-    )
+    signs = pl.Series([1.0 if lower_is_better(metric) else -1.0 for metric in table["metric"]], dtype=pl.Float64)
     shared = shared.with_columns(worse=table["difference"] * signs)
     fixed = ["x", "order", "panel", "reference", "small", "n", "worse"]
 
     def bars(name: str, words: str, start: pl.Expr) -> pl.DataFrame:
         value = pl.col(name)
         low, high = (pl.col(f"{name}_{end}").alias(end) for end in ("low", "high"))
-        part = pl.lit(words).alias("part")
-        return shared.select(
-            *fixed, part, value.alias("y"), start.alias("start"), (start + value).alias("end"), low, high
-        )
+        part, end = pl.lit(words).alias("part"), (start + value).alias("end")
+        return shared.select(*fixed, part, value.alias("y"), start.alias("start"), end, low, high)
 
     components = []
     for i, factor in enumerate(factors):

@@ -104,9 +104,8 @@ class ClassAreas(ClassCounts):
         group, (areas, moved) = self._group, self._each
         weight = self._class_weight[group]
         # A row of the rest weighs there as the prior weighs its class.
-        weight = np.where(
-            np.arange(self.n_classes) == self._index[:, None], weight, weight * self._mass_in_rest[:, None]
-        )
+        is_own = np.arange(self.n_classes) == self._index[:, None]
+        weight = np.where(is_own, weight, weight * self._mass_in_rest[:, None])
         influence = np.where(weight == 0, 0.0, weight * moved).sum(axis=1)
         if self.is_stated:
             counted = np.where(self.weight > 0, self.weight * influence, 0.0)
@@ -169,9 +168,8 @@ class ClassAreas(ClassCounts):
         if self.input.n_buckets is not None:
             alone, w = self._bucket < 0, self.weight
             singletons = self.per_class(w, alone), self.per_class(w**2, alone)
-            clusters = self._mean_rows(
-                confidence.effective_clusters(np.moveaxis(self._per_bucket(w), 1, 2), *singletons)
-            )
+            of_buckets = np.moveaxis(self._per_bucket(w), 1, 2)
+            clusters = self._mean_rows(confidence.effective_clusters(of_buckets, *singletons))
             psi = np.where(w > 0, self.influence, 0.0)
             independent = confidence.Singletons.of(self.per_class, w, w**2, psi)
             larger = components.variance / independent.variance.variance

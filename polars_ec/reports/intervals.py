@@ -390,9 +390,7 @@ class Family:
     @property
     def schema(self) -> dict[str, pl.DataType]:
         """Columns that it adds to the table of sums."""
-        schema: dict[str, pl.DataType] = {
-            f"{estimate.column}{end}": estimate.dtype for estimate in self.estimates for end in (LOW, HIGH)
-        }
+        schema: dict[str, pl.DataType] = {f"{of.column}{end}": of.dtype for of in self.estimates for end in (LOW, HIGH)}
         schema |= {} if self.kinked is None else {self.kinked: pl.Boolean()}
         return schema | ({} if self.fewest is None else {self.fewest: pl.Float64()})
 
@@ -518,9 +516,6 @@ class _MetricFormula:
 
 
 def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
-    def of_bins(name: str) -> Numbers:
-        return np.stack([chunk.of_groups(model, f"{name}_{b}").sum(axis=-1) for b in range(ECE_BINS.number)], axis=-1)
-
     def by_bucket(name: str) -> Numbers:
         return np.stack([chunk.of_buckets(model, f"{name}_{b}") for b in range(ECE_BINS.number)], axis=-1)
 
@@ -532,7 +527,8 @@ def _if_calibrated(chunk: Chunk, model: Model, request: Request) -> Limits:
             rows.sum(axis=2)[:, :-1], gaps[:, :-1], by_bucket("noise").sum(axis=2)[:, -1], rows.sum(axis=(2, 3))[:, -1]
         )
     size = chunk.of_groups(model, "count").sum(axis=-1)
-    return if_calibrated(variance_of_gaps(size, of_bins("noise"), clusters), request.level, request.seed)
+    noise = [chunk.of_groups(model, f"noise_{b}").sum(axis=-1) for b in range(ECE_BINS.number)]
+    return if_calibrated(variance_of_gaps(size, np.stack(noise, axis=-1), clusters), request.level, request.seed)
 
 
 def _matrix(table: pl.DataFrame) -> Numbers:

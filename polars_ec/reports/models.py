@@ -414,9 +414,8 @@ def multiclass_cells(
         for model in models
         for name in fields
     )
-    cells = resampled_columns(
-        requirements.interval, [_losses(model, requirements) for model in models], pl.col(BUCKET) if buckets else None
-    )
+    losses = [_losses(model, requirements) for model in models]
+    cells = resampled_columns(requirements.interval, losses, pl.col(BUCKET) if buckets else None)
     row_table = row_table.with_columns(**cells)
     sums: dict[str, pl.Expr] = {N: pl.len().cast(pl.Int64)}
     for model in models:
@@ -511,9 +510,8 @@ def sum_per_class(
     if rows.weight is not None:
         columns[_WEIGHT] = rows.weight
     units = bucket_columns(requirements.interval)
-    units |= resampled_columns(
-        requirements.interval, [_amounts(model.rows, requirements) for model in models], units.get(BUCKET)
-    )
+    amounts = [_amounts(model.rows, requirements) for model in models]
+    units |= resampled_columns(requirements.interval, amounts, units.get(BUCKET))
     made = frame.select(*keys, class_index(rows.labels).alias(CLASS_OF_SUMS), **units, **columns)
     known = {f"{model.prefix}{name}": s for model in models for name, s in _known_sums(model, requirements).items()}
     summed = {name: column for name, column in sums.items() if name not in known}
@@ -581,9 +579,8 @@ def with_priors(sums: pl.LazyFrame, models: Sequence[Model], options: Options, t
         if not (options.prior.overall and models[0].rows.row_prior is None):
             return sums
         counted = {f"{m.prefix}counts": (sums_of := report_sums(m, None)).aggregated(sums_of.counts) for m in models}
-        return sums.with_columns(**counted).with_columns(
-            **{f"{model.prefix}reference": _overall(model, in_group) for model in models}
-        )
+        overall = {f"{model.prefix}reference": _overall(model, in_group) for model in models}
+        return sums.with_columns(**counted).with_columns(**overall)
     for model in models:
         of_group = ClassSums(model, None)
         priors |= own_priors(model)
@@ -784,9 +781,8 @@ def _class_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
 def _known_sums(model: Model, requirements: Requirements) -> dict[str, pl.Expr]:
     """Sums that other sums are already: each takes its time of the pass, most where groups are many, as with buckets."""
     known = {"count": model.column("present") - model.column("invalid")} if model.rows.weight is None else {}
-    return known | (
-        {} if model.rows.decision_faults or not requirements.decisions else {"undecided": pl.lit(0, pl.Int64)}
-    )
+    are_decided = requirements.decisions and not model.rows.decision_faults
+    return known | ({"undecided": pl.lit(0, pl.Int64)} if are_decided else {})
 
 
 def summed_decisions(model: Model) -> range:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import polars as pl
@@ -112,16 +113,11 @@ def columns_at(
 ) -> pl.DataFrame:
     """Columns of these metrics, and then of these counts, where it decides at this point."""
     moved = [name for name in names if is_moved_by_prior(name) and name != "cllr"] if prior is not None else []
-
-    def evaluated(names: Sequence[str], keywords: Mapping[str, Any]) -> pl.DataFrame:
-        return evaluate(
-            sketch, names, keywords, own_threshold=point.threshold, llr_prior=point.llr_prior, request=intervals
-        )
-
-    table = evaluated([*names, *cells], point.stated)
+    at_point = partial(evaluate, own_threshold=point.threshold, llr_prior=point.llr_prior, request=intervals)
+    table = at_point(sketch, [*names, *cells], point.stated)
     small = [] if intervals is None else [_SMALL]
     if moved:
-        at_prior = evaluated(moved, {**point.stated, "prior": prior}).drop(*sketch.keys, *_OF_GROUP, *small)
+        at_prior = at_point(sketch, moved, {**point.stated, "prior": prior}).drop(*sketch.keys, *_OF_GROUP, *small)
         ends = (*_ENDS, "_threshold")
         other = at_prior.rename({f"{m}{end}": f"{m}_at_prior{end}" for m in moved for end in ends}, strict=False)
         check_keys(sketch.keys, other.columns)

@@ -52,9 +52,8 @@ def per_row(
         n_classes = n_score_classes(dtype, options)
         fitting = classes if classes is not None and len(classes.values) == n_classes else None
         names = class_names(dtype, fitting or ClassNames(tuple(range(n_classes)), stated=False), column)
-        typed = [
-            (prior, option_inputs[name][1] if name in option_inputs else None) for name, prior in all_priors.items()
-        ]
+        dtypes = {name: dtype for name, (_, dtype) in option_inputs.items()}
+        typed = [(prior, dtypes.get(name)) for name, prior in all_priors.items()]
         priors = [prior.per_row(names, prior_dtype) if prior.stated else None for prior, prior_dtype in typed]
         vectors = [prior.vector(names, prior_dtype) for prior, prior_dtype in typed]
         costs = checked_costs(options, names, column)

@@ -67,9 +67,8 @@ class RowKernel:
 
     def of(self, **columns: pl.Expr) -> pl.Expr:
         """The struct of the requested fields, row by row."""
-        return pl.struct([column.alias(name) for name, column in columns.items()]).map_batches(
-            self, return_dtype=self.dtype, is_elementwise=True
-        )
+        rows = pl.struct([column.alias(name) for name, column in columns.items()])
+        return rows.map_batches(self, return_dtype=self.dtype, is_elementwise=True)
 
     @property
     def dtype(self) -> pl.Struct:

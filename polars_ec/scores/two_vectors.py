@@ -35,10 +35,9 @@ def mean_comparison(
         table = pl.concat(tables) if tables else pl.DataFrame(schema={**fields, POSTERIORS: pl.Array(pl.Float64, n)})
         return table.select(list(fields)).to_struct(rows.name)
 
+    compared = packed.map_batches(compare, return_dtype=pl.Struct(fields), is_elementwise=True)
     # The order does not matter to a sum, and only without it the engine streams.
-    collected = packed.map_batches(compare, return_dtype=pl.Struct(fields), is_elementwise=True).implode(
-        maintain_order=False
-    )
+    collected = compared.implode(maintain_order=False)
     dtype = pl.Array(pl.Float64, 1 + (n if reference else 0))
     return collected.map_batches(lambda groups: _means(groups, dtype), return_dtype=dtype, is_elementwise=True)
 

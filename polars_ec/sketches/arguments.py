@@ -120,9 +120,8 @@ def parse_operating_point(
     if isinstance(thresholds, str | CostMatrix) or not hasattr(thresholds, "__iter__"):
         raise TypeError(f"thresholds={thresholds!r} is not a sequence: pass a list")
     point = OperatingPoint.of(options, names)
-    meant = [
-        t.for_classes(names) if isinstance(t, CostMatrix) else t for t in [*point.declared(scale, options), *thresholds]
-    ]
+    every = [*point.declared(scale, options), *thresholds]
+    meant = [t.for_classes(names) if isinstance(t, CostMatrix) else t for t in every]
     prior = options.get("prior")
     return point, [bayes_threshold(t, scale, prior, names) if isinstance(t, CostMatrix) else t for t in meant]
 

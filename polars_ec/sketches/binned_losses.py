@@ -46,9 +46,8 @@ class BinnedRows:
     def of(cls, used: pl.DataFrame, sums: pl.DataFrame, n_groups: int, grid: Grid) -> BinnedRows:
         below, above = log_odds_bounds(grid)
         positive = pl.col("class") == 1
-        right, wrong = (
-            pl.when(positive).then(-of_1).otherwise(of_0) for of_1, of_0 in ((above, below), (below, above))
-        )
+        ends = (above, below), (below, above)
+        right, wrong = (pl.when(positive).then(-of_1).otherwise(of_0) for of_1, of_0 in ends)
         number = (2 * pl.col(GROUP) + pl.col("class")).cast(pl.Int64)
         made = used.select(number=number, weight="weight", right=right, wrong=wrong)
         columns = {name: made[name].to_numpy() for name in made.columns}
@@ -188,9 +187,8 @@ def llr_losses(cells: pl.DataFrame, sums: pl.DataFrame, shifts: pl.DataFrame, gr
     rows = BinnedRows.of(used, sums, shifts.height, grid)
     shift = shifts["shift"].fill_null(np.nan).to_numpy()[rows.number // 2]
     against = np.where(rows.number % 2 == 1, -shift, shift)
-    return rows.table(
-        log_loss=_log_loss(rows.right, rows.wrong, against), brier=_brier(rows.right, rows.wrong, against)
-    )
+    ends = rows.right, rows.wrong, against
+    return rows.table(log_loss=_log_loss(*ends), brier=_brier(*ends))
 
 
 def _of_scores(used: pl.DataFrame, shifts: pl.DataFrame) -> pl.DataFrame:

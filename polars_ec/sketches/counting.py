@@ -30,11 +30,6 @@ class Layout:
     ranges: tuple[tuple[int, int, int], ...]
     """Low and high end, and step: keys of 64 bits differ by multiples of it, such as a day for months in microseconds; 0 for one key."""
 
-    @classmethod
-    def of(cls, keys: pl.DataFrame) -> Self:
-        """The ranges of these keys; one of nothing but nulls is empty, and so below its own low end."""
-        return cls(tuple(map(_range, keys.get_columns())))
-
     @property
     def sizes(self) -> list[int]:
         return [(high - low) // max(step, 1) + 2 for low, high, step in self.ranges]
@@ -43,16 +38,15 @@ class Layout:
     def size(self) -> int:
         return math.prod(self.sizes)
 
-    def covering(self, other: Layout) -> Layout:
-        """Ranges that hold those of both."""
-        return Layout(tuple(map(_covering, self.ranges, other.ranges)))
+    def covering(self, keys: pl.DataFrame) -> Layout:
+        """Ranges that hold these keys as well."""
+        return Layout(tuple(map(_covering, self.ranges, map(_range, keys.get_columns()))))
 
     def packed(self, keys: pl.DataFrame, rows: int) -> Integers:
         """The numbers of this many rows."""
         total = np.zeros(rows, dtype=np.int64)
-        for i, (column, (low, _, step), size) in enumerate(
-            zip(keys.get_columns(), self.ranges, self.sizes, strict=True)
-        ):
+        columns = zip(keys.get_columns(), self.ranges, self.sizes, strict=True)
+        for i, (column, (low, _, step), size) in enumerate(columns):
             has_nulls = column.null_count() > 0
             place = (column.fill_null(low) if has_nulls else column).to_numpy().astype(np.int64)
             place -= low
@@ -78,6 +72,7 @@ class Layout:
 
 
 def _range(keys: pl.Series) -> tuple[int, int, int]:
+    """The range of these keys; one of nothing but nulls is empty, and so below its own low end."""
     low: Any = keys.min()
     high: Any = keys.max()
     if low is None:
@@ -133,7 +128,7 @@ class Groups:
             return self._places.take(packed)
 
     def _take_in(self, keys: pl.DataFrame) -> bool:
-        layout = self._layout.covering(Layout.of(keys))
+        layout = self._layout.covering(keys)
         if layout == self._layout and self._places is not None:
             return True
         if layout.size > _LARGEST_NUMBER:
@@ -402,8 +397,7 @@ class Table:
     def has_room_for(self, groups: int, rows: int) -> bool:
         """Whether this many groups get places, with these rows besides those counted."""
         places = groups * len(self._slots)
-        per_place = 4 + 16 * len(self._weights)
-        return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, _PER_ROW * (self._rows + rows))
+        return _are_few(places, 4 + 16 * len(self._weights), _PER_ROW * (self._rows + rows))
 
     def _make_places(self, groups: int) -> None:
         self._groups = groups
@@ -425,6 +419,11 @@ class Table:
         self._since = 0
 
 
+def _are_few(places: int, per_place: int, most: int) -> bool:
+    """Whether this many places, of so many bytes each, are few: at most these, or as many as few rows may have."""
+    return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, most)
+
+
 def _longer(array: np.ndarray[Any, Any], size: int) -> np.ndarray[Any, Any]:
     """Lengthen an array; untouched places take no memory, so only the used ones are copied."""
     longer = np.zeros(size, dtype=array.dtype)
@@ -444,9 +443,8 @@ def _summed(slot: Integers, losses: list[Floats], n: int) -> list[Floats] | None
 
 # A place in an array for each coarse cell of each bucket of each group: rows counted by the cluster they belong to.
 
-# Most bytes of the array; how many more places than rows it may have; and how many are looked at together.
-_LARGEST_OF_COARSE = 2**29
-_LARGEST_OF_FEW_ROWS_OF_COARSE, _PER_ROW_OF_COARSE = 2**24, 128
+# How many more places than rows the array may have; and how many are looked at together.
+_PER_ROW_OF_COARSE = 128
 _TOGETHER = 2**22
 _FEW_CELLS = 64
 
@@ -535,8 +533,7 @@ class CoarseTable:
         per_place = 4 + 8 * (len(self._totals) - 1)
         for n_groups, n_cells in (twice, least):
             places = n_groups * of_buckets * n_cells
-            few = max(_LARGEST_OF_FEW_ROWS_OF_COARSE, _PER_ROW_OF_COARSE * (self._rows + rows))
-            if places <= few and places * per_place <= _LARGEST_OF_COARSE:
+            if _are_few(places, per_place, _PER_ROW_OF_COARSE * (self._rows + rows)):
                 for name, total in self._totals.items():
                     larger = np.zeros((n_groups, of_buckets, n_cells), dtype=total.dtype)
                     larger[:of_groups, :, :of_cells] = total

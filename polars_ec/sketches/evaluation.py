@@ -38,6 +38,7 @@ from polars_ec.inference.confidence import (
     is_degenerate,
     limits,
     slopes_of,
+    summed,
     with_pseudocounts,
 )
 from polars_ec.inference.estimator import Differences, Estimator, paired_variance
@@ -121,23 +122,25 @@ class Intervals:
             decision_columns(threshold, of_1, of_0),
             [decision_column(name, prior, arguments, threshold, of_1, of_0) for name in names],
         )
-        moments = self._decided(threshold, of_1, of_0)
-        clusters = self._clusters(threshold, moments)
+        moments = self.decided(threshold, of_1, of_0)
+        clusters = self.clusters(threshold, moments)
         scales = [interval_scale(name, arguments.costs) for name in names]
         return Estimator(of_groups, moments, clusters, with_pseudocounts).interval(scales, self.request)
 
-    def _decided(self, threshold: float, of_1: End, of_0: End) -> Moments:
+    def decided(self, threshold: float, of_1: End = ENDS[0], of_0: End = ENDS[0]) -> Moments:
+        """The sums of the decisions at a threshold."""
         decided = self.sums(decision_columns(threshold, of_1, of_0))
         if not self.cells.weighted:
             return Moments.one_hot(decided, decided)
         return Moments.one_hot(decided, self.fine.decided(threshold, of_1, of_0, self.fine.weight2))
 
-    def _clusters(self, threshold: float, moments: Moments) -> Clusters | None:
+    def clusters(self, threshold: float, moments: Moments) -> Clusters | None:
+        """The sums of the same decisions by cluster, if rows are in clusters."""
         return None if self.by_bucket is None else self.by_bucket.decided_clusters(threshold, moments.linear)
 
     def near_kink(self, threshold: float) -> pl.Series:
         """Whether NEC at the group's own shares is beside the kink of what normalises it."""
-        moments = self._decided(threshold, ENDS[0], ENDS[0])
+        moments = self.decided(threshold)
         costs = np.array(self.arguments.formula.costs.values)
 
         def constant(decided: Floats) -> Floats:
@@ -145,7 +148,7 @@ class Intervals:
             with np.errstate(all="ignore"):
                 return np.asarray(of_class @ costs / of_class.sum(axis=-1, keepdims=True))
 
-        return pl.Series(Estimator(lambda _: constant, moments, self._clusters(threshold, moments)).near_kink())
+        return pl.Series(Estimator(lambda _: constant, moments, self.clusters(threshold, moments)).near_kink())
 
     def of_loss(self, name: str, bounds: Limits) -> Limits:
         """Bounds of a metric that is a mean loss, known to lie within this range."""
@@ -218,9 +221,8 @@ class Intervals:
 def _resampled(cells: UsableCells, loss: Floats) -> Resampled:
     bucket = np.where(cells.bucket < cells.buckets, cells.bucket, -1) if cells.buckets else None
     squares = [(cells.weight2 * loss, cells.weight2 * loss**2)]
-    return resampled_values(
-        *(cells.group, cells.label, [loss], cells.weight, squares, cells.weight2), (cells.n_groups, 2), bucket
-    )
+    rows = (cells.group, cells.label, [loss], cells.weight, squares, cells.weight2)
+    return resampled_values(*rows, (cells.n_groups, 2), bucket)
 
 
 def formula_of(
@@ -260,16 +262,11 @@ def with_bands(
     check_squares(cells.frame, cells.weighted)
     buckets = None if cells.coarse is None else _Buckets(cells, points)
     scales = [interval_scale(name, costs) for name in formulas]
-    others = _beside_sums(points)
     ends: list[Limits] = []
     size = max(_BLOCK // (16 * (cells.buckets or 1)), 1)
     for start in range(0, points.height, size):
-        rows = slice(start, start + size)
-        part = points[rows]
-        moments = Moments.one_hot(_sums(part, squared=False), _sums(part, squared=cells.weighted))
-        clusters = None if buckets is None else buckets.at(part[GROUP].to_numpy(), moments.linear[:, :, 1])
-        of_groups = partial(formula_of, others[rows], _COLUMNS, [*formulas.values()])
-        ends.append(Estimator(of_groups, moments, clusters, with_pseudocounts).interval(scales, request))
+        estimator = _estimator(points[start : start + size], [*formulas.values()], cells, buckets)
+        ends.append(estimator.interval(scales, request))
     return {
         f"{name}_ci_{end}": pl.Series(np.concatenate([of[e][:, m] for of in ends] or [np.zeros(0)]), nan_to_null=True)
         for m, name in enumerate(formulas)
@@ -284,21 +281,19 @@ def paired_limits(
 ) -> Limits:
     """Bounds of the difference of a formula between two models of the same rows, at each pair of points alone."""
     of_models = []
-    for of_model, source, name in zip(points, cells, names, strict=True):
+    for at, source, name in zip(points, cells, names, strict=True):
         if source.coarse is None or source.coarse[BUCKET].null_count():
             raise SketchError(
                 f"the sketch does not know which rows of {name!r} are those of the other model: sketch the log with "
                 "cluster=, the cluster column or a row number, which no row lacks"
             )
-        moments = Moments.one_hot(*(_sums(of_model, squared=squared) for squared in (False, source.weighted)))
-        clusters = _Buckets(source, of_model).at(of_model[GROUP].to_numpy(), moments.linear[:, :, 1])
-        of_groups = partial(formula_of, _beside_sums(of_model), _COLUMNS, [value])
-        of_models.append((Estimator(of_groups, moments, clusters, with_pseudocounts), clusters))
-    (first, of_first), (second, of_second) = of_models
-    weight, of_others = (of.linear @ of.unit for of in (of_second, of_first))
+        of_models.append(_estimator(at, [value], source, _Buckets(source, at)))
+    first, second = of_models
+    clusters = [of.clusters for of in of_models if of.clusters is not None]
+    weight, of_others = (of.linear @ of.unit for of in reversed(clusters))
     if weight.shape != of_others.shape or not np.allclose(weight, of_others):
         raise other_rows(*names)
-    slopes, linear = ([of.slopes[..., 0] for of in (first, second)], [of.linear for of in (of_first, of_second)])
+    slopes, linear = [of.slopes[..., 0] for of in of_models], [of.linear for of in clusters]
     rests_on_one = (first.rests_on_one | second.rests_on_one)[:, 0]
     variance = paired_variance(slopes, linear, weight, rests_on_one).only(second.known)
     tested = Differences.tested(first.values[:, 0], second.values[:, 0], variance, level)
@@ -312,15 +307,16 @@ def other_rows(model: str, reference: str | None) -> SketchError:
     )
 
 
-def _beside_sums(points: pl.DataFrame) -> pl.DataFrame:
-    """What formulas take besides the sums of a point."""
-    return points.select(name for name in points.columns if name.startswith(("__ec_prior", T)))
-
-
-def _sums(points: pl.DataFrame, *, squared: bool) -> Floats:
-    """Sums of weights at each point, or of their squares: (points, classes, decisions)."""
-    columns = [pl.col(name).cast(pl.Float64) for i in range(2) for name in edge_columns(i, squared=squared)]
-    return points.select(columns).to_numpy().reshape(-1, 2, 2).astype(np.float64)
+def _estimator(points: pl.DataFrame, formulas: Sequence[pl.Expr], cells: Cells, buckets: _Buckets | None) -> Estimator:
+    """The formulas at each of the points, which have sums of weights and of their squares, by class and decision."""
+    others = points.select(name for name in points.columns if name.startswith(("__ec_prior", T)))
+    sums = (
+        points.select(pl.col(name).cast(pl.Float64) for i in range(2) for name in edge_columns(i, squared=squared))
+        for squared in (False, cells.weighted)
+    )
+    moments = Moments.one_hot(*(of.to_numpy().reshape(-1, 2, 2).astype(np.float64) for of in sums))
+    clusters = None if buckets is None else buckets.at(points[GROUP].to_numpy(), moments.linear[:, :, 1])
+    return Estimator(partial(formula_of, others, _COLUMNS, formulas), moments, clusters, with_pseudocounts)
 
 
 class _Buckets:
@@ -402,7 +398,7 @@ def error_if_calibrated(intervals: Intervals) -> Limits:
     """The mean of the calibration error, and what it is below at the level of the intervals, at the groups' own shares."""
     fine, request, number = intervals.fine, intervals.request, intervals.arguments.ece.number
     p = _posterior(fine)
-    noise = _summed(fine.group * number + _bins(fine, p, number), fine.weight2 * p * (1 - p), (fine.n_groups, number))
+    noise = summed(fine.group * number + _bins(fine, p, number), fine.weight2 * p * (1 - p), fine.n_groups, number)
     size = fine.total(fine.weight).sum(axis=-1)
     clusters = None if intervals.by_bucket is None else _clusters(intervals.by_bucket, number)
     return if_calibrated(variance_of_gaps(size, noise, clusters), request.level, request.seed)
@@ -412,7 +408,7 @@ def _clusters(cells: UsableCells, number: int) -> BinnedClusters:
     p, n_buckets = _posterior(cells), cells.buckets + 1
     at = (cells.group * n_buckets + cells.bucket) * number + _bins(cells, p, number)
     rows, gaps, noise = (
-        _summed(at, values, (cells.n_groups, n_buckets, number))
+        summed(at, values, cells.n_groups, n_buckets, number)
         for values in (cells.weight, cells.weight * (p - cells.label), cells.weight2 * p * (1 - p))
     )
     # The last are the rows that are in no bucket.
@@ -429,10 +425,6 @@ def _bins(cells: UsableCells, p: Floats, number: int) -> Integers:
         certain, possible = cells.placed(grid.declared(edge))
         found += certain | (possible & (p > k / number))
     return found
-
-
-def _summed(at: Integers, values: Floats, shape: tuple[int, ...]) -> Floats:
-    return np.bincount(at, values, int(np.prod(shape))).astype(np.float64).reshape(shape)
 
 
 # The columns of an evaluation with the interval of each metric beside it.

@@ -148,21 +148,14 @@ def write_described(
 
 
 def write_tables(
-    tables: Tables,
-    file: str | Path | IO[bytes],
-    kind: Kind,
-    about: Mapping[str, Any],
-    metadata: Mapping[str, str] | None,
+    tables: Tables, file: str | Path | IO[bytes], about: Mapping[str, Any], metadata: Mapping[str, str] | None
 ) -> None:
-    """Save tables one below the other: the column `table` names the one of a row, and the metadata list the columns of each."""
+    """Save the tables of a sketch one below the other: the column `table` names that of a row, and the metadata list the columns of each."""
     dtype = pl.Enum([*tables])
-    stacked = pl.concat(
-        [table.select(pl.lit(name, dtype=dtype).alias(TABLE), pl.all()) for name, table in tables.items()],
-        how="diagonal",
-        rechunk=False,
-    )
+    named = [table.select(pl.lit(name, dtype=dtype).alias(TABLE), pl.all()) for name, table in tables.items()]
+    stacked = pl.concat(named, how="diagonal", rechunk=False)
     columns = {name: table.columns for name, table in tables.items()}
-    write_described(stacked, file, kind, {**about, "tables": columns}, metadata, [*tables.values()])
+    write_described(stacked, file, "sketch", {**about, "tables": columns}, metadata, [*tables.values()])
 
 
 def read_described(path: str | Path, kind: Kind) -> tuple[pl.DataFrame, dict[str, Any]]:
@@ -173,40 +166,38 @@ def read_described(path: str | Path, kind: Kind) -> tuple[pl.DataFrame, dict[str
     return frame, about
 
 
-def read_tables(path: str | Path, kind: Kind, known: Collection[str]) -> tuple[Tables, dict[str, Any]]:
-    """The tables of this kind and what they mean, as `read_described` gives one; of no other names than the known ones."""
-    stacked, about, metadata = _read_described(path, kind)
-    tables = _apart(path, kind, stacked, about, known)
+def read_tables(path: str | Path, known: Collection[str]) -> tuple[Tables, dict[str, Any]]:
+    """The tables of a sketch and what they mean, as `read_described` gives one; of no other names than the known ones."""
+    stacked, about, metadata = _read_described(path, "sketch")
+    tables = _apart(path, stacked, about, known)
     del stacked
-    _check(path, kind, [*tables.values()], about, metadata)
+    _check(path, "sketch", [*tables.values()], about, metadata)
     return tables, about
 
 
-def _apart(
-    path: str | Path, kind: Kind, stacked: pl.DataFrame, about: Mapping[str, Any], known: Collection[str]
-) -> Tables:
+def _apart(path: str | Path, stacked: pl.DataFrame, about: Mapping[str, Any], known: Collection[str]) -> Tables:
     stated = about.get("tables")
     of_lists = isinstance(stated, dict) and all(isinstance(columns, list) for columns in stated.values())
     texts = pl.String, pl.Categorical, pl.Enum
     if not of_lists or stacked.columns[:1] != [TABLE] or not isinstance(stacked.schema[TABLE], texts):
-        raise SketchError(f"{path} is a damaged {kind}: its columns and metadata do not say which tables it has")
+        raise SketchError(f"{path} is a damaged sketch: its columns and metadata do not say which tables it has")
     assert isinstance(stated, dict)
     runs = stacked[TABLE].rle().struct.unnest().cast({"value": pl.String})
     unknown = [name for name in (*stated, *runs["value"].drop_nulls()) if name not in known]
     if unknown:
         raise SketchError(
-            f"{path} is a {kind} with a table {unknown[0]!r}, which this version of polars_ec does not know: update polars_ec"
+            f"{path} is a sketch with a table {unknown[0]!r}, which this version of polars_ec does not know: update polars_ec"
         )
     lengths = dict(zip(runs["value"], runs["len"], strict=True))
     if len(lengths) < runs.height or not lengths.keys() <= stated.keys():
-        raise SketchError(f"{path} is a damaged {kind}: its tables do not follow each other")
+        raise SketchError(f"{path} is a damaged sketch: its tables do not follow each other")
     tables, start = {}, 0
     for name in [*lengths, *(name for name in stated if name not in lengths)]:
         length = lengths.get(name, 0)
         try:
             tables[name] = stacked.slice(start, length).select(stated[name])
         except (pl.exceptions.PolarsError, TypeError, ValueError):
-            raise SketchError(f"{path} is a damaged {kind}: its table {name!r} lacks columns") from None
+            raise SketchError(f"{path} is a damaged sketch: its table {name!r} lacks columns") from None
         start += length
     return {name: tables[name] for name in stated}
 
@@ -297,7 +288,7 @@ def write_cells(
 ) -> None:
     """Save the cells and what they mean."""
     rest = {} if cells.unlabelled is None else _tables(cells.unlabelled, _UNLABELLED)
-    write_tables({**_tables(cells), **rest}, path, "sketch", description(cells, point), metadata)
+    write_tables({**_tables(cells), **rest}, path, description(cells, point), metadata)
 
 
 def _tables(cells: Cells, prefix: str = "") -> Tables:
@@ -327,7 +318,7 @@ def description(cells: Cells, point: OperatingPoint) -> dict[str, Any]:
 def read_cells(path: str | Path) -> tuple[Cells, OperatingPoint]:
     """Read a file of `write_cells`; SketchError for any other file, and for one that is damaged."""
     known = [f"{prefix}{name}" for prefix in ("", _UNLABELLED) for name in ("cells", "sums", "coarse")]
-    tables, about = read_tables(path, "sketch", known)
+    tables, about = read_tables(path, known)
     try:
         costs = CostMatrix(about["costs"])
         grid = _grid_of(about, costs)
@@ -637,10 +628,9 @@ def _fault_in_cells(frame: pl.DataFrame, grid: Grid, weighted: bool) -> str | No
     weight, n = pl.col("weight"), len(grid.classes.values)
     known = f"0 to {n - 1}, one for each row of the costs" if isinstance(grid, DecisionGrid) else "0, 1"
     right = (weight >= 0) & weight.is_not_nan()
+    is_class = pl.col("class").is_between(-1, n - 1)
     faults = {
-        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~pl.col("class").is_between(
-            -1, n - 1
-        ),
+        f"a class that is not {known}, -1 (invalid rows) or null (missing values)": ~is_class,
         "a number of rows that is null or negative": pl.col("n").is_null() | (pl.col("n") < 0),
         **_faults_of_cells(grid),
     }
@@ -723,9 +713,8 @@ def _faults_of_cells(grid: Grid) -> dict[str, pl.Expr]:
         for name, in_range in ranges.items()
     }
     if grid.resolution is not None:
-        faults["scores on the wrong side of the thresholds: it was made with other thresholds"] = (
-            _USABLE & _is_cut_elsewhere(grid)
-        )
+        cut = "scores on the wrong side of the thresholds: it was made with other thresholds"
+        faults[cut] = _USABLE & _is_cut_elsewhere(grid)
     return faults
 
 
@@ -747,14 +736,9 @@ def _fault_in_weights(table: pl.DataFrame) -> str | None:
     """The first sum of weights that is not the number of rows, in a table of rows without weights."""
     rows = pl.col("n")
     wanted = pl.when(_USABLE).then(rows).otherwise(0)
-    faults = {
-        f"an impossible sum of {name!r}: without weights it is the number of rows": ~(
-            (pl.col(name) - wanted).abs() <= rows * _ROUNDING
-        ).fill_null(value=False)
-        for name in WEIGHTS
-        if name in table.columns
-    }
-    return first_fault(table, faults)
+    right = {name: (pl.col(name) - wanted).abs() <= rows * _ROUNDING for name in WEIGHTS if name in table.columns}
+    fault = "an impossible sum of {!r}: without weights it is the number of rows"
+    return first_fault(table, {fault.format(name): ~of.fill_null(value=False) for name, of in right.items()})
 
 
 def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], grid: Grid) -> str | None:
@@ -787,10 +771,9 @@ def _fault_in_sums(frame: pl.DataFrame, sums: pl.DataFrame, by: Sequence[str], g
     for name in SUMS:
         least, most = pl.col(f"{name}_least"), pl.col(f"{name}_most")
         above = pl.col(name) > most * (1 + _ROUNDING) + pl.col("n") * _LEAST_NUMBERS
+        below = pl.col(name) < least * (1 - _ROUNDING)
         words = "it was made with another resolution or of another score_type"
-        faults[f"an impossible sum of {name!r} for its bins: {words}"] = above | (
-            pl.col(name) < least * (1 - _ROUNDING)
-        )
+        faults[f"an impossible sum of {name!r} for its bins: {words}"] = above | below
     return first_fault(sums, null) or first_fault(compared, faults)
 
 

@@ -135,9 +135,8 @@ class Grid:
     @property
     def words(self) -> dict[str, str]:
         """The scores and thresholds, for readers."""
-        bins = (
-            "every score" if self.resolution is None else f"{self.resolution} bin{'s' * (self.resolution > 1)} per nat"
-        )
+        n = self.resolution
+        bins = "every score" if n is None else f"{n} bin{'s' * (n > 1)} per nat"
         return {"scores": f"{self.score_type}, {bins}", "thresholds": numbers(self.thresholds)}
 
     @property
@@ -235,10 +234,8 @@ class Grid:
             zero, one = self.infinite_bins
             below_one = scale.of_share(pl.lit(1 - _ULP / 2))
             below = pl.when(bins == zero + 1).then(0.0).when(bins == one).then(below_one).otherwise(below)
-        declared = pl.col("above").replace_strict(
-            range(len(self.thresholds) + 1), [-math.inf, *self.thresholds], return_dtype=pl.Float64
-        )
-        return pl.max_horizontal(below, declared)
+        declared = dict(enumerate([-math.inf, *self.thresholds]))
+        return pl.max_horizontal(below, pl.col("above").replace_strict(declared, return_dtype=pl.Float64))
 
     def _log_odds_edge(self, bins: pl.Expr, resolution: int) -> pl.Expr:
         lowest, highest = self.infinite_bins

@@ -321,9 +321,8 @@ class _CellPlan:
         if grid.resolution is not None and not grid.has_share_bins:
             rows = _with_codes(rows, CELL, grid, models)
             names += [_column(CELL, m) for m in models]
-        return rows.select(
-            *names, **{_column(name, m): value for m in models for name, value in self._values(m).items()}
-        )
+        values = {_column(name, m): value for m in models for name, value in self._values(m).items()}
+        return rows.select(*names, **values)
 
     def _values(self, m: int) -> dict[str, pl.Expr]:
         """The values that are summed over the rows of a cell, and their class and score if these may define the cell."""
@@ -394,6 +393,5 @@ def _one_row_per_class(rows: pl.LazyFrame, n_classes: int, models: Sequence[int]
     tall = rows.with_columns(targets.alias(TARGET)).explode(TARGET, *(_column(_SCORE, m) for m in models))
     indices = {_column(_INDEX, m): _of(m, _INDEX) for m in models}
     in_target = {name: (index == pl.col(TARGET)).cast(pl.Int16) for name, index in indices.items()}
-    return tall.with_columns(
-        pl.when(index >= 0).then(in_target[name]).otherwise(index).alias(name) for name, index in indices.items()
-    )
+    binary = {name: pl.when(of >= 0).then(in_target[name]).otherwise(of) for name, of in indices.items()}
+    return tall.with_columns(**binary)

@@ -12,7 +12,7 @@ from polars_ec.arguments.scales import LOG_ODDS
 from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.bootstrap import Units
-from polars_ec.inference.confidence import Clusters, Moments
+from polars_ec.inference.confidence import Clusters, Moments, summed
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, np
 from polars_ec.scores.scores import BinaryScores
 from polars_ec.sketches.cells import Cells
@@ -61,8 +61,7 @@ class UsableCells:
 
     def total(self, values: Floats) -> Floats:
         """(groups, classes): sums over the cells of each class."""
-        of = 2 * self.group + self.label
-        return np.bincount(of, values, 2 * self.n_groups).astype(np.float64).reshape(-1, 2)
+        return summed(2 * self.group + self.label, values, self.n_groups, 2)
 
     def moments(self, features: Sequence[Floats], unit: Floats) -> Moments:
         """Moments of features that are equal for all rows of a cell."""
@@ -77,11 +76,11 @@ class UsableCells:
     def clusters(self, features: Sequence[Floats], unit: Floats) -> Clusters:
         """The sums of the features of the rows of each bucket, and those of rows that are clusters of their own; features as for `merged`."""
         place = self.merged[1]
-        n, size = self.buckets + 1, self.n_groups * (self.buckets + 1) * 2
+        n = self.buckets + 1
         of = (self.group * n + self.bucket) * 2 + self.label
         with np.errstate(all="ignore"):
-            sums = [np.bincount(of, self.weight * x[place], size).reshape(-1, n, 2) for x in features]
-        linear = np.stack(sums, axis=-1)[:, :-1].astype(np.float64)
+            sums = [summed(of, self.weight * x[place], self.n_groups, n, 2) for x in features]
+        linear = np.stack(sums, axis=-1)[:, :-1]
         alone = self.bucket == self.buckets
         if not alone.any():
             return Clusters(linear, self._of_buckets, unit)
@@ -186,8 +185,7 @@ class UsableCells:
     @cached_property
     def _of_buckets(self) -> Floats:
         n = self.buckets + 1
-        of = self.group * n + self.bucket
-        return np.bincount(of, self.weight, self.n_groups * n).astype(np.float64).reshape(-1, n)[:, :-1]
+        return summed(self.group * n + self.bucket, self.weight, self.n_groups, n)[:, :-1]
 
     def placed(self, threshold: float) -> tuple[Bools, Bools]:
         """Masks of the cells above the threshold, and of those that it may cut."""

@@ -137,9 +137,8 @@ def det(cells: Cells, *, interval: float | None = None) -> pl.DataFrame:
     >>> sketch.det().row(2)
     (0.4, 0.5, 0.5, 0.0, 0.0)
     """
-    check_keys(
-        cells.keys, ["fpr_probit", "fnr_probit", *(f"{x}_probit_ci_{end}" for x in ("fpr", "fnr") for end in _ENDS)]
-    )
+    bounds = [f"{rate}_probit_ci_{end}" for rate in ("fpr", "fnr") for end in _ENDS]
+    check_keys(cells.keys, ["fpr_probit", "fnr_probit", *bounds])
     points = cost_curve(cells, ["fpr", "fnr"], interval=interval)
     rates = [name for name in points.columns[len(cells.keys) :] if name != "threshold"]
     return points.with_columns(_probit(points[name]).alias(f"{name[:3]}_probit{name[3:]}") for name in rates)
@@ -276,10 +275,8 @@ def bayes_error(cells: Cells, prior_log_odds: Sequence[float]) -> pl.DataFrame:
         at = evaluate(cells, ["dcf", "min_dcf"], {"prior": 0.5, "costs": costs, "threshold": threshold})
         if not exact and "dcf" in at.columns:
             at = at.with_columns(dcf_low="dcf", dcf_high="dcf")
-        actual = ["dcf"] if exact else ["dcf_low", "dcf_high"]
-        tables.append(
-            at.select(*cells.keys, pl.lit(float(x)).alias("prior_log_odds"), *actual, "min_dcf", "min_dcf_error")
-        )
+        actual, place = ["dcf"] if exact else ["dcf_low", "dcf_high"], pl.lit(float(x)).alias("prior_log_odds")
+        tables.append(at.select(*cells.keys, place, *actual, "min_dcf", "min_dcf_error"))
     return pl.concat(tables).sort(*cells.keys, "prior_log_odds", nulls_last=True)
 
 

@@ -15,7 +15,8 @@ from polars_ec.formulas.ranking_influence import OPERATING_POINTS, SHARE_VARIANC
 from polars_ec.formulas.sums import GROUP
 from polars_ec.inference import confidence
 from polars_ec.inference.bootstrap import DenseSums, OneSumEach, Units, UnitSums, bootstrap
-from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, summed, widened
+from polars_ec.inference.confidence import summed
+from polars_ec.inference.ranking import OPTIMISTIC, auc_limits, ranking_limits_of, widened
 from polars_ec.numerics import Bools, Floats, Integers, floats, np, quiet
 from polars_ec.sketches.moments import UsableCells
 from polars_ec.sketches.sums import ordered_cells
@@ -147,9 +148,9 @@ class RankedCells:
             return confidence.random_parts(*self.weights, self.starts[:-1], seed)
         with_key, alone = self.clustered.by_key
         index = (with_key.bucket % confidence.PARTS) * (shape[1] * 2) + with_key.place
-        parts = summed(index, with_key.weight, int(np.prod(shape))).reshape(shape)
+        parts = summed(index, with_key.weight, *shape)
         if len(alone.cell):
-            sums = [summed(alone.place, of, shape[1] * 2).reshape(shape[1:]) for of in (alone.weight, alone.weight2)]
+            sums = [summed(alone.place, of, *shape[1:]) for of in (alone.weight, alone.weight2)]
             parts = parts + confidence.random_parts(sums[0], sums[1], self.starts[:-1], seed)
         return parts
 
@@ -159,7 +160,7 @@ class RankedCells:
         with_key = self.clustered.by_key[0]
         shape = (self.size, int(np.max(with_key.bucket, initial=0)) + 1, 2)
         place = (self.group[with_key.cell] * shape[1] + with_key.bucket) * 2 + with_key.label
-        return summed(place, amounts, int(np.prod(shape))).reshape(shape)
+        return summed(place, amounts, *shape)
 
     @cached_property
     def weight_by_bucket(self) -> Floats:
@@ -314,11 +315,10 @@ def ranking_variances(ranking: Ranking, seed: int = 0) -> tuple[dict[str, confid
 def ranking_influence(ranking: Ranking, metric: str) -> pl.DataFrame:
     """GROUP, `class`, the cell and the `influence` of a row of weight 1 on a metric; buckets are taken together."""
     found = _influence(ranking, prepare(ranking.ranked.frame, ranking.prior), metric)
+    of_class, cell = [found.filter(pl.col(f"w{i}") > 0) for i in range(2)], ranking.cells.grid.cell_columns
     return pl.concat(
-        found.filter(pl.col(f"w{i}") > 0).select(
-            GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *ranking.cells.grid.cell_columns, influence=f"influence{i}"
-        )
-        for i in range(2)
+        of.select(GROUP, pl.lit(i, dtype=pl.Int8).alias("class"), *cell, influence=f"influence{i}")
+        for i, of in enumerate(of_class)
     )
 
 
@@ -373,7 +373,7 @@ def _variance_of_clusters(ranked: RankedCells, clustered: Clustered, influence: 
 
 def _per_class(ranked: RankedCells, of: Clustered, amounts: Floats) -> Floats:
     """(groups, classes): their sums."""
-    return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size * 2).reshape(ranked.size, 2)
+    return summed(ranked.group[of.cell] * 2 + of.label, amounts, ranked.size, 2)
 
 
 def _independent_rows(ranking: Ranking, variance: confidence.Variance) -> Floats:
@@ -444,9 +444,8 @@ class _Resamples:
             entries = Clustered(cell, label, np.full(len(cell), -1), weight[cell, label], weight2[cell, label])
         # Buckets come first, then rows, cell by cell from the highest down.
         rows = entries.bucket < 0
-        entries = entries.only(
-            np.lexsort((entries.label, entries.cell, entries.bucket, rows, self.cells.group[entries.cell]))
-        )
+        group = self.cells.group[entries.cell]
+        entries = entries.only(np.lexsort((entries.label, entries.cell, entries.bucket, rows, group)))
         group, bucket, rows = self.cells.group[entries.cell], entries.bucket, entries.bucket < 0
         new = np.ones(len(rows), dtype=bool)
         new[1:] = (group[1:] != group[:-1]) | (bucket[1:] != bucket[:-1]) | rows[1:]

@@ -143,9 +143,7 @@ def number_sums(cells: Cells, numbered: pl.DataFrame, groups: pl.DataFrame, keys
     """Exact `SUMS` by the number of the group, the class and the place that they know; for cells of `number_groups` or `tabulate`."""
     if cells.sums is None:
         weight = pl.col("weight")
-        summed = {
-            name: pl.when(weight > 0).then(value * weight).otherwise(0.0) for name, value in losses(cells.grid).items()
-        }
+        summed = {name: pl.when(weight > 0).then(of * weight).otherwise(0.0) for name, of in losses(cells.grid).items()}
         cell = [GROUP, "class", *cells.grid.cell_columns]
         return numbered.filter(pl.col("class") >= 0).select(*cell, "weight", **summed)
     return with_group(cells.sums, groups, keys)

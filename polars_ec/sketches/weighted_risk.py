@@ -91,9 +91,8 @@ def epsr(cells: Cells, weight: OperatingWeight, *, prior: Prior = None, interval
     elif cells.grid.resolution is None:
         bounds = _summed(_of_density(used, cells.grid, weight))
     else:
-        bounds = _of_density_in_bins(
-            used, number_sums(cells, numbered, table, cells.keys), table.height, cells.grid, weight
-        )
+        sums = number_sums(cells, numbered, table, cells.keys)
+        bounds = _of_density_in_bins(used, sums, table.height, cells.grid, weight)
     summed = table.join(bounds, on=GROUP, how="left", maintain_order="left")
     group = GroupSums(prior_columns(arguments))
     ends = (expected_loss(group, [group.total(i, end) for i in range(2)]) for end in ("low", "high"))

@@ -243,7 +243,6 @@ class Overlaps:
             for table in (windows, occurring)
         )
         held = np.zeros((groups.height, len(self.rolling.periods) + 1, buckets + 1), dtype=np.int32)
-        held[
-            of_occurring, self.rolling.places(occurring[column]) + 1, occurring[BUCKET].fill_null(buckets).to_numpy()
-        ] = 1
+        in_bucket = occurring[BUCKET].fill_null(buckets).to_numpy()
+        held[of_occurring, self.rolling.places(occurring[column]) + 1, in_bucket] = 1
         return of_windows, np.cumsum(held, axis=1, dtype=np.int32)

@@ -128,9 +128,8 @@ def product(factors: Sequence[str], least: str | None) -> str:
 
 def select(columns: Mapping[str, str], source: str) -> str:
     """A SELECT of columns by their names."""
-    return (
-        f"SELECT {', '.join(sql if sql == name else f'{sql} AS {name}' for name, sql in columns.items())} FROM {source}"
-    )
+    named = (sql if sql == name else f"{sql} AS {name}" for name, sql in columns.items())
+    return f"SELECT {', '.join(named)} FROM {source}"
 
 
 def with_levels(levels: Mapping[str, str], last: str, materialized: Collection[str] = ()) -> str:

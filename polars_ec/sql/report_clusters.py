@@ -75,9 +75,8 @@ class ClusterSums:
         window = f"OVER ({f'PARTITION BY {groups}' if keys else ''})"
         features = (feature for family in self.families for feature in FEATURES[family])
         elements = [(feature, i) for feature in dict.fromkeys((*features, WEIGHT)) for i in (0, 1)]
-        same = dict.fromkeys(
-            (f, g, i) for family in self.families for (f, i), (g, j) in pairs(FEATURES[family]) if i == j
-        )
+        all_pairs = (pair for family in self.families for pair in pairs(FEATURES[family]))
+        same = dict.fromkeys((f, g, i) for (f, i), (g, j) in all_pairs if i == j)
         columns = {
             "ec_totals": {f"ec_total_{f}_{i}": f"SUM({self._linear(f, i)}) {window}" for f, i in elements},
             "ec_centres": {

@@ -100,10 +100,9 @@ class ReportQuery:
     def text(self) -> str:
         """The query: rows, their sums, and the formulas with their inputs; with a level, also the inputs of the bounds."""
         names = ("ec_log_loss", "ec_error") if "log_loss" in self.losses else ("ec_error",) if self.losses else ()
-        values = {name: self.rows.kind.sums[name] for name in names}
-        levels = self.rows.levels(
-            {"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END", **values}, self._columns_of_rows
-        )
+        values = {"ec_positive": f"CASE WHEN {self.positive} THEN 1 ELSE 0 END"}
+        values |= {name: self.rows.kind.sums[name] for name in names}
+        levels = self.rows.levels(values, self._columns_of_rows)
         keys = self.rows.key_names
         groups = f" GROUP BY {', '.join(keys)}" if keys else ""
         sizes = {"ec_n0": "ec_tn + ec_fp", "ec_n1": "ec_fn + ec_tp"}
@@ -145,9 +144,8 @@ class ReportQuery:
         """The columns that the levels of rows have beside score, label and weight."""
         if self.clusters is None or self.cluster is None:
             return self.row_costs
-        clusters = {"ec_rows": self.cluster} | dict.fromkeys(
-            ("ec_classes", "ec_usable", "ec_logs", "ec_values"), "ec_cluster"
-        )
+        later = ("ec_classes", "ec_usable", "ec_logs", "ec_values")
+        clusters = {"ec_rows": self.cluster} | dict.fromkeys(later, "ec_cluster")
         return {name: {**self.row_costs.get(name, {}), "ec_cluster": sql} for name, sql in clusters.items()}
 
     @property
@@ -431,9 +429,8 @@ class ReportQuery:
     @property
     def slopes(self) -> Levels:
         """Levels from the values of all steps to slopes; a value that is no number in some step has none."""
-        least, most = (
-            self.writer.number(bound) for bound in (_BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST))
-        )
+        bounds = _BOUNDS_OF_VALUES if self.least is not None else (0.0, _LARGEST)
+        least, most = map(self.writer.number, bounds)
         small = f"WHEN ABS(ec_at_step) < {least} THEN 0 " if self.least is not None else ""
         sums = {
             "ec_value": f"SUM(CASE WHEN ec_step = {_VALUE} THEN ec_at_step END)",
@@ -535,10 +532,8 @@ class ReportQuery:
         if name == KINK:
             constants = errors if self.costs is None else _constant_costs(self.costs) | priors
             return self._of("_constants_apart", e=constants)
-        cells = {"n0": "ec_m0", "n1": "ec_m1", "p0": "ec_p0", "p1": "ec_p1"} | {
-            cell: f"ec_y{ij}" for ij, cell in _CELLS
-        }
-        losses = {"m0": "ec_r01", "m1": "ec_r11", "p0": "ec_p0", "p1": "ec_p1"}
+        cells = {"n0": "ec_m0", "n1": "ec_m1", **priors, **{cell: f"ec_y{ij}" for ij, cell in _CELLS}}
+        losses = {"m0": "ec_r01", "m1": "ec_r11", **priors}
         return metric_formula(name, cells, {"log_loss": losses, "brier": losses}, self.costs or errors, self.writer)
 
     @property
@@ -591,9 +586,8 @@ class ReportQuery:
         }
         # A class whose rows all have one decision has slopes only with half a row more of each. Equal rates are no stated prior.
         fixed = [str(i) for i, of in enumerate(self.metrics) if of.at_prior or not is_moved_by_prior(of.name)]
-        estimates["ec_on_one_cluster"] = (
-            f"MAX(CASE WHEN ec_metric IN ({', '.join(fixed) or -1}) THEN ec_fixed ELSE 0 END)"
-        )
+        is_fixed = f"ec_metric IN ({', '.join(fixed) or -1})"
+        estimates["ec_on_one_cluster"] = f"MAX(CASE WHEN {is_fixed} THEN ec_fixed ELSE 0 END)"
         least = f"{self.writer.number(1e-9)} * ec_value_0"
         alike = f"ec_variance_of_clusters_0 <= {least} * {least}"
         scales = dict.fromkeys(metric.scale for metric in self.metrics)

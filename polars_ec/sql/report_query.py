@@ -285,18 +285,16 @@ def row_costs(
 ) -> Levels:
     """The columns that each level of rows has more: costs that are right, or NULL, the threshold that they set, and what an error costs."""
     (_, constant_fp), (constant_fn, _) = options.costs(2).values
-    least, most = (
-        writer.number(of) for of in (_LEAST_OF_POSTGRES, _MOST_OF_POSTGRES if bounded else sys.float_info.max)
-    )
+    largest = _MOST_OF_POSTGRES if bounded else sys.float_info.max
+    least, most = map(writer.number, (_LEAST_OF_POSTGRES, largest))
     costs, checked = dict[str, str](), dict[str, str]()
     for name, constant in (("cost_fn", constant_fn), ("cost_fp", constant_fp)):
         cost, column = f"ec_{name}", cost_columns.get(name)
         value = f"CASE WHEN {cost} < {least} THEN 0 ELSE {cost} END" if bounded else cost
         number = writer.number(constant) if column is None else writer.expression(name, column)
         costs[cost] = f"CAST({number} AS DOUBLE)"
-        checked[f"{cost}_right"] = (
-            f"CASE WHEN {cost} >= 0 AND {cost} <= {most}{writer.and_not_nan(cost)} THEN {value} END"
-        )
+        is_right = f"{cost} >= 0 AND {cost} <= {most}{writer.and_not_nan(cost)}"
+        checked[f"{cost}_right"] = f"CASE WHEN {is_right} THEN {value} END"
     fn, fp = checked
     kept, (ratio, threshold) = {fn: fn, fp: fp}, _bayes_threshold(writer, options, shares, fn, fp)
     return {

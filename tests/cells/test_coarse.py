@@ -203,10 +203,10 @@ def test_a_table_without_room_counts_nothing(monkeypatch) -> None:
         {"__coarse": [3, 9, 0], "bucket": [None, 4, 2], "weight": [1.0, 2.0, 4.0]},
         schema_overrides={"__coarse": pl.Int32, "bucket": pl.Int16},
     )
-    monkeypatch.setattr(coarse, "_LARGEST_OF_COARSE", 0)
+    monkeypatch.setattr(coarse, "_LARGEST", 0)
     assert not table.add(np.array([0, 1, 1]), 2, rows)
     assert table.table().height == 0
-    monkeypatch.setattr(coarse, "_LARGEST_OF_COARSE", 2**20)
+    monkeypatch.setattr(coarse, "_LARGEST", 2**20)
     assert table.add(np.array([0, 1, 1]), 2, rows)
     # The first and the last cell are of rows that are not usable.
     assert table.table().rows() == [(0, None, 3, 1, 1.0)]

@@ -190,14 +190,14 @@ def test_tables_of_later_versions(tmp_path):
     sketch, path = made(), tmp_path / "sketch.parquet"
     about = description(sketch, sketch.operating_point)
     tables = {"cells": sketch.frame, "sums": sketch.sums, "finer": sketch.frame.head(3)}
-    write_tables(tables, path, "sketch", about, None)
+    write_tables(tables, path, about, None)
     with pytest.raises(
         SketchError, match="with a table 'finer', which this version of polars_ec does not know: update"
     ):
         ec.Sketch.read_parquet(path)
-    write_tables({"sums": sketch.sums, "cells": sketch.frame}, path, "sketch", about, None)
+    write_tables({"sums": sketch.sums, "cells": sketch.frame}, path, about, None)
     same(ec.Sketch.read_parquet(path), sketch)
-    write_tables({"cells": sketch.frame}, path, "sketch", about, None)
+    write_tables({"cells": sketch.frame}, path, about, None)
     with pytest.raises(SketchError, match="damaged sketch: its columns are"):
         ec.Sketch.read_parquet(path)
 

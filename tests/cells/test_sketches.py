@@ -481,10 +481,10 @@ def test_files(tmp_path: Path) -> None:
     with pytest.raises(SketchError, match="is Parquet, but no sketch"):
         ec.Sketch.read_parquet(path)
     about = description(sketch, sketch.operating_point)
-    write_tables({"cells": sketch.frame}, path, "sketch", {**about, "schema_version": 99}, None)
+    write_tables({"cells": sketch.frame}, path, {**about, "schema_version": 99}, None)
     with pytest.raises(SketchError, match="schema version 99"):
         ec.Sketch.read_parquet(path)
-    write_tables({"cells": sketch.frame.drop("n")}, path, "sketch", about, None)
+    write_tables({"cells": sketch.frame.drop("n")}, path, about, None)
     with pytest.raises(SketchError, match="damaged sketch"):
         ec.Sketch.read_parquet(path)
     with pytest.raises(FileNotFoundError):

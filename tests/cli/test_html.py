@@ -18,7 +18,7 @@ from polars.testing import assert_frame_equal
 
 from polars_ec.cli import commands
 from polars_ec.cli.logs import FileLog
-from polars_ec.cli.questions import MadePage
+from polars_ec.cli.questions import PageFile
 from tests.support.cases import mostly_slow
 from tests.support.cli import READ, ROOT, fails, invoke, sketch
 from tests.support.pages import one_model as contents_of
@@ -75,10 +75,10 @@ def folder(tmp_path_factory):
 def made(monkeypatch):
     """What pages are of, which are not rendered."""
     made = []
-    monkeypatch.setattr(MadePage, "rendered", lambda page: made.extend(page.contents) or page)
-    monkeypatch.setattr(MadePage, "write", lambda page: None, raising=False)
-    monkeypatch.setattr(MadePage, "what", "page", raising=False)
-    monkeypatch.setattr(MadePage, "path", property(lambda page: page.file), raising=False)
+    monkeypatch.setattr(PageFile, "rendered", lambda page, contents: made.extend(contents) or page)
+    monkeypatch.setattr(PageFile, "write", lambda page: None, raising=False)
+    monkeypatch.setattr(PageFile, "what", "page", raising=False)
+    monkeypatch.setattr(PageFile, "path", property(lambda page: page.file), raising=False)
     return made
 
 

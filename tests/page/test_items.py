@@ -120,7 +120,8 @@ def test_the_command(tmp_path, monkeypatch) -> None:
     LONG.write_parquet(tmp_path / "long.parquet")
     calls = []
     monkeypatch.setattr(questions, "contents_of", lambda *log_and_page: calls.append(log_and_page))
-    monkeypatch.setattr(questions.MadePage, "rendered", lambda made: SideFile("page", made.file, "--html", b"a page"))
+    rendered = lambda page, contents: SideFile("page", page.file, "--html", b"a page")  # noqa: E731
+    monkeypatch.setattr(questions.PageFile, "rendered", rendered)
     options = ["--by", "topic", "--cluster", "id", "--metrics", "nec", "--html", tmp_path / "page.html", "--quiet"]
     result = invoke("report", tmp_path / "long.parquet", *COMMAND, *options, "--out", tmp_path / "out.parquet")
     assert result.exit_code == 0, result.output
