@@ -393,9 +393,10 @@ class Sketch(DecidingCells):
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
             The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, leave them out: the table
-            contains the costs of its query, and others are an error. Only tables of earlier versions need them.
+            contains the costs of its query, and others are an error. Only tables of earlier versions, or without rows, need them.
         classes
-            Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
+            Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs. A table without rows
+            that has neither costs nor classes is an error. With classes alone each error costs 1.
 
         Raises
         ------
