@@ -327,7 +327,9 @@ def _check(name: str, rows: Rows) -> None:
     if name == "ece" and n_classes != 2:
         raise ValueError(f"{shown} is for two classes, but there are {n_classes}")
     if name == "decision_share" and rows.costs.n_decisions != 2:
-        raise ValueError(f"{shown} is for two decisions: {_BESIDE.format(name)}")
+        raise ValueError(
+            f"{shown} is for two decisions: compute it with group_by(...).agg(ec.decision_share(..., decision=0))"
+        )
     if name in CELLS and not is_binary(rows):
         raise ValueError(f"{shown} is for two classes and two decisions: use confusion")
     if name in CLASS_AREAS and (n_classes == 2 or not isinstance(scores, ManyScores)):
