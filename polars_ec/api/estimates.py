@@ -9,7 +9,7 @@ import polars as pl
 
 from polars_ec.arguments.classes import parse_prior
 from polars_ec.arguments.inputs import as_lazy
-from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_options, parse_whole
+from polars_ec.arguments.keywords import as_expr, parse_level, parse_number, parse_options, parse_whole
 from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
@@ -21,19 +21,23 @@ from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, OF_ROWS, Clas
 from polars_ec.comparisons.unlabelled_units import RESULT, EstimateCalibrator, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES
+from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.reports.models import is_binary, metrics_of, named_metrics
+from polars_ec.reports.models import FORMULAS, METRICS, is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
-from polars_ec.scores.read import check_names, expand, resolve_columns
+from polars_ec.scores.read import Rows, check_names, expand, resolve_columns
 from polars_ec.sketches.cells import LABELLED, SCORE, TARGET, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
 
 _USUAL = ("expected_cost", "nec", "nce", "nbs", "precision", "recall", "f1", "auc_roc")
-# Counts, and metrics with an argument or a threshold of their own.
-_OTHERS = (*CELLS, "bayes_risk", "dcf", "net_benefit")
-_METRICS = (*(name for name in DECISIONS if name not in _OTHERS), *SCORING_RULES, "auc_roc")
+# Not counts, the risk of decisions at another threshold, nor values per class.
+_OF_CLASSES = [
+    name
+    for name in METRICS
+    if name in (*FORMULAS, *SCORING_RULES) and name not in (*CELLS, "bayes_risk") and not name.startswith("class_")
+]
+_METRICS = [*(name for name in _OF_CLASSES if name not in OF_CLASSES), "auc_roc"]
 
 
 @with_options(EstimateOptions)
@@ -236,7 +240,7 @@ def _estimate_classes(
 ) -> pl.DataFrame:
     """The result for posteriors of K classes; `units` are the group columns, the period and what rows have beside."""
     column, is_labelled = _stand_ins(log, label, options)
-    shift_prior, calibrator, names = layout["shift_prior"], layout["calibrator"], named_metrics(metrics)
+    shift_prior, calibrator = layout["shift_prior"], layout["calibrator"]
     for name, prior, word in (("prior", options.get("prior"), "uniform"), ("shift_prior", shift_prior, "em")):
         if isinstance(prior, pl.Expr) or (isinstance(prior, str) and prior != word):
             raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
@@ -247,12 +251,9 @@ def _estimate_classes(
             f"calibrator={calibrator!r} is for one number per row, and {score.meta.output_name()!r} holds "
             f"posteriors of K classes: pass {', '.join(CLASS_CALIBRATORS)} or None"
         )
-    for name in names or ():
-        if name not in (*DECISIONS, *OF_CLASSES, *SCORING_RULES) or name in _OTHERS or name.startswith("class_"):
-            raise ValueError(
-                f"metrics= holds {name!r}, which cannot be estimated for K classes: pass the posterior of one class against the rest, and a "
-                "label that is true for this class"
-            )
+    numbers = f"{rows.costs.n_classes} classes and {rows.costs.n_decisions} decisions"
+    fault = f"cannot be estimated for {numbers} (for one class pass its posterior and a label that is true for it)"
+    names = named_metrics(metrics, [name for name in _OF_CLASSES if _is_defined(name, rows)], fault)
     if shift_prior is not None and not isinstance(shift_prior, str):
         try:
             shift_prior = parse_prior(shift_prior).vector(rows.class_names, None)
@@ -266,6 +267,15 @@ def _estimate_classes(
     question = EstimateQuestion(**{**layout, **named})
     estimator = ClassEstimator.of(question, log.select(*units, is_labelled, row_cells(rows)), rows)
     return estimated(estimator, score.meta.output_name())
+
+
+def _is_defined(name: str, rows: Rows) -> bool:
+    """Whether there is the metric for so many classes and decisions."""
+    formula, n_decisions = FORMULAS.get(name), rows.costs.n_decisions
+    if formula is None or is_binary(rows):
+        return True
+    is_square, two = n_decisions == rows.costs.n_classes, n_decisions == 2
+    return not formula.binary and (is_square or not formula.square) and (two or name != "decision_share")
 
 
 def estimate_cells(
@@ -345,13 +355,7 @@ def _checked(common: Mapping[str, Any], prior: Any, metrics: Any) -> dict[str, A
     shift_prior = common["shift_prior"]
     if prior is not None:
         parse_number(prior, "prior")
-    names = named_metrics(metrics) or _USUAL
-    for name in names:
-        if name not in _METRICS:
-            hint = did_you_mean(name, _METRICS)
-            raise ValueError(
-                f"metrics= holds {name!r}, which cannot be estimated: {hint}The metrics are {', '.join(_METRICS)}"
-            )
+    names = named_metrics(metrics, _METRICS, "cannot be estimated") or _USUAL
     if shift_prior is not None and not (isinstance(shift_prior, str) and shift_prior == "em"):
         is_number = hasattr(shift_prior, "__float__") and not isinstance(shift_prior, bool)
         if not is_number or not 0 < float(shift_prior) < 1:

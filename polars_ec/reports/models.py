@@ -244,8 +244,10 @@ def is_binary(rows: Rows) -> bool:
     return (rows.costs.n_classes, rows.costs.n_decisions) == (2, 2)
 
 
-def named_metrics(metrics: Any) -> tuple[str, ...] | None:
-    """The names that the caller passed, if any; errors for one that there is not, before anything is read."""
+def named_metrics(
+    metrics: Any, known: Sequence[str] = METRICS, fault: str = "is not a metric of a report"
+) -> tuple[str, ...] | None:
+    """The names that the caller passed, if any; errors for one that is not `known`, before anything is read."""
     if metrics is None:
         return None
     if isinstance(metrics, str) or not hasattr(metrics, "__iter__"):
@@ -256,11 +258,9 @@ def named_metrics(metrics: Any) -> tuple[str, ...] | None:
             raise ValueError(f"metrics= holds {name!r}, which every report has already: leave it out")
         if name in ELSEWHERE:
             raise ValueError(f"metrics= holds {name!r}, which {ELSEWHERE[name]}")
-        if name not in METRICS:
-            hint = did_you_mean(str(name), METRICS)
-            raise ValueError(
-                f"metrics= holds {name!r}, which is not a metric of a report: {hint}The metrics are {', '.join(METRICS)}"
-            )
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise ValueError(f"metrics= holds {name!r}, which {fault}: {hint}The metrics are {', '.join(known)}")
         if name in names[:place]:
             raise ValueError(f"metrics= has {name!r} twice")
     if not names:
