@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, Unpack
 
@@ -26,6 +27,7 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import FORMULAS, METRICS, is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import Rows, check_names, expand, resolve_columns
+from polars_ec.sketches.arguments import OperatingPoint
 from polars_ec.sketches.cells import LABELLED, SCORE, TARGET, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
@@ -38,6 +40,8 @@ _OF_CLASSES = [
     if name in (*FORMULAS, *SCORING_RULES) and name not in (*CELLS, "bayes_risk") and not name.startswith("class_")
 ]
 _METRICS = [*(name for name in _OF_CLASSES if name not in OF_CLASSES), "auc_roc"]
+# Of weights of which squares may lose digits.
+_EXPONENT = 300
 
 
 @with_options(EstimateOptions)
@@ -201,17 +205,22 @@ def estimate(
         return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
     column, is_labelled = _stand_ins(log, label, options)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
-    checked = _checked(common, prior, metrics)
+    checked, weight = _checked(common, prior, metrics), options.get("weight")
     units = [*keys, of_period, is_labelled]
-    cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
+
+    def counted(rows: pl.LazyFrame, weight: IntoExpr | None) -> tuple[Cells, OperatingPoint]:
+        stated = {**read, "weight": weight}
+        return make_cells(rows, score, column, stated, by=units, folds=FoldKey(), clusters=clusters)
+
+    cells, point = counted(log, weight)
+    exponent = 0 if weight is None else math.frexp(cells.frame.select(pl.max("weight")).item() or 0.0)[1]
+    if weight is not None and abs(exponent) > _EXPONENT:
+        weight = as_expr(weight, "weight") / 2.0 ** max(exponent, -1000)
+        cells, point = counted(log, weight)
     corrections: Cells | None = None
     if odds is not None:
-        weight = options.get("weight")
         weight = odds if weight is None else odds * as_expr(weight, "weight")
-        rows = log.filter(as_expr(label, "label").is_not_null())
-        corrections, _ = make_cells(
-            rows, score, column, {**read, "weight": weight}, by=units, folds=FoldKey(), clusters=clusters
-        )
+        corrections, _ = counted(log.filter(as_expr(label, "label").is_not_null()), weight)
     checked |= {"by": [name for name in cells.keys if name not in (period_name, LABELLED)], "period": period_name}
     at = point.stands_in({"prior": prior}, cells.grid.classes)
     return _of_cells(cells, at, scores[0].meta.output_name(), corrections=corrections, **checked)

@@ -95,9 +95,8 @@ class CellRows:
     @cached_property
     def cell_sizes(self) -> Floats:
         """Effective sample sizes of independent rows; rounded, because sums of weights differ in the last bits from run to run."""
-        with np.errstate(all="ignore"):
-            rows = np.where(self.single > 0, self.single**2 / self.squares, 0.0)
-        return np.asarray(np.round(rows, 6), dtype=np.float64)
+        # Weights that are so small beside others that their squares lose their digits are those of one row.
+        return np.asarray(np.round(np.nan_to_num(effective_rows(self.single, self.squares), nan=1.0), 6), np.float64)
 
     def without_labels(self) -> CellRows:
         """The rows as if none had a label."""
@@ -178,12 +177,15 @@ class UnitCells:
         def summed(of: Floats, at: Integers, shape: Sequence[int]) -> Floats:
             return np.bincount(at, of, math.prod(shape)).astype(np.float64).reshape(shape)
 
-        total, total2 = (summed(of, self.plane[at], [3]) for of in (weight, weight2))
+        sizes = effective_rows(*(summed(of, self.plane[at], [3]) for of in (weight, weight2)))
+        if np.isnan(sizes).any():
+            # How many rows they are worth is not known.
+            weight = np.full_like(weight, np.nan)
         return CellRows(
             summed(weight[alone], place[alone], shape),
             summed(weight2[alone], place[alone], shape),
             summed(weight[~alone], number.reshape(-1) * math.prod(shape) + place[~alone], (len(occupied), *shape)),
-            effective_rows(total, total2),
+            sizes,
         )
 
     @cached_property

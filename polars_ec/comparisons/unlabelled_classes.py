@@ -143,6 +143,9 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         whole = {name: number.cast(pl.Int64) for name, number in numbers.items()}
         table = used.select(**whole, weight=weight, correction=weight * odds)
         columns = {column.name: column.to_numpy() for column in table}
+        # Squares of weights keep their digits near 1, in whatever unit the weights are.
+        exponent = np.frexp(columns["weight"].max(initial=0.0))[1]
+        columns |= {name: np.ldexp(columns[name], -exponent) for name in ("weight", "correction")}
         logs = matrix_of(used[_ROW].struct.field(LOG_POSTERIORS), n_classes)[0]
         # In an order of their own, so that random numbers do not depend on that of the log.
         order = np.lexsort([*logs.T, *reversed(columns.values())])
