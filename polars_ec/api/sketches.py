@@ -325,7 +325,8 @@ class Sketch(DecidingCells):
 
         Returns
         -------
-        As `estimate`, with its numbers if the resolution is 64. Models are the values of the group column `score`, null without one.
+        As `estimate`, with its numbers if the resolution is 64. Models are the values of the group column `score`, null without one. Values are
+        null if weights are below 1e-140 or above 1e150, because the sketch does not have the digits of their squares.
 
         Raises
         ------
