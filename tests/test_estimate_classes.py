@@ -251,6 +251,27 @@ def test_likeliest_priors_are_those_of_em(seed: int) -> None:
     assert likelihood[0] >= likelihood[1] - 1e-9
 
 
+def test_a_prior_of_which_scores_say_nothing_is_unknown() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.exponential(size=(2, 300))
+    alike = [np.ones((300, 3)), np.stack([a, b, b], axis=1), np.stack([a, b, (a + b) / 2], axis=1)]
+    # No scores, though all are equal, and one class that is nowhere likeliest: their likelihood has one maximum.
+    told = [np.tile([0.2, 0.3, 0.5], (300, 1)), np.stack([np.full(300, 1.0), np.full(300, 2.0), a / 9], axis=1)]
+    found = likeliest_priors(np.stack([*alike, *told, np.full((300, 3), np.nan)]), np.ones((6, 300)))
+    assert np.isnan(found[[0, 1, 2, 5]]).all()
+    assert found[3] == pytest.approx([0, 0, 1], abs=1e-4)
+    assert found[4].sum() == pytest.approx(1)
+
+
+def test_equal_scores_have_no_estimates_at_the_prior_of_a_period() -> None:
+    """Scores that equal the base rates of the reference: posteriors over priors are 1 for every class."""
+    log = pl.DataFrame({"month": [1] * 100 + [2] * 100, "y": [0, 0, 0, 1, 1, 1, 2, 2, 2, 2] * 10 + [None] * 100})
+    log = log.with_columns(q=pl.lit([0.3, 0.3, 0.4], pl.Array(pl.Float64, 3)))
+    found = estimate(log, shift_prior="em", metrics=["accuracy"])
+    assert found.select("value", "class_prior").row(0) == (None, None)
+    assert estimate(log, metrics=["accuracy"])["value"].item() == pytest.approx(0.4)
+
+
 # Labels that have come.
 
 

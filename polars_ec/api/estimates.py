@@ -122,7 +122,7 @@ def estimate(
 
     - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator, as text) and `metric`.
     - `value`: the estimate. It is null if a calibrator has no labelled period before, the fit has no solution, or the group and period have
-      invalid rows, which a warning counts.
+      invalid rows, which a warning counts. With "em" also if the scores say nothing of the prior, as equal scores do.
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.
