@@ -2119,13 +2119,18 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
            count(*) AS n,
            ec._weight_of("ec: score", "ec: weight", weight) AS weight,
            ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
-    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    FROM (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
     WHERE "ec: class" >= 0 GROUP BY ALL;
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
     CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
          ELSE CAST(error('ec: buckets must be a whole number in 5..1000, not '
                          || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
+
+-- The name of a column in quotes would make one cluster of all rows.
+CREATE OR REPLACE MACRO ec._bucket_of_cluster(cluster, buckets) AS
+    CASE WHEN starts_with(alias(cluster), '''') THEN error('ec: cluster := ' || alias(cluster) || ' is text, not a column: leave out the quotes')
+         ELSE ec.bucket(cluster, ec._buckets_of_clusters(buckets)) END;
 
 -- With clusters two tables, one below the other: "table" says which one a row is of.
 CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, score_type, resolution, thresholds, weight, buckets) AS TABLE
@@ -2137,8 +2142,7 @@ CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, sc
                       FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
                       UNION ALL BY NAME
                       SELECT 'coarse' AS "ec: table", *
-                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                             ec._buckets_of_clusters(buckets)))));
+                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets))));
 
 -- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
 
@@ -2259,7 +2263,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
          "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
-         "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
+         "ec: decided" AS (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket"
                            FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
          "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
     SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
@@ -3868,7 +3872,7 @@ CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, 
 
 -- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
 CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
-(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
+(cluster, buckets) AS ec._bucket_of_cluster(cluster, buckets);
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
@@ -4319,7 +4323,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '4ff4b289e51c0aa6663a3f4e5f1b74a322e0de1a56f6a0eafc89081bba70a340', count(*),
+    SELECT concat_ws('-', '8d85ac4dea6a141dcc2b7ab892ff04364b69a3356b4d10b8a48b6299af86ac67', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

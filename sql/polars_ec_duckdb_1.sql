@@ -2094,13 +2094,18 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
            count(*) AS n,
            ec._weight_of("ec: score", "ec: weight", weight) AS weight,
            ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
-    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    FROM (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
     WHERE "ec: class" >= 0 GROUP BY ALL;
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
     CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
          ELSE CAST(error('ec: buckets must be a whole number in 5..1000, not '
                          || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
+
+-- The name of a column in quotes would make one cluster of all rows.
+CREATE OR REPLACE MACRO ec._bucket_of_cluster(cluster, buckets) AS
+    CASE WHEN starts_with(alias(cluster), '''') THEN error('ec: cluster := ' || alias(cluster) || ' is text, not a column: leave out the quotes')
+         ELSE ec.bucket(cluster, ec._buckets_of_clusters(buckets)) END;
 
 -- With clusters two tables, one below the other: "table" says which one a row is of.
 CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, score_type, resolution, thresholds, weight, buckets) AS TABLE
@@ -2112,8 +2117,7 @@ CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, sc
                       FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
                       UNION ALL BY NAME
                       SELECT 'coarse' AS "ec: table", *
-                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                             ec._buckets_of_clusters(buckets)))));
+                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets))));
 
 -- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
 
@@ -2234,7 +2238,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
          "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
-         "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
+         "ec: decided" AS (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket"
                            FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
          "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
     SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
@@ -3829,7 +3833,7 @@ CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, 
 
 -- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
 CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
-(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
+(cluster, buckets) AS ec._bucket_of_cluster(cluster, buckets);
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
@@ -4280,7 +4284,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '9b2e86526ddbb53ef8356c256ce1763ed2e408eb1c55fa4b3e8d528141360106', count(*),
+    SELECT concat_ws('-', 'c853fa2bb737fbb34e670ba886483d8f9f68eb795e55176b6bb9b7b0c27825ec', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

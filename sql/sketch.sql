@@ -159,13 +159,18 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
            count(*) AS n,
            ec._weight_of("ec: score", "ec: weight", weight) AS weight,
            ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
-    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    FROM (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
     WHERE "ec: class" >= 0 GROUP BY ALL;
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
     CASE WHEN TRY_CAST(buckets AS UBIGINT) = buckets AND buckets BETWEEN 5 AND 1000 THEN CAST(buckets AS UBIGINT)
          ELSE CAST(error('ec: buckets must be a whole number in 5..1000, not '
                          || coalesce(CAST(buckets AS VARCHAR), 'NULL')) AS UBIGINT) END;
+
+-- The name of a column in quotes would make one cluster of all rows.
+CREATE OR REPLACE MACRO ec._bucket_of_cluster(cluster, buckets) AS
+    CASE WHEN starts_with(alias(cluster), '''') THEN error('ec: cluster := ' || alias(cluster) || ' is text, not a column: leave out the quotes')
+         ELSE ec.bucket(cluster, ec._buckets_of_clusters(buckets)) END;
 
 -- With clusters two tables, one below the other: "table" says which one a row is of.
 CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, score_type, resolution, thresholds, weight, buckets) AS TABLE
@@ -177,8 +182,7 @@ CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, sc
                       FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
                       UNION ALL BY NAME
                       SELECT 'coarse' AS "ec: table", *
-                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                             ec._buckets_of_clusters(buckets)))));
+                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets))));
 
 -- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
 
@@ -299,7 +303,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
          "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
-         "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
+         "ec: decided" AS (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket"
                            FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
          "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
     SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
