@@ -96,7 +96,7 @@ def test_shares_of_each_class_of_several() -> None:
     assert table["decision_share"].to_list() == pytest.approx([(log["d"] == k).mean() for k in range(3)])
     refused: Any = {"metrics": ["decision_share"], **options}
     for call in (log.ec.report, lambda d, y, **rest: log.with_columns(e=d).ec.compare([d, "e"], y, **rest)):
-        with pytest.raises(ValueError, match="'decision_share', which is for two decisions: compute it with") as error:
+        with pytest.raises(ValueError, match="'decision_share', which is for two decisions: use group_by") as error:
             call("d", "y", **refused)
         # The advice is a call that works.
         advised = str(error.value).split(".agg")[1].replace("...", "'d', 'y', **options")

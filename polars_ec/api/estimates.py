@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Unpack
 
 import polars as pl
@@ -27,21 +28,15 @@ from polars_ec.formulas.losses import SCORING_RULES
 from polars_ec.reports.models import FORMULAS, METRICS, is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
 from polars_ec.scores.read import Rows, check_names, expand, resolve_columns
-from polars_ec.sketches.arguments import OperatingPoint
 from polars_ec.sketches.cells import LABELLED, SCORE, TARGET, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
 
 _USUAL = ("expected_cost", "nec", "nce", "nbs", "precision", "recall", "f1", "auc_roc")
-# Not counts, the risk of decisions at another threshold, nor values per class.
-_OF_CLASSES = [
-    name
-    for name in METRICS
-    if name in (*FORMULAS, *SCORING_RULES) and name not in (*CELLS, "bayes_risk") and not name.startswith("class_")
-]
+# Counts, the risk of decisions at another threshold, and values per class.
+_OTHERS = (*CELLS, "bayes_risk", *(name for name in OF_CLASSES if name.startswith("class_")))
+_OF_CLASSES = [name for name in METRICS if name in (*FORMULAS, *SCORING_RULES) and name not in _OTHERS]
 _METRICS = [*(name for name in _OF_CLASSES if name not in OF_CLASSES), "auc_roc"]
-# Of weights of which squares may lose digits.
-_EXPONENT = 300
 
 
 @with_options(EstimateOptions)
@@ -207,20 +202,17 @@ def estimate(
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
     checked, weight = _checked(common, prior, metrics), options.get("weight")
     units = [*keys, of_period, is_labelled]
-
-    def counted(rows: pl.LazyFrame, weight: IntoExpr | None) -> tuple[Cells, OperatingPoint]:
-        stated = {**read, "weight": weight}
-        return make_cells(rows, score, column, stated, by=units, folds=FoldKey(), clusters=clusters)
-
-    cells, point = counted(log, weight)
+    counted = partial(make_cells, score=score, label=column, by=units, folds=FoldKey(), clusters=clusters)
+    cells, point = counted(log, options=read)
     exponent = 0 if weight is None else math.frexp(cells.frame.select(pl.max("weight")).item() or 0.0)[1]
-    if weight is not None and abs(exponent) > _EXPONENT:
+    if weight is not None and abs(exponent) > 300:
+        # The squares of such weights may have lost their digits.
         weight = as_expr(weight, "weight") / 2.0 ** max(exponent, -1000)
-        cells, point = counted(log, weight)
+        cells, point = counted(log, options=read | {"weight": weight})
     corrections: Cells | None = None
     if odds is not None:
         weight = odds if weight is None else odds * as_expr(weight, "weight")
-        corrections, _ = counted(log.filter(as_expr(label, "label").is_not_null()), weight)
+        corrections, _ = counted(log.filter(as_expr(label, "label").is_not_null()), options=read | {"weight": weight})
     checked |= {"by": [name for name in cells.keys if name not in (period_name, LABELLED)], "period": period_name}
     at = point.stands_in({"prior": prior}, cells.grid.classes)
     return _of_cells(cells, at, scores[0].meta.output_name(), corrections=corrections, **checked)
@@ -283,8 +275,8 @@ def _is_defined(name: str, rows: Rows) -> bool:
     formula, n_decisions = FORMULAS.get(name), rows.costs.n_decisions
     if formula is None or is_binary(rows):
         return True
-    is_square, two = n_decisions == rows.costs.n_classes, n_decisions == 2
-    return not formula.binary and (is_square or not formula.square) and (two or name != "decision_share")
+    needed = 2 if name == "decision_share" else rows.costs.n_classes if formula.square else n_decisions
+    return not formula.binary and n_decisions == needed
 
 
 def estimate_cells(

@@ -397,7 +397,7 @@ class Sketch(DecidingCells):
             contains the costs of its query, and others are an error. Only tables of earlier versions, or without rows, need them.
         classes
             Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs. A table without rows
-            that has neither costs nor classes is an error. With classes alone each error costs 1.
+            needs them, or costs.
 
         Raises
         ------

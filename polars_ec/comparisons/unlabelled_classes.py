@@ -213,7 +213,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
     def _sums(self, unit: int, fit: ClassFit, fits: slice, generator: np.random.Generator | None = None) -> Floats:
         """Sums of a unit, (fits, features, classes, decisions): expected ones, or with a generator those that the labels may show."""
         rows, n, n_decisions = self._rows_of([unit]), fits.stop - fits.start, self._shape[2]
-        if fit.curves is None:
+        if fit.curves is None or np.isnan(rows.sizes).any():
             return np.full((n, *self._shape), np.nan)
         if self.units[IS_HELD_OUT][unit]:
             rows = replace(rows, label=np.full_like(rows.label, _UNLABELLED))

@@ -411,9 +411,7 @@ def grid_of_table(
     """The grid and the operating point of a warehouse's table, of the keywords with which it was made."""
     if "decision" not in table.columns or "bin" in table.columns:
         if classes is not None:
-            raise ValueError(
-                f"classes={classes!r} is for tables of decisions, which have a column 'decision': leave it out"
-            )
+            raise ValueError(f"classes={classes!r} is for tables of decisions, with a column 'decision': leave it out")
         name = parse_sketch_score_type(score_type).name
         grid = Grid(name, checked_resolution(resolution), sorted_thresholds(thresholds))
         return grid, OperatingPoint.of(stated, grid.classes)
@@ -421,7 +419,7 @@ def grid_of_table(
     of_table = table[COSTS].unique().to_list() if COSTS in table.columns else []
     if of_table and not stated:
         stated = {"costs": of_table[0]}
-    elif not (table.height or stated or classes):
+    elif not stated and classes is None and not table.height:
         raise SketchError("the table has no rows, which would name the costs of its query: pass costs= or classes=")
     options = parse_options({**stated, "classes": classes})
     costs = options.costs(2 if options.classes is None else len(options.classes))

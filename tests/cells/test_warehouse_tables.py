@@ -138,6 +138,7 @@ def test_decisions_without_rows_need_their_costs():
     with pytest.raises(SketchError, match="has no rows, which would name the costs of its query: pass costs= or cl"):
         ec.Sketch.from_arrow(table.clear())
     zero_one = ec.CostMatrix.zero_one(3)
+    ec.Sketch.from_arrow(table.clear(), classes=pl.Series(["x", "y"]))
     whole, empty = ec.Sketch.from_arrow(table), ec.Sketch.from_arrow(table.clear(), costs=zero_one)
     named = ec.Sketch.from_arrow(table, classes=["x", "y", "z"])
     assert (whole + empty).evaluate("accuracy").item(0, "accuracy") == pytest.approx(1 / 3)
@@ -146,5 +147,5 @@ def test_decisions_without_rows_need_their_costs():
         ec.Sketch.from_arrow(table.clear(), costs=zero_one, classes=["x", "y"])
     with pytest.raises(SketchError, match="has 2 classes, but the costs of the table have 3: pass a label value for"):
         ec.Sketch.from_arrow(table, classes=["x", "y"])
-    with pytest.raises(ValueError, match="have a column 'decision': leave it out"):
+    with pytest.raises(ValueError, match="with a column 'decision': leave it out"):
         ec.Sketch.from_arrow(TABLE, classes=["x", "y"])
