@@ -223,9 +223,8 @@ def _of_cells(
 ) -> pl.DataFrame:
     """The result for cells of two classes, at the operating point of some keywords."""
     keywords, threshold = point
-    costs = parse_options({name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}).costs(
-        2
-    )
+    stated = {name: keywords[name] for name in ("costs", "cost_fn", "cost_fp") if name in keywords}
+    costs = parse_options(stated).costs(2)
     question = CellQuestion(cells=cells, keywords=keywords, costs=costs, own_threshold=threshold, **checked)
     return estimated(LabelEstimator.of(question), model)
 
@@ -273,10 +272,8 @@ def _estimate_classes(
 def _is_defined(name: str, rows: Rows) -> bool:
     """Whether there is the metric for so many classes and decisions."""
     formula, n_decisions = FORMULAS.get(name), rows.costs.n_decisions
-    if formula is None or is_binary(rows):
-        return True
-    needed = 2 if name == "decision_share" else rows.costs.n_classes if formula.square else n_decisions
-    return not formula.binary and n_decisions == needed
+    needed = rows.costs.n_classes if formula and formula.square else 2 if name == "decision_share" else n_decisions
+    return is_binary(rows) or (n_decisions == needed and not (formula and formula.binary))
 
 
 def estimate_cells(
@@ -360,9 +357,7 @@ def _checked(common: Mapping[str, Any], prior: Any, metrics: Any) -> dict[str, A
     if shift_prior is not None and not (isinstance(shift_prior, str) and shift_prior == "em"):
         is_number = hasattr(shift_prior, "__float__") and not isinstance(shift_prior, bool)
         if not is_number or not 0 < float(shift_prior) < 1:
-            raise ValueError(
-                f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1"
-            )
+            raise ValueError(f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class in (0, 1)")
         shift_prior = float(shift_prior)
     return {**common, "metrics": names, "shift_prior": shift_prior}
 
