@@ -132,6 +132,10 @@ CREATE OR REPLACE MACRO ec._turn(key, hash, within, folds) AS
               ELSE dense_rank() OVER (PARTITION BY within ORDER BY hash NULLS LAST) % ec._n_buckets('folds', folds) END AS SMALLINT);
 
 CREATE OR REPLACE MACRO ec.bucket(key, buckets) AS ec._bucket(ec._sure_hash(key, key), buckets);
+-- The name of a column in quotes would make one cluster of all rows.
+CREATE OR REPLACE MACRO ec._bucket_of_cluster(cluster, buckets) AS
+    CASE WHEN starts_with(alias(cluster), '''') THEN error('ec: cluster := ' || alias(cluster) || ' is text, not a column: leave out the quotes')
+         ELSE ec.bucket(cluster, ec._buckets_of_clusters(buckets)) END;
 CREATE OR REPLACE MACRO ec.fold(key, folds) AS ec._fold(ec._sure_hash(key, key), folds);
 CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds) AS
     CASE WHEN ec._kind_ok(key) THEN ec._turn(key, ec._hash_of_key(key), within, folds) END;

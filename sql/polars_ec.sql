@@ -2119,7 +2119,7 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
            count(*) AS n,
            ec._weight_of("ec: score", "ec: weight", weight) AS weight,
            ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
-    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    FROM (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
     WHERE "ec: class" >= 0 GROUP BY ALL;
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
@@ -2137,8 +2137,7 @@ CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, sc
                       FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
                       UNION ALL BY NAME
                       SELECT 'coarse' AS "ec: table", *
-                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                             ec._buckets_of_clusters(buckets)))));
+                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets))));
 
 -- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
 
@@ -2259,7 +2258,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
          "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
-         "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
+         "ec: decided" AS (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket"
                            FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
          "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
     SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))
@@ -2970,6 +2969,10 @@ CREATE OR REPLACE MACRO ec._turn(key, hash, within, folds) AS
 
 CREATE OR REPLACE MACRO ec.bucket(key, buckets := 100) AS
     ec._bucket(ec._sure_hash(key, key), buckets);
+-- The name of a column in quotes would make one cluster of all rows.
+CREATE OR REPLACE MACRO ec._bucket_of_cluster(cluster, buckets) AS
+    CASE WHEN starts_with(alias(cluster), '''') THEN error('ec: cluster := ' || alias(cluster) || ' is text, not a column: leave out the quotes')
+         ELSE ec.bucket(cluster, ec._buckets_of_clusters(buckets)) END;
 CREATE OR REPLACE MACRO ec.fold(key, folds := 5) AS
     ec._fold(ec._sure_hash(key, key), folds);
 CREATE OR REPLACE MACRO ec.stratified_fold(key, within, folds := 5) AS
@@ -3891,7 +3894,7 @@ CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, 
 
 -- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
 CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
-(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
+(cluster, buckets) AS ec._bucket_of_cluster(cluster, buckets);
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",
@@ -4342,7 +4345,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '297fe89ad7980b6b5327b83c341dfbba2470f63521de1dcbd5adff3939bdfa8b', count(*),
+    SELECT concat_ws('-', '38f90b688627087041df5fb08b24b7eada362b46721c03d31d5437c155a7c9e8', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

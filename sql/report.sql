@@ -132,7 +132,7 @@ CREATE OR REPLACE MACRO ec._weighted_sum(x, w, weight "NULL") AS sum(x), (x, w, 
 
 -- A row's bucket is that of its cluster, or none: then the row is a cluster of its own.
 CREATE OR REPLACE MACRO ec._bucket_of(cluster "NULL", buckets) AS CAST(cluster AS UBIGINT),
-(cluster, buckets) AS ec.bucket(cluster, ec._buckets_of_clusters(buckets));
+(cluster, buckets) AS ec._bucket_of_cluster(cluster, buckets);
 CREATE OR REPLACE MACRO ec._report_cells(log, score, label, groups, cost_fn, cost_fp, threshold, prior, stated, metrics, score_type, weight,
     limited, cluster, buckets) AS TABLE
     SELECT COLUMNS(lambda _c: _c = 'ec: class' OR ec._is_group(_c, groups)), ec._bucket_of(cluster, buckets) AS "ec: bucket",

@@ -159,7 +159,7 @@ CREATE OR REPLACE MACRO ec._sketch_coarse(log, score, label, groups, score_type,
            count(*) AS n,
            ec._weight_of("ec: score", "ec: weight", weight) AS weight,
            ec._weight2_of("ec: score", "ec: weight", weight) AS weight2
-    FROM (SELECT *, ec.bucket(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
+    FROM (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket" FROM ec._sketch_rows(log, score, label, score_type, weight))
     WHERE "ec: class" >= 0 GROUP BY ALL;
 
 CREATE OR REPLACE MACRO ec._buckets_of_clusters(buckets) AS
@@ -177,8 +177,7 @@ CREATE OR REPLACE MACRO ec._sketch_tables(log, score, label, cluster, groups, sc
                       FROM ec._sketch_cells(log, score, label, groups, score_type, resolution, thresholds, weight)
                       UNION ALL BY NAME
                       SELECT 'coarse' AS "ec: table", *
-                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster,
-                                             ec._buckets_of_clusters(buckets)))));
+                      FROM ec._sketch_coarse(log, score, label, groups, score_type, resolution, thresholds, weight, cluster, buckets))));
 
 -- Lists of K posteriors, reduced to two classes ------------------------------------------------------------------------
 
@@ -299,7 +298,7 @@ CREATE OR REPLACE MACRO ec.sketch(log, score, label, groups := [], score_type :=
     WITH "ec: reduced" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type)),
          "ec: read" AS (FROM ec._reduced_rows(log, score, label, classes, reduction, score_type) WHERE reduction = 'decisions'),
          "ec: one cost" AS (FROM ec._one_cost(log, classes, costs, reduction)),
-         "ec: decided" AS (SELECT *, ec.bucket(cluster, ec._buckets_of_clusters(buckets)) AS "ec: bucket"
+         "ec: decided" AS (SELECT *, ec._bucket_of_cluster(cluster, buckets) AS "ec: bucket"
                            FROM ec._decided_rows('ec: read', score, classes, costs, score_type, weight)),
          "ec: used" AS (FROM "ec: decided" WHERE "ec: class" >= 0)
     SELECT COLUMNS(lambda _c: ec._is_shown(_c, groups, reduction))

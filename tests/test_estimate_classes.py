@@ -14,6 +14,8 @@ from scipy import optimize
 import polars_ec as ec
 from polars_ec.api import estimates
 from polars_ec.comparisons.unlabelled_units import estimated, likeliest_priors
+from polars_ec.formulas.losses import SCORING_RULES
+from polars_ec.reports.models import FORMULAS
 from tests.support.estimates import check_clusters
 
 RNG = np.random.default_rng(11)
@@ -249,6 +251,27 @@ def test_likeliest_priors_are_those_of_em(seed: int) -> None:
     assert likelihood[0] >= likelihood[1] - 1e-9
 
 
+def test_a_prior_of_which_scores_say_nothing_is_unknown() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.exponential(size=(2, 300))
+    alike = [np.ones((300, 3)), np.stack([a, b, b], axis=1), np.stack([a, b, (a + b) / 2], axis=1)]
+    # No scores, though all are equal, and one class that is nowhere likeliest: their likelihood has one maximum.
+    told = [np.tile([0.2, 0.3, 0.5], (300, 1)), np.stack([np.full(300, 1.0), np.full(300, 2.0), a / 9], axis=1)]
+    found = likeliest_priors(np.stack([*alike, *told, np.full((300, 3), np.nan)]), np.ones((6, 300)))
+    assert np.isnan(found[[0, 1, 2, 5]]).all()
+    assert found[3] == pytest.approx([0, 0, 1], abs=1e-4)
+    assert found[4].sum() == pytest.approx(1)
+
+
+def test_equal_scores_have_no_estimates_at_the_prior_of_a_period() -> None:
+    """Scores that equal the base rates of the reference: posteriors over priors are 1 for every class."""
+    log = pl.DataFrame({"month": [1] * 100 + [2] * 100, "y": [0, 0, 0, 1, 1, 1, 2, 2, 2, 2] * 10 + [None] * 100})
+    log = log.with_columns(q=pl.lit([0.3, 0.3, 0.4], pl.Array(pl.Float64, 3)))
+    found = estimate(log, shift_prior="em", metrics=["accuracy"])
+    assert found.select("value", "class_prior").row(0) == (None, None)
+    assert estimate(log, metrics=["accuracy"])["value"].item() == pytest.approx(0.4)
+
+
 # Labels that have come.
 
 
@@ -476,6 +499,23 @@ def test_metrics_at_a_prior() -> None:
     assert values(found) == pytest.approx(metrics_of(Q[LATER], amounts), rel=1e-9)
 
 
+TWO_CLASSES = {
+    "score": pl.concat_arr(1 - pl.col("q").arr.get(1), pl.col("q").arr.get(1)),
+    "label": (pl.col("y") == 1).cast(pl.Int8),
+}
+
+
+@pytest.mark.parametrize("options", [{}, {"costs": COSTS}, {"costs": [[0, 1], [1, 0], [1, 0.5]]}, TWO_CLASSES])
+def test_an_error_lists_the_metrics_that_there_are(options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="'bogus', which cannot be estimated for") as error:
+        estimate(WITHOUT, **options, metrics=["bogus"])
+    listed = str(error.value).split("The metrics are ")[1].split(", ")
+    assert estimate(WITHOUT, **options, metrics=listed)["metric"].to_list() == listed
+    for name in {*FORMULAS, *SCORING_RULES} - {*listed}:
+        with pytest.raises(ValueError, match=f"metrics= holds '{name}', which "):
+            estimate(WITHOUT, **options, metrics=[name])
+
+
 @pytest.mark.parametrize(
     ("options", "kind", "message"),
     [
@@ -484,10 +524,10 @@ def test_metrics_at_a_prior() -> None:
             ValueError,
             "calibrator='pav' is for one number per row, and 'q' holds posteriors of K",
         ),
-        ({"metrics": ["auc_roc"]}, ValueError, "holds 'auc_roc', which cannot be estimated for K classes"),
-        ({"metrics": ["class_f1"]}, ValueError, "holds 'class_f1', which cannot be estimated for K classes"),
-        ({"metrics": ["precision"]}, ValueError, "precision is for 2 classes and 2 decisions, not 3 x 3"),
-        ({"metrics": ["mcc"], "costs": COSTS}, ValueError, "mcc needs as many decisions as classes"),
+        ({"metrics": ["auc_roc"]}, ValueError, "holds 'auc_roc', which cannot be estimated for 3 classes and 3 dec"),
+        ({"metrics": ["class_f1"]}, ValueError, "holds 'class_f1', which cannot be estimated for 3 classes"),
+        ({"metrics": ["precision"]}, ValueError, r"for one class pass its posterior .*did you mean macro_precision\?"),
+        ({"metrics": ["mcc"], "costs": COSTS}, ValueError, "'mcc', which cannot be estimated for 3 classes and 4 dec"),
         ({"prior": "overall"}, ValueError, "prior='overall' is not a prior for all groups"),
         ({"prior": 0.3}, ValueError, "prior=.* has 2 shares, but there are 3"),
         ({"shift_prior": "bbse"}, ValueError, "shift_prior='bbse' is not a prior for all groups"),

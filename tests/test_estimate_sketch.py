@@ -266,3 +266,42 @@ def test_names_of_metrics_and_groups_are_checked() -> None:
         named.estimate("nec", period="month")
     with pytest.raises(ec.SketchError, match="no rows without a label"):
         COMING.ec.sketch("p", "y", by="month").estimate("nec", period="month")
+
+
+VECTORS = COMING.with_columns(
+    p=pl.concat_arr(0.7 - 0.7 * pl.col("p"), 0.7 * pl.col("p"), pl.lit(0.3, pl.Float64)),
+    y=pl.when(AT % 4 == 0, pl.col("y").is_not_null()).then(2).otherwise(pl.col("y").cast(pl.Int64)),
+)
+
+
+@pytest.mark.parametrize("calibrator", ["affine", None])
+@pytest.mark.parametrize("log", [COMING, VECTORS], ids=["two", "three"])
+def test_estimates_do_not_depend_on_the_unit_of_weights(log: pl.DataFrame, calibrator: Any) -> None:
+    """Squares of such weights are 0 or infinite."""
+    call: Any = {"period": "month", "by": "g", "weight": "w", "cluster": "user", "metrics": ["nec", "nbs"]}
+    call |= {"calibrator": calibrator, "replicates": 10, "classes": None if log is COMING else [0, 1, 2]}
+    expected = ec.estimate(log, "p", "y", **call)
+    assert expected["value"].null_count() < expected.height
+    for unit in (1e-300, 1e200):
+        found = ec.estimate(log.with_columns(pl.col("w") * unit), "p", "y", **call)
+        assert_frame_equal(found, expected, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200])
+def test_sketches_of_such_weights_have_no_estimates(unit: float) -> None:
+    """They were wrong without a calibrator, because labels that had come did not correct them."""
+    of_such = sketch(COMING.with_columns(pl.col("w") * unit), weight="w")
+    for calibrator in ("affine", None):
+        found = of_such.estimate("nec", period="month", calibrator=calibrator, replicates=20)
+        assert found["value"].null_count() == found.height
+
+
+def test_a_weight_that_is_nothing_beside_others_changes_nothing() -> None:
+    log = COMING.with_columns(w=pl.when(AT % 7 == 3).then(1e-200).otherwise("w"))
+    found, expected = (
+        ec.estimate(of, "p", "y", period="month", weight="w", metrics=["nec"], replicates=20, calibrator="affine")
+        for of in (log, log.with_columns(w=pl.when(AT % 7 != 3).then("w").otherwise(0)))
+    )
+    of_values = pl.col("month", "metric", "value", "observed", "class_prior")
+    assert_frame_equal(found.select(of_values), expected.select(of_values))
+    assert found["value_ci_low"].null_count() == expected["value_ci_low"].null_count()

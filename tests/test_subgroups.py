@@ -94,8 +94,13 @@ def test_shares_of_each_class_of_several() -> None:
     options: dict[str, Any] = {"score_type": "decision", "costs": ec.CostMatrix.zero_one(3)}
     table = log.ec.report("d", "y", per_class=True, metrics=["decision_share"], **options)
     assert table["decision_share"].to_list() == pytest.approx([(log["d"] == k).mean() for k in range(3)])
-    with pytest.raises(ValueError, match="'decision_share', which is for two decisions: compute it with"):
-        log.ec.report("d", "y", metrics=["decision_share"], **options)
+    refused: Any = {"metrics": ["decision_share"], **options}
+    for call in (log.ec.report, lambda d, y, **rest: log.with_columns(e=d).ec.compare([d, "e"], y, **rest)):
+        with pytest.raises(ValueError, match="'decision_share', which is for two decisions: use group_by") as error:
+            call("d", "y", **refused)
+        # The advice is a call that works.
+        advised = str(error.value).split(".agg")[1].replace("...", "'d', 'y', **options")
+        assert log.select(eval(advised, {"ec": ec, "options": options})).item() == pytest.approx((log["d"] == 0).mean())
 
 
 def test_rows_without_a_label_can_be_counted() -> None:

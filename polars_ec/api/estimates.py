@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Literal, Unpack
 
 import polars as pl
 
 from polars_ec.arguments.classes import parse_prior
 from polars_ec.arguments.inputs import as_lazy
-from polars_ec.arguments.keywords import as_expr, did_you_mean, parse_level, parse_number, parse_options, parse_whole
+from polars_ec.arguments.keywords import as_expr, parse_level, parse_number, parse_options, parse_whole
 from polars_ec.arguments.options import EstimateOptions, SketchOptions
 from polars_ec.arguments.scales import scale_of
 from polars_ec.arguments.signatures import with_options
@@ -21,19 +23,20 @@ from polars_ec.comparisons.unlabelled_classes import BUCKET, ODDS, OF_ROWS, Clas
 from polars_ec.comparisons.unlabelled_units import RESULT, EstimateCalibrator, EstimateQuestion, estimated
 from polars_ec.comparisons.validation import check_names_of_periods, check_period, check_reference
 from polars_ec.exceptions import SketchError
-from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, DECISIONS, OF_CLASSES
+from polars_ec.formulas.decisions import BATTERY_OF_CLASSES, CELLS, OF_CLASSES
 from polars_ec.formulas.losses import SCORING_RULES
-from polars_ec.reports.models import is_binary, metrics_of, named_metrics
+from polars_ec.reports.models import FORMULAS, METRICS, is_binary, metrics_of, named_metrics
 from polars_ec.scores.folds import BUCKETS
-from polars_ec.scores.read import check_names, expand, resolve_columns
+from polars_ec.scores.read import Rows, check_names, expand, resolve_columns
 from polars_ec.sketches.cells import LABELLED, SCORE, TARGET, Cells, check_keys, joined_by_label
 from polars_ec.sketches.log_pass import ClusterKey, FoldKey, make_cells
 from polars_ec.typing import FrameLike, IntoExpr
 
 _USUAL = ("expected_cost", "nec", "nce", "nbs", "precision", "recall", "f1", "auc_roc")
-# Counts, and metrics with an argument or a threshold of their own.
-_OTHERS = (*CELLS, "bayes_risk", "dcf", "net_benefit")
-_METRICS = (*(name for name in DECISIONS if name not in _OTHERS), *SCORING_RULES, "auc_roc")
+# Counts, the risk of decisions at another threshold, and values per class.
+_OTHERS = (*CELLS, "bayes_risk", *(name for name in OF_CLASSES if name.startswith("class_")))
+_OF_CLASSES = [name for name in METRICS if name in (*FORMULAS, *SCORING_RULES) and name not in _OTHERS]
+_METRICS = [*(name for name in _OF_CLASSES if name not in OF_CLASSES), "auc_roc"]
 
 
 @with_options(EstimateOptions)
@@ -114,7 +117,7 @@ def estimate(
 
     - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator, as text) and `metric`.
     - `value`: the estimate. It is null if a calibrator has no labelled period before, the fit has no solution, or the group and period have
-      invalid rows, which a warning counts.
+      invalid rows, which a warning counts. With "em" also if the scores say nothing of the prior, as equal scores do.
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.
@@ -197,16 +200,19 @@ def estimate(
         return pl.concat(models).sort(*key_names, period_name, "model", maintain_order=True)
     column, is_labelled = _stand_ins(log, label, options)
     prior, read = options.get("prior"), {name: value for name, value in options.items() if name != "prior"}
-    checked = _checked(common, prior, metrics)
+    checked, weight = _checked(common, prior, metrics), options.get("weight")
     units = [*keys, of_period, is_labelled]
-    cells, point = make_cells(log, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
+    counted = partial(make_cells, score=score, label=column, by=units, folds=FoldKey(), clusters=clusters)
+    cells, point = counted(log, options=read)
+    exponent = 0 if weight is None else math.frexp(cells.frame.select(pl.max("weight")).item() or 0.0)[1]
+    if weight is not None and abs(exponent) > 300:
+        # The squares of such weights may have lost their digits.
+        weight = as_expr(weight, "weight") / 2.0 ** max(exponent, -1000)
+        cells, point = counted(log, options=read | {"weight": weight})
     corrections: Cells | None = None
     if odds is not None:
-        weight = options.get("weight")
         weight = odds if weight is None else odds * as_expr(weight, "weight")
-        rows = log.filter(as_expr(label, "label").is_not_null())
-        read["weight"] = weight
-        corrections, _ = make_cells(rows, score, column, read, by=units, folds=FoldKey(), clusters=clusters)
+        corrections, _ = counted(log.filter(as_expr(label, "label").is_not_null()), options=read | {"weight": weight})
     checked |= {"by": [name for name in cells.keys if name not in (period_name, LABELLED)], "period": period_name}
     at = point.stands_in({"prior": prior}, cells.grid.classes)
     return _of_cells(cells, at, scores[0].meta.output_name(), corrections=corrections, **checked)
@@ -234,7 +240,7 @@ def _estimate_classes(
 ) -> pl.DataFrame:
     """The result for posteriors of K classes; `units` are the group columns, the period and what rows have beside."""
     column, is_labelled = _stand_ins(log, label, options)
-    shift_prior, calibrator, names = layout["shift_prior"], layout["calibrator"], named_metrics(metrics)
+    shift_prior, calibrator = layout["shift_prior"], layout["calibrator"]
     for name, prior, word in (("prior", options.get("prior"), "uniform"), ("shift_prior", shift_prior, "em")):
         if isinstance(prior, pl.Expr) or (isinstance(prior, str) and prior != word):
             raise ValueError(f"{name}={prior!r} is not a prior for all groups: pass a share per class")
@@ -245,12 +251,9 @@ def _estimate_classes(
             f"calibrator={calibrator!r} is for one number per row, and {score.meta.output_name()!r} holds "
             f"posteriors of K classes: pass {', '.join(CLASS_CALIBRATORS)} or None"
         )
-    for name in names or ():
-        if name not in (*DECISIONS, *OF_CLASSES, *SCORING_RULES) or name in _OTHERS or name.startswith("class_"):
-            raise ValueError(
-                f"metrics= holds {name!r}, which cannot be estimated for K classes: pass the posterior of one class against the rest, and a "
-                "label that is true for this class"
-            )
+    numbers = f"{rows.costs.n_classes} classes and {rows.costs.n_decisions} decisions"
+    fault = f"cannot be estimated for {numbers} (for one class pass its posterior and a label that is true for it)"
+    names = named_metrics(metrics, [name for name in _OF_CLASSES if _is_defined(name, rows)], fault)
     if shift_prior is not None and not isinstance(shift_prior, str):
         try:
             shift_prior = parse_prior(shift_prior).vector(rows.class_names, None)
@@ -264,6 +267,13 @@ def _estimate_classes(
     question = EstimateQuestion(**{**layout, **named})
     estimator = ClassEstimator.of(question, log.select(*units, is_labelled, row_cells(rows)), rows)
     return estimated(estimator, score.meta.output_name())
+
+
+def _is_defined(name: str, rows: Rows) -> bool:
+    """Whether there is the metric for so many classes and decisions."""
+    formula, n_decisions = FORMULAS.get(name), rows.costs.n_decisions
+    needed = rows.costs.n_classes if formula and formula.square else 2 if name == "decision_share" else n_decisions
+    return is_binary(rows) or (n_decisions == needed and not (formula and formula.binary))
 
 
 def estimate_cells(
@@ -343,19 +353,11 @@ def _checked(common: Mapping[str, Any], prior: Any, metrics: Any) -> dict[str, A
     shift_prior = common["shift_prior"]
     if prior is not None:
         parse_number(prior, "prior")
-    names = named_metrics(metrics) or _USUAL
-    for name in names:
-        if name not in _METRICS:
-            hint = did_you_mean(name, _METRICS)
-            raise ValueError(
-                f"metrics= holds {name!r}, which cannot be estimated: {hint}The metrics are {', '.join(_METRICS)}"
-            )
+    names = named_metrics(metrics, _METRICS, "cannot be estimated") or _USUAL
     if shift_prior is not None and not (isinstance(shift_prior, str) and shift_prior == "em"):
         is_number = hasattr(shift_prior, "__float__") and not isinstance(shift_prior, bool)
         if not is_number or not 0 < float(shift_prior) < 1:
-            raise ValueError(
-                f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class between 0 and 1"
-            )
+            raise ValueError(f"shift_prior={shift_prior!r} is not 'em', nor a prior of the positive class in (0, 1)")
         shift_prior = float(shift_prior)
     return {**common, "metrics": names, "shift_prior": shift_prior}
 

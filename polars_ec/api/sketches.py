@@ -325,7 +325,8 @@ class Sketch(DecidingCells):
 
         Returns
         -------
-        As `estimate`, with its numbers if the resolution is 64. Models are the values of the group column `score`, null without one.
+        As `estimate`, with its numbers if the resolution is 64. Models are the values of the group column `score`, null without one. Values are
+        null if weights are below 1e-140 or above 1e150, because the sketch does not have the digits of their squares.
 
         Raises
         ------
@@ -393,9 +394,10 @@ class Sketch(DecidingCells):
             The name of the cluster column for the sketch, and the number of buckets, if the query used clusters. The table names the hash.
         costs, cost_fn, cost_fp, threshold
             The default operating point of the methods. It is exact if it is one of the thresholds. For decisions, leave them out: the table
-            contains the costs of its query, and others are an error. Only tables of earlier versions need them.
+            contains the costs of its query, and others are an error. Only tables of earlier versions, or without rows, need them.
         classes
-            Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs.
+            Of decisions only: the label values in class order. Default: 0 to K-1, a class for each row of the costs. A table without rows
+            needs them, or costs.
 
         Raises
         ------

@@ -124,7 +124,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     names = list(known)
     if _OTHER_NAMES.get(name) in names:
         return f"did you mean {_OTHER_NAMES[name]}? "
-    turned = [other for other in names if sorted(other.split("_")) == sorted(name.split("_"))]
+    turned = [x for x in names if x == f"macro_{name}" or sorted(x.split("_")) == sorted(name.split("_"))]
     near = turned or difflib.get_close_matches(name, names, n=1, cutoff=0.6)
     return f"did you mean {near[0]}? " if near else ""
 

@@ -165,7 +165,7 @@ class OutputOptions:
         list[str] | None,
         Option(
             metavar="GATE",
-            help='Exit with code 3 if the condition holds in a group: "nec_at_prior_ci_low > 1". Can be repeated.',
+            help='Exit with code 3 if the condition on a column holds in a group: "n_missing > 500", in a report "nec_ci_low > 1". Can be repeated.',
         ),
     ] = None
     fail_on_null: Annotated[

@@ -35,7 +35,7 @@ _GATE = re.compile(
 )
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?", re.IGNORECASE | re.ASCII)
 _INFINITY = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
-_SHAPE = 'pass a column, one of > >= < <= == != and a number, such as "nec_at_prior_ci_low > 1"'
+_SHAPE = 'pass a column, one of > >= < <= == != and a number, such as "n_missing > 500"'
 
 # Columns that are there only where an option asks for them.
 _ASKED_FOR = {

@@ -73,7 +73,9 @@ def locked(folder: Path) -> Iterator[Note]:
             raise DataError(f"{file} is a link, not a lock file of polars-ec: remove it")
         if os.path.lexists(file) and not os.path.isfile(file):
             raise DataError(f"{file} is not a regular file, so it is not a lock file of polars-ec: remove it")
-        lock.acquire()
+        # It starts a shell before the lock: one that starts after would keep the lock of a job killed at that moment.
+        with panics_unseen():
+            lock.acquire()
     except filelock.Timeout:
         raise DataError(
             f"{folder}: another job is running here (process {_noted(note).get('process', 'unknown')}). Wait until it "

@@ -95,9 +95,8 @@ class CellRows:
     @cached_property
     def cell_sizes(self) -> Floats:
         """Effective sample sizes of independent rows; rounded, because sums of weights differ in the last bits from run to run."""
-        with np.errstate(all="ignore"):
-            rows = np.where(self.single > 0, self.single**2 / self.squares, 0.0)
-        return np.asarray(np.round(rows, 6), dtype=np.float64)
+        # Weights that are so small beside others that their squares lose their digits are those of one row.
+        return np.asarray(np.round(np.nan_to_num(effective_rows(self.single, self.squares), nan=1.0), 6), np.float64)
 
     def without_labels(self) -> CellRows:
         """The rows as if none had a label."""
@@ -173,10 +172,13 @@ class UnitCells:
             lengths = [self.starts[unit + 1] - self.starts[unit] for unit in units]
             bucket = bucket + np.repeat(np.arange(len(units)), lengths) * (int(bucket.max(initial=0)) + 1)
         occupied, number = np.unique(bucket[~alone], return_inverse=True)
+        sizes = effective_rows(*(summed(self.plane[at], of, 3) for of in (weight, weight2)))
+        if np.isnan(sizes).any():
+            # How many rows they are worth is not known.
+            weight = np.full_like(weight, np.nan)
         of_buckets = number.reshape(-1) * math.prod(shape) + place[~alone]
         single, squares = (summed(place[alone], of[alone], *shape) for of in (weight, weight2))
         clusters = summed(of_buckets, weight[~alone], len(occupied), *shape)
-        sizes = effective_rows(*(summed(self.plane[at], of, 3) for of in (weight, weight2)))
         return CellRows(single, squares, clusters, sizes)
 
     @cached_property

@@ -143,6 +143,9 @@ class ClassEstimator(UnitEstimator[ClassFit]):
         whole = {name: number.cast(pl.Int64) for name, number in numbers.items()}
         table = used.select(**whole, weight=weight, correction=weight * odds)
         columns = {column.name: column.to_numpy() for column in table}
+        # Squares of weights keep their digits near 1, in whatever unit the weights are.
+        exponent = np.frexp(columns["weight"].max(initial=0.0))[1]
+        columns |= {name: np.ldexp(columns[name], -exponent) for name in ("weight", "correction")}
         logs = matrix_of(used[_ROW].struct.field(LOG_POSTERIORS), n_classes)[0]
         # In an order of their own, so that random numbers do not depend on that of the log.
         order = np.lexsort([*logs.T, *reversed(columns.values())])
@@ -209,7 +212,7 @@ class ClassEstimator(UnitEstimator[ClassFit]):
     def _sums(self, unit: int, fit: ClassFit, fits: slice, generator: np.random.Generator | None = None) -> Floats:
         """Sums of a unit, (fits, features, classes, decisions): expected ones, or with a generator those that the labels may show."""
         rows, n, n_decisions = self._rows_of([unit]), fits.stop - fits.start, self._shape[2]
-        if fit.curves is None:
+        if fit.curves is None or np.isnan(rows.sizes).any():
             return np.full((n, *self._shape), np.nan)
         if self.units[IS_HELD_OUT][unit]:
             rows = replace(rows, label=np.full_like(rows.label, _UNLABELLED))

@@ -37,8 +37,8 @@ _REFERENCE, _REFERENCE_UNIT, _POOL, _MEMBERS = "__reference", "__reference_unit"
 _ROWS_TO_CALIBRATE = 50
 # Seconds that are worth a warning.
 _LONG = 20
-# Priors up to this that would fall go to 0; and the least likelihood of a row.
-_NO_PRIOR, _LEAST = 1e-6, 1e-300
+# Priors up to this that would fall go to 0; the least likelihood of a row; and the curvature of a likelihood that says nothing of a prior.
+_NO_PRIOR, _LEAST, _FLAT = 1e-6, 1e-300, 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,7 +160,7 @@ class UnitEstimator(ABC, Generic[FitT]):
 def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
     """The priors to which EM converges, (variants, classes), for posteriors over priors, (variants, rows, classes), and weights (variants, rows).
 
-    They minimise the convex sum of the priors less the mean log-likelihood.
+    They minimise the convex sum of the priors less the mean log-likelihood. NaN where other priors have the same likelihood.
     """
     # With rows in proportion to posteriors that sum to 1, the losses are at least 1.
     ratios, weight = (x / x.sum(axis=-1, keepdims=True) for x in (ratios, weight))
@@ -176,7 +176,12 @@ def likeliest_priors(ratios: Floats, weight: Floats) -> Floats:
     n_variants, _, n_classes = ratios.shape
     start, bounded = np.full((n_variants, n_classes), 1 / n_classes), np.ones(n_classes, dtype=bool)
     prior, moves = minimise_bounded(derivatives, start, bounded, _NO_PRIOR)
-    return np.where(moves[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
+    _, gradient, hessian = derivatives(prior)
+    # Some priors can move at no loss, as when all scores are equal, if a change of them that sums to 0 changes no row.
+    can_move = (prior > 0) | (gradient < _FLAT)
+    curvature = np.where(can_move[:, None] & can_move[:, :, None], np.nan_to_num(hessian + 1), np.eye(n_classes))
+    is_open = moves | (np.linalg.eigvalsh(curvature)[:, 0] < _FLAT)
+    return np.where(is_open[:, None], np.nan, prior / prior.sum(axis=1, keepdims=True))
 
 
 # The units of a question.

@@ -236,7 +236,7 @@ ELSEWHERE = {
     "ece_mc": f"is not available in a report: {_BESIDE.format('ece_mc')}",
 }
 METRICS = tuple(name for name in (*FORMULAS, CONFUSION, *SCORING_RULES, "ece", *ORDER_METRICS) if name not in ELSEWHERE)
-_ALWAYS = ("n", "class_prior", "n_missing", "n_invalid")
+_ALWAYS, _NO_METRIC = ("n", "class_prior", "n_missing", "n_invalid"), "is not a metric of a report"
 
 
 def is_binary(rows: Rows) -> bool:
@@ -244,8 +244,8 @@ def is_binary(rows: Rows) -> bool:
     return (rows.costs.n_classes, rows.costs.n_decisions) == (2, 2)
 
 
-def named_metrics(metrics: Any) -> tuple[str, ...] | None:
-    """The names that the caller passed, if any; errors for one that there is not, before anything is read."""
+def named_metrics(metrics: Any, known: Sequence[str] = METRICS, fault: str = _NO_METRIC) -> tuple[str, ...] | None:
+    """The names that the caller passed, if any; errors for one that is not `known`, before anything is read."""
     if metrics is None:
         return None
     if isinstance(metrics, str) or not hasattr(metrics, "__iter__"):
@@ -256,11 +256,9 @@ def named_metrics(metrics: Any) -> tuple[str, ...] | None:
             raise ValueError(f"metrics= holds {name!r}, which every report has already: leave it out")
         if name in ELSEWHERE:
             raise ValueError(f"metrics= holds {name!r}, which {ELSEWHERE[name]}")
-        if name not in METRICS:
-            hint = did_you_mean(str(name), METRICS)
-            raise ValueError(
-                f"metrics= holds {name!r}, which is not a metric of a report: {hint}The metrics are {', '.join(METRICS)}"
-            )
+        if name not in known:
+            hint = did_you_mean(str(name), known)
+            raise ValueError(f"metrics= holds {name!r}, which {fault}: {hint}The metrics are {', '.join(known)}")
         if name in names[:place]:
             raise ValueError(f"metrics= has {name!r} twice")
     if not names:
@@ -327,7 +325,7 @@ def _check(name: str, rows: Rows) -> None:
     if name == "ece" and n_classes != 2:
         raise ValueError(f"{shown} is for two classes, but there are {n_classes}")
     if name == "decision_share" and rows.costs.n_decisions != 2:
-        raise ValueError(f"{shown} is for two decisions: {_BESIDE.format(name)}")
+        raise ValueError(f"{shown} is for two decisions: use group_by(...).agg(ec.decision_share(..., decision=0))")
     if name in CELLS and not is_binary(rows):
         raise ValueError(f"{shown} is for two classes and two decisions: use confusion")
     if name in CLASS_AREAS and (n_classes == 2 or not isinstance(scores, ManyScores)):

@@ -402,7 +402,7 @@ def grid_of_table(
     """The grid and the operating point of a warehouse's table, of the keywords with which it was made."""
     if "decision" not in table.columns or "bin" in table.columns:
         if classes is not None:
-            raise ValueError(f"classes={classes!r} is for tables of decisions, which have a column 'decision'")
+            raise ValueError(f"classes={classes!r} is for tables of decisions, with a column 'decision': leave it out")
         name = parse_sketch_score_type(score_type).name
         grid = Grid(name, checked_resolution(resolution), sorted_thresholds(thresholds))
         return grid, OperatingPoint.of(stated, grid.classes)
@@ -410,12 +410,15 @@ def grid_of_table(
     of_table = table[COSTS].unique().to_list() if COSTS in table.columns else []
     if of_table and not stated:
         stated = {"costs": of_table[0]}
+    elif not stated and classes is None and not table.height:
+        raise SketchError("the table has no rows, which would name the costs of its query: pass costs= or classes=")
     options = parse_options({**stated, "classes": classes})
     costs = options.costs(2 if options.classes is None else len(options.classes))
     names = ClassNames(options.classes) if options.classes else ClassNames(tuple(range(costs.n_classes)), stated=False)
     if len(names.values) != costs.n_classes:
+        source = "costs of the table" if of_table else "stated costs"
         raise SketchError(
-            f"classes= has {len(names.values)} classes, but the costs of the table have {costs.n_classes}"
+            f"classes= has {len(names.values)} classes, but the {source} have {costs.n_classes}: pass a label value for each row of the costs"
         )
     scale = POSTERIORS if score_type == POSTERIOR.name else SCALES[score_type]
     grid = DecisionGrid(scale.name, None, (), names, (LOG_LOSS, BRIER), costs.n_decisions)

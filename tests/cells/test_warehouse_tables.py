@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+import duckdb
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
@@ -124,3 +125,27 @@ def test_numbers_that_are_not_whole_are_refused(name: str) -> None:
     assert ec.Sketch.from_arrow(table.cast({name: pl.Decimal(20, 2)})).frame["n"].item() == 3
     with pytest.raises(ec.SketchError, match=f"values of '{name}' that are not whole numbers"):
         ec.Sketch.from_arrow(table.with_columns(pl.col(name) + 0.25), weighted=True)
+
+
+def test_decisions_without_rows_need_their_costs():
+    """Rows name the costs of their query; without any there is no telling how many classes there were."""
+    connection = duckdb.connect()
+    ec.register(connection)
+    connection.sql(
+        "CREATE TABLE log AS SELECT [[0.2, 0.3, 0.5], [0.6, 0.3, 0.1]][1 + i % 2] AS q, i % 3 AS y FROM range(30) t(i)"
+    )
+    table = connection.sql("FROM ec.sketch('log', q, y, classes := 3, reduction := 'decisions')").pl()
+    with pytest.raises(SketchError, match="has no rows, which would name the costs of its query: pass costs= or cl"):
+        ec.Sketch.from_arrow(table.clear())
+    zero_one = ec.CostMatrix.zero_one(3)
+    ec.Sketch.from_arrow(table.clear(), classes=pl.Series(["x", "y"]))
+    whole, empty = ec.Sketch.from_arrow(table), ec.Sketch.from_arrow(table.clear(), costs=zero_one)
+    named = ec.Sketch.from_arrow(table, classes=["x", "y", "z"])
+    assert (whole + empty).evaluate("accuracy").item(0, "accuracy") == pytest.approx(1 / 3)
+    assert_frame_equal((named + ec.Sketch.from_arrow(table.clear(), classes=["x", "y", "z"])).frame, named.frame)
+    with pytest.raises(SketchError, match="has 2 classes, but the stated costs have 3: pass a label value for each"):
+        ec.Sketch.from_arrow(table.clear(), costs=zero_one, classes=["x", "y"])
+    with pytest.raises(SketchError, match="has 2 classes, but the costs of the table have 3: pass a label value for"):
+        ec.Sketch.from_arrow(table, classes=["x", "y"])
+    with pytest.raises(ValueError, match="with a column 'decision': leave it out"):
+        ec.Sketch.from_arrow(TABLE, classes=["x", "y"])

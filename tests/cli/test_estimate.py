@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import duckdb
 import numpy as np
 import polars as pl
@@ -189,3 +191,14 @@ def test_what_a_folder_of_sketches_does_not_have_is_told(folder, tmp_path):
     sketch(folder / "log.parquet", out=tmp_path / "same", args=(*READ, *MONTHS, *KEPT[:-1]))
     reports = [report(of, "--every", "1mo") for of in (kept, tmp_path / "same")]
     assert_frame_equal(*reports, rel_tol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "command", ["report", "compare --reference best", "drift", "capacity --k 9", "estimate --replicates 5"]
+)
+def test_the_help_of_gates_names_a_column_that_the_command_has(folder, command):
+    name, *more = command.split()
+    gate = re.search(r'holds in a group: "([^"]+)"', " ".join(invoke(name, "--help").stdout.split()))[1]
+    args = (name, folder / "log.csv", *READ, *MONTHS, *more, "--fail-if", gate, "--quiet", "--format", "csv")
+    assert invoke(*args).exit_code == 0
+    assert invoke(*args[:-4], re.sub("[0-9]+", "-1", gate), *args[-3:]).exit_code == 3

@@ -103,7 +103,7 @@ def test_a_gate_is_a_column_an_operator_and_a_number(text, column, sign, number)
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("nec", ["nec", "nec_at_prior_ci_low > 1"]),
+        ("nec", ["nec", "n_missing > 500"]),
         ("", ["''", "pass a column"]),
         ("nec >", ["pass a column"]),
         ("> 1", ["pass a column"]),

@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 import polars as pl
 import pytest
 
+from polars_ec.cli import terminal
 from polars_ec.cli.sketch_folder import SketchFolder
 from polars_ec.cli.sketch_job import Vanished, run
 from tests.support.cli import ROOT, invoke
@@ -263,6 +264,22 @@ run([sys.argv[1]], Path(sys.argv[2]), options())
     assert outcome.sketched + outcome.unchanged == FILES
     same(loaded(out), whole().frame)
     assert {f.name for f in out.iterdir()} == {*stamps(out), *LEFT}
+
+
+def test_no_process_is_started_under_the_lock(tmp_path, monkeypatch):
+    """A process that starts holds all files until it has begun, also those of a job that has been killed."""
+    file, held = tmp_path / "out" / LEFT[0], []
+
+    def noted(*args, **kwargs):
+        held.append(file.exists())  # a lock file of an earlier job would say nothing
+
+    monkeypatch.setattr(os, "posix_spawn", noted)
+    terminal._held.cache_clear()
+    try:
+        run([str(write_files(tmp_path / "logs", make_log(100), files=2))], tmp_path / "out", options())
+    finally:
+        terminal._held.cache_clear()
+    assert held == [False]
 
 
 @pytest.mark.slow

@@ -146,3 +146,20 @@ def test_a_group_called_bucket_is_only_in_the_way_of_clusters(log) -> None:
     log.execute("CREATE OR REPLACE TEMP TABLE named AS SELECT *, ec.bucket(id, 10) AS bucket FROM log")
     found: Any = log.sql("SELECT DISTINCT bucket FROM ec.sketch('named', p, y, groups := ['bucket'])").fetchall()
     assert len(found) == 11
+
+
+def test_a_text_is_no_cluster_column(log) -> None:
+    """One cluster of all rows has NULL bounds, which would say nothing of the quotes."""
+    message = "cluster := 'user' is text, not a column: leave out the quotes"
+    for query in (
+        "ec.sketch('log', p, y, cluster := 'user')",
+        "ec.report('log', p, y, \"interval\" := 0.95, cluster := 'user')",
+        "ec.sketch('log', [1 - p, p], 0, classes := 2, reduction := 'decisions', cluster := 'user')",
+        "ec.sketch('log', [1 - p, p], 0, classes := 2, reduction := 'top_label', cluster := 'user')",
+    ):
+        with pytest.raises(duckdb.Error, match=message):
+            log.execute(f"FROM {query}").fetchall()
+    # Columns of text, under any name, and what is computed from them, are columns.
+    log.execute('CREATE OR REPLACE TEMP TABLE named AS SELECT *, CAST(id AS VARCHAR) AS "it\'s" FROM log')
+    for column in ('"it\'s"', "'a' || \"it's\"", 'upper("it\'s")'):
+        assert log.execute(f"FROM ec.sketch('named', p, y, cluster := {column})").fetchall()
