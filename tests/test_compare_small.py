@@ -115,3 +115,36 @@ def test_one_row_of_a_class_in_rows_and_sketches(other: str, cost_fn: Any) -> No
     bounds = pl.col("metric", "difference_ci_low", "difference_ci_high", "p_value")
     assert_frame_equal(of_sketch.select(bounds), of_rows.select(bounds))
     assert (of_rows["p_value"].null_count() == 2) == (cost_fn == "cost")
+
+
+@pytest.mark.parametrize("cluster", [None, "user"])
+@pytest.mark.parametrize("weight", [None, "w"])
+@pytest.mark.parametrize("seed", range(3))
+def test_losses_that_are_all_equal_have_no_bounds(seed: int, weight: str | None, cluster: str | None) -> None:
+    """Losses are -ln 0.8 and 0.04 in every row of a group; those of another model are larger by the same amount in each."""
+    rng = np.random.default_rng(seed)
+    y, group = rng.random(200) < 0.4, rng.integers(0, 2, 200)
+    equal = {
+        "p": np.where(y, 0.8, 0.2),
+        "q": np.where(y, 0.7, 0.3),
+        "r": np.where(group == 0, np.where(y, 0.8, 0.2), rng.random(200)),
+    }
+    log = pl.DataFrame(
+        {**equal, "y": y, "group": group, "w": rng.choice([0.5, 1.0, 2.5], 200), "user": rng.integers(0, 30, 200)}
+    )
+    call: dict[str, Any] = {"metrics": ["cross_entropy", "brier"], "weight": weight, "cluster": cluster, "prior": 0.2}
+    models = log.ec.compare(["p", "q"], "y", **call)
+    assert models["difference"].to_numpy() == pytest.approx([np.log(8 / 7)] * 2 + [0.05] * 2)
+    groups = log.ec.compare("r", "y", by="group", reference=1, **call)
+    assert groups["value"].to_numpy() == pytest.approx([-np.log(0.8)] * 2 + [0.04] * 2)
+    for table in (models, groups):
+        assert table.select("difference_ci_low", "difference_ci_high", "p_value").null_count().row(0) == (4, 4, 4)
+
+
+@pytest.mark.parametrize("reference", ["best", "highest", "lowest"])
+def test_one_group_with_bounds_is_compared_with_none(reference: str) -> None:
+    # Group e has no positives, so that its false-positive rate has no bounds. A lazy log gives no warning.
+    log = LOG.filter(pl.col("group").is_in(["a", "e"])).lazy()
+    compared = log.ec.compare("p", "y", by="group", reference=reference, metrics=["fpr"], margin=10).collect()
+    assert compared["value"].null_count() == 0
+    assert compared.select("reference", "difference", "p_value", "equivalent").null_count().row(0) == (2, 2, 2, 2)

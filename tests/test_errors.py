@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+
 import numpy as np
 import polars as pl
 import pytest
@@ -394,3 +396,42 @@ def test_names_of_scikit_learn_lead_to_ours(theirs: str, ours: str) -> None:
 def test_names_that_are_nobodys_are_errors() -> None:
     with pytest.raises(AttributeError, match="no 'xyz'"):
         _ = ec.xyz  # type: ignore[attr-defined]
+
+
+NAMED = pl.DataFrame(
+    {"p": [0.9, 0.2, 0.7, 0.4] * 30, "y": [1, 0, 0, 1] * 30, "k": [1, 2, 3] * 40, "period": [1, 1, 2] * 40}
+)
+
+
+@pytest.mark.parametrize("name", ["", "*", "^k$"])
+def test_a_group_column_without_a_name(name):
+    """A sketch by such a column could not be read again, and Polars finds no column by a pattern."""
+    for function in (ec.report, ec.sketch):
+        with pytest.raises(ValueError, match="rename it"):
+            function(NAMED, "p", "y", by=pl.col("k").alias(name))
+
+
+@pytest.mark.parametrize("name", ["metric", "value"])
+def test_best_thresholds_by_a_column_of_a_comparison(name):
+    with pytest.raises(ValueError, match=f"by= has a column '{name}'"):
+        ec.best_thresholds(NAMED.rename({"k": name}), "p", "y", by=name, period="period")
+
+
+def test_a_calibration_of_an_exact_sketch_by_a_column_of_bins():
+    sketch = NAMED.rename({"k": "bin"}).ec.sketch("p", "y", by="bin", exact=True)
+    for method in (sketch.calibrate, lambda: sketch.calibration_loss(training="test")):
+        with pytest.raises(ec.SketchError, match=r"'bin'.*rename it"):
+            method()
+
+
+@pytest.mark.parametrize("unit", [dt.timedelta(days=1), b"\xff"])
+def test_periods_of_durations_and_bytes_have_previous_ones(unit):
+    log = NAMED.with_columns(period=pl.Series([unit * i for i in NAMED["period"]]))
+    drift = log.ec.drift("p", "y", period="period", reference="previous", metrics=["error_rate"])
+    assert drift.select("period", "value", "value_reference").rows() == [(2 * unit, 0.5, 0.5)]
+
+
+def test_a_drift_of_a_sketch_needs_periods_with_an_order():
+    sketch = NAMED.ec.sketch("p", "y", by=pl.struct("period").alias("month"))
+    with pytest.raises(TypeError, match=r"'month' is Struct.*no order"):
+        sketch.drift("recall", period="month")

@@ -113,9 +113,9 @@ def compare(
     bin. Metrics at the best threshold or on the hull, such as `eer`, `ks` and `min_dcf`, treat the threshold or the hull as fixed. The AUC of K classes, such as `macro_auc_roc`, is computed from the
     rows in memory; with reference="rest" this takes time in proportion to groups times rows.
 
-    With reference="best", "highest" or "lowest" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). The
-    interval is for the distance to the group that is truly the best, which need not be the group with the best value. It ends at 0; a group
-    whose interval contains 0 may be the best. `p_adjusted` is below 0.05 exactly where the 95 % interval excludes 0. `p_value` is for the
+    With reference="best", "highest" or "lowest" the bounds and `p_adjusted` hold for all pairs of groups simultaneously (Bonferroni). Groups
+    whose bounds are null have no difference, and others are not compared with them. The interval is for the distance to the group that is
+    truly the best, which need not be the group with the best value. It ends at 0; a group whose interval contains 0 may be the best. `p_adjusted` is below 0.05 exactly where the 95 % interval excludes 0. `p_value` is for the
     group in `reference` alone, which may be a small one. With "highest" the minima of `difference`, `difference_ci_low` and `difference_ci_high` over
     the groups are the gap between the lowest and the highest group and its bounds. With "lowest" take the maxima. The columns of the ratio
     are used in the same way. Its bounds are null in all groups if one has a value below 0, or one of 0 that is no rate or cost.

@@ -131,7 +131,7 @@ def estimate(
     Labels that have come correct the estimate if there are at least ten of each class: then the sums of all rows are those expected plus N / n
     times the labelled rows' (observed - expected) sums. Otherwise they count as observed, and all other rows as expected.
 
-    AUC and the losses of rows without labels come from bins of log-odds, 64 per nat. Posteriors of K classes are held in memory, without bins.
+    AUC, and what is expected of rows without labels, come from bins of log-odds, 64 per nat. Posteriors of K classes are held in memory, without bins.
 
     Raises
     ------

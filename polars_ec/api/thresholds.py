@@ -113,7 +113,7 @@ def best_thresholds(
     scores, groups = expand(log, score, "score"), expand(log, by, "by")
     of_period = validation.check_period(log, expand(log, period, "period"))
     names = [key.meta.output_name() for key in (*groups, of_period)]
-    validation.check_names_of_periods(names[:-1], names[-1], _COLUMNS)
+    validation.check_names_of_periods(names[:-1], names[-1], {*_COLUMNS, *validation.COLUMNS})
     validation.check_reference(reference)
     if cluster is not None:
         as_expr(cluster, "cluster")

@@ -15,7 +15,7 @@ from polars_ec.exceptions import SketchError
 from polars_ec.formulas.sums import GROUP
 from polars_ec.numerics import Bools, Floats, Integers, Numbers, Texts, np, quiet
 from polars_ec.scores.folds import FOLD
-from polars_ec.sketches.cells import Cells
+from polars_ec.sketches.cells import Cells, check_keys
 from polars_ec.sketches.grid import EXACT, SUMS, Grid
 from polars_ec.sketches.sums import number_groups, run_starts, scores_of_cells, stated_priors
 
@@ -164,6 +164,7 @@ def rolled_up(table: CellTable, grid: Grid, weight: Floats, losses: Mapping[str,
     frame = lowest.join(cells, on=[GROUP, "class", "above"], how="full", coalesce=True, nulls_equal=True)
     frame = frame.with_columns(amounts).sort(GROUP, "class", "above", nulls_last=True)
     keys = table.groups.drop(GROUP)
+    check_keys(keys.columns, grid.columns)
 
     def of_keys(rows: pl.DataFrame, columns: list[str]) -> pl.DataFrame:
         return keys[rows[GROUP]].hstack(rows.select(columns)) if keys.width else rows.select(columns)

@@ -23,6 +23,7 @@ from polars_ec.inference.confidence import (
     exclusive,
     has_rows,
     in_one_cluster,
+    is_degenerate,
     rests_on_one_cluster,
     slopes_of,
     summed,
@@ -616,6 +617,8 @@ def compare_models(
             assert singletons is not None
             variance = singletons.variance
         value, reference = (of[:, c] for of in values)
+        if isinstance(joint, Moments) and not same:
+            variance = variance.only(~is_degenerate(variance.variance, value + reference, joint.varies))
         differences[column] = Differences.tested(value, reference, variance.only(known), level, same=same)
     return differences
 

@@ -84,6 +84,7 @@ def _checked(cells: DecidingCells, question: SketchDriftRequest) -> SketchDriftR
         if name not in keys:
             raise SketchError(f"mix= names {name!r}, which is not a group column of the sketch. It has {keys}")
     validation.check_reference(question.reference)
+    validation.check_period(cells.frame.lazy(), [pl.col(question.period)])
     metrics = list(question.metrics)
     if not metrics:
         metrics = [name for name in usual_metrics(cells, question.keywords) if name not in RANKING_METRICS]

@@ -364,7 +364,7 @@ def check_reference(reference: Any) -> None:
 def references(reference: Any, groups: pl.DataFrame, by: Sequence[str], period: str) -> Integers:
     """The number of the period that each is compared with, itself for the reference, -1 for none; `groups` are sorted and numbered."""
     if isinstance(reference, str) and reference == PREVIOUS:
-        if groups[period].cast(pl.String, strict=False).eq(PREVIOUS).any():
+        if shown(groups[period]).eq(PREVIOUS).any():
             raise ValueError(
                 f"reference={PREVIOUS!r} is ambiguous, because {period} has a period of this name: rename that period"
             )

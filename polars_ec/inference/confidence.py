@@ -541,7 +541,7 @@ def rescaled_to(number: Floats, moments: Moments) -> Moments:
 # Estimates of metrics from the same sums.
 
 # The rounding error of a zero variance, relative to the value.
-_DEGENERATE = 1e-9
+_DEGENERATE, _DEGENERATE_CLASSES = 1e-9, 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -603,7 +603,7 @@ class Estimate:
         """Components of a metric's variance; NaN where a class has no rows, or, for losses, one, or all rows or clusters are equal."""
         components = self.components_of(metric, self.is_degenerate(metric))
         # Losses that are all equal say nothing of what other rows would lose.
-        degenerate = is_degenerate(components.variance, self.values[:, metric])
+        degenerate = is_degenerate(components.variance, self.values[:, metric], self.moments.varies)
         return replace(components, independent=np.where(degenerate, np.nan, components.independent))
 
     def is_degenerate(self, metric: int) -> Bools:
@@ -641,10 +641,10 @@ class Estimate:
         return replace(components, independent=independent)
 
 
-def is_degenerate(variance: Floats, value: Floats) -> Bools:
-    """Whether all rows, or clusters, are equal, but for rounding."""
+def is_degenerate(variance: Floats, value: Floats, varies: Bools | bool = True) -> Bools:
+    """Whether all rows, or clusters, are equal, but for rounding, which leaves more where the rows of no class vary."""
     with np.errstate(all="ignore"):
-        return np.asarray(variance <= (_DEGENERATE * value) ** 2)
+        return np.asarray(variance <= (np.where(varies, _DEGENERATE, _DEGENERATE_CLASSES) * value) ** 2)
 
 
 def _components_of_rows(moments: Moments, slopes: Floats, metric: int) -> VarianceComponents:

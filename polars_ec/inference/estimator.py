@@ -99,7 +99,7 @@ class Differences:
         with np.errstate(all="ignore"):
             gap = value - reference
             size = np.fmax(np.abs(value), np.abs(reference))
-            degenerate = variance.variance <= (_EQUAL * size) ** 2
+            degenerate = is_degenerate(variance.variance, size / 10)
             equal = degenerate & (np.abs(gap) <= _EQUAL * size) & same
             variance = variance.only(np.isfinite(gap) & (~degenerate | equal))
             low, high = limits(gap, variance, "identity", level)
@@ -478,7 +478,7 @@ def with_extreme(values: Floats, components: VarianceComponents, lowest: bool, l
     known = np.isfinite(values) & np.isfinite(components.variance)
     reference = np.full(n_groups, -1)
     low, high, p, p_adjusted = np.full((4, n_groups), np.nan)
-    if not known.any():
+    if known.sum() < 2:
         return Differences(values, low, low, high, p, reference, p)
     chosen = np.flatnonzero(known)
     sign = -1.0 if lowest else 1.0

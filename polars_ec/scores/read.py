@@ -793,8 +793,14 @@ def join_groups(rows: FrameT, others: FrameT, by: Sequence[str]) -> FrameT:
 
 
 def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> None:
-    """ValueError if a group column has a name that is taken in a result."""
-    clash = sorted({key.meta.output_name() for key in keys}.intersection(taken))
+    """ValueError if a group column has a name that is taken in a result, none, or one that Polars reads as a pattern."""
+    names = {key.meta.output_name() for key in keys}
+    for name in names:
+        if name in ("", "*") or (name[0], name[-1]) == ("^", "$"):
+            raise ValueError(
+                f"by= has a column {name!r}, which is no name for a column of {of}: rename it with .alias()"
+            )
+    clash = sorted(names.intersection(taken))
     if clash:
         raise ValueError(f"by= has a column {clash[0]!r}, which is also a column of {of}: rename it with .alias()")
 
