@@ -23,7 +23,7 @@ PACKAGE = "polars_ec"
 
 GOALS: dict[str, float] = {
     # 40,500 once the house was built; then intervals that cover, warnings that say why, the first screen of the page, and what other tools take.
-    "lines": 47_927,
+    "lines": 47_938,
     "files": 175,
     "most code lines in a file": 700,
     "floors": 12,
