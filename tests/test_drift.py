@@ -308,6 +308,7 @@ CALLS = {
 }
 
 
+@pytest.mark.slow
 @settings(max_examples=12, deadline=None)
 @given(rows=ROWS, **CALLS)
 def test_parts_add_up_and_limits_hold_them(rows: list[tuple[Any, ...]], **call: Any) -> None:

@@ -49,7 +49,7 @@ def sketch(log: pl.DataFrame = COMING, by: Any = ("month", "g"), **options: Any)
 # Estimates.
 
 
-@pytest.mark.quick("options0", "options3", "options9")
+@pytest.mark.quick("options3", "options9")
 @pytest.mark.parametrize(
     "options",
     [
@@ -84,6 +84,7 @@ def test_other_bins_are_within_their_error() -> None:
     assert found["value"].drop_nulls().to_list() == pytest.approx(exact["value"].drop_nulls().to_list(), abs=0.02)
 
 
+@pytest.mark.slow
 def test_a_period_is_sketched_again_when_its_labels_come() -> None:
     months = {month: sketch(COMING.filter(month=month)) for month in (1, 2, 3)}
     call: dict[str, Any] = {"period": "month", "replicates": 10}
@@ -274,6 +275,7 @@ VECTORS = COMING.with_columns(
 )
 
 
+@pytest.mark.quick("three-affine", "two-None")
 @pytest.mark.parametrize("calibrator", ["affine", None])
 @pytest.mark.parametrize("log", [COMING, VECTORS], ids=["two", "three"])
 def test_estimates_do_not_depend_on_the_unit_of_weights(log: pl.DataFrame, calibrator: Any) -> None:

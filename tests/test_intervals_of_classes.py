@@ -111,6 +111,7 @@ def test_a_class_against_the_rest_at_a_prior_of_its_own_has_its_limits() -> None
     assert all(low < value < high for low, value, high in ends)
 
 
+@pytest.mark.slow
 def test_models_of_many_classes_have_the_limits_of_each() -> None:
     log = make_log(5, 1500, groups=2)
     log = log.with_columns(other=pl.Series(log["q"].to_numpy()[::-1].copy(), dtype=pl.Array(pl.Float64, 5)))

@@ -512,6 +512,7 @@ def test_a_folder_of_sketches_is_reported_and_grows(job):
         assert found[key] == pytest.approx(row, rel=1e-12), key
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.path.realpath(JOB) != str(JOB) or sys.platform == "win32", reason=f"{JOB} is reached by a link")
 def test_a_job_goes_on_where_version_0_2_stopped(job):
     sketches, logs = job / "sketches", JOB / "logs"

@@ -114,7 +114,7 @@ def test_no_parameters_are_better(n_classes: int, seed: int, with_prior: bool, w
             assert objective(rows, alpha, beta, prior) >= best - 1e-13
 
 
-@pytest.mark.quick("28-2", "34-3")
+@pytest.mark.quick("34-3")
 @pytest.mark.parametrize("n_classes", [2, 3])
 @pytest.mark.parametrize("bits", [18, 28, 30, 34, 44])
 def test_classes_that_overlap_within_a_sliver_have_the_least_loss_or_none(bits: int, n_classes: int) -> None:

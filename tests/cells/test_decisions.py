@@ -562,7 +562,8 @@ def test_a_file_without_rows_says_nothing_of_the_classes(tmp_path: Path) -> None
     assert found["nec"].to_list() == pytest.approx(SCORED.ec.report("q", "y", by="g", metrics=["nec"])["nec"].to_list())
 
 
-@pytest.mark.parametrize("kind", ["vectors", pytest.param("costs by row", marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["vectors", "costs by row"])
 def test_the_page_of_a_sketch_is_that_of_the_rows(kind: str) -> None:
     score, label, options = SCORES[kind]
     sketch = SCORED.ec.sketch(score, label, by=["g", "day"], cluster="user", reduction="decisions", **options)

@@ -44,7 +44,8 @@ def test_a_lock_that_is_a_link_is_not_followed(logs, tmp_path):
     assert (tmp_path / "victim").read_text() == "precious"
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, pytest.param(os.mkdir, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir])
 def test_a_lock_that_is_no_file(logs, tmp_path, make):
     (tmp_path / "out").mkdir()
     make(tmp_path / "out" / ".polars-ec-sketch.lock")

@@ -67,7 +67,7 @@ def command(name, path):
     return (args[0], path, *args[1:])
 
 
-@pytest.mark.quick("log.parquet-compare", "log.parquet-drift", "duckdb-report", "sketches-trend")
+@pytest.mark.quick("log.parquet-compare", "duckdb-report")
 @pytest.mark.parametrize(
     ("log", "name"),
     mostly_slow(

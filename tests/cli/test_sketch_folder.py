@@ -257,10 +257,8 @@ def test_of_what_is_undone_no_input_is_looked_at_that_a_run_is_about(logs, out, 
     assert looked_at == inputs[:1]
 
 
-@pytest.mark.quick("mkfifo")
-@pytest.mark.parametrize(
-    "make", [os.mkfifo, pytest.param(os.mkdir, marks=pytest.mark.slow), lambda path: os.symlink("/dev/zero", path)]
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: os.symlink("/dev/zero", path)])
 def test_a_list_of_what_is_undone_that_is_no_file(logs, out, make):
     make(out / ".polars-ec-sketch.undone.json")
     # A process of its own, which can be ended where it would wait for ever.

@@ -59,6 +59,7 @@ def test_periods_may_be_called_what_they_are(flights):
     assert_frame_equal(named, plain.rename({"ts": "month"}))
 
 
+@pytest.mark.slow
 def test_weights_labels_and_thresholds(logs, tmp_path):
     log = LOG.with_columns(y=pl.when("y").then(pl.lit("late")).when(~pl.col("y")).then(pl.lit("on time")))
     write_files(logs, log, files=FILES)

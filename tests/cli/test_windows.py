@@ -176,6 +176,7 @@ def test_days_are_those_of_the_zone(tmp_path):
         assert found["brier"].item() == pytest.approx(((rows["p"] - rows["y"].cast(float)) ** 2).mean(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_gates_judge_windows(sketches):
     args = ("report", sketches, *DAYS, "--metrics", "nec", "--interval", "0.95", "--format", "csv", "--quiet")
     table = typed(sketches.parent, *args[:-3])

@@ -65,6 +65,7 @@ def test_truths_are_what_long_logs_tend_to() -> None:
     assert calibrated == pytest.approx(truths(System())["min_cllr"], rel=0.01)
 
 
+@pytest.mark.slow
 def test_truths_of_classes_are_what_long_logs_tend_to() -> None:
     log, areas = draw_classes(Sample(1, 200_000), seed=7), areas_of_classes(THREE_CLASSES)
     expected = truths_of_classes(THREE_CLASSES) | areas

@@ -176,6 +176,7 @@ def test_several_models_are_compared_with_the_first_on_the_same_rows() -> None:
     assert "significant" not in ModelsView.of(without).headline
 
 
+@pytest.mark.quick("sketch")
 @pytest.mark.parametrize("source", ["rows", "sketch"])
 def test_a_model_that_is_worse_in_one_group_is_a_finding(source: str) -> None:
     jittered = pl.col("p") * (0.9 + 0.2 * (ROWS % 7) / 6)

@@ -116,7 +116,7 @@ def whole_line(chart) -> pl.DataFrame:
     return rows_of(chart, "line").with_columns(pl.col("x").round(4))
 
 
-@pytest.mark.quick("decision_curve-kind1", "murphy-kind0")
+@pytest.mark.quick("murphy-kind0")
 @pytest.mark.parametrize("kind", [{"exact": True}, {"thresholds": [0.1, 0.3, 0.5]}])
 @pytest.mark.parametrize("name", NAMES)
 def test_differences_are_those_of_compare(name: str, kind: dict[str, Any], monkeypatch) -> None:

@@ -32,6 +32,7 @@ def call(name: str, arguments: str) -> str:
     return f"ec.{name}(p, y, {own}{arguments})"
 
 
+@pytest.mark.slow
 @settings(PROFILE, max_examples=int(EXAMPLES or 2))
 @given(
     st.lists(ROWS, min_size=1, max_size=12), st.one_of(st.sampled_from([-830, -540, 515, 830]), st.integers(-830, 830))

@@ -42,7 +42,7 @@ def rows_of(log: pl.DataFrame, threshold: np.ndarray, **options: Any) -> Rows:
     return Rows(y.astype(int), (p > threshold).astype(int), w, loss, (p - y) ** 2, ones, **options)
 
 
-@pytest.mark.quick("None-constant", "0.2-by_row")
+@pytest.mark.quick("None-constant")
 @pytest.mark.parametrize("of_costs", ["constant", "by_row"])
 @pytest.mark.parametrize("prior", [None, 0.2])
 def test_bounds_are_those_of_numpy(of_costs: str, prior: float | None) -> None:
