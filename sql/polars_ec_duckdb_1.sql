@@ -2465,11 +2465,11 @@ CREATE OR REPLACE MACRO ec._auc_of_orders(high, low) AS
     list_transform(list_transform([{'n1': list_sum(high), 'n': len(high), 'places': ec._places(high) + ec._places(low)}],
         lambda _g: {'pairs': _g['n1'] * (_g['n'] - _g['n1']), 'below': (_g['places'] - _g['n1'] * (_g['n1'] + 1)) / 2e0}),
         lambda _g: CASE WHEN _g['pairs'] > 0 THEN _g['below'] / _g['pairs'] END)[1];
-CREATE OR REPLACE MACRO ec._auc_of_class(score, class, weight) AS
-    CASE WHEN ec._count(class < 0) = 0 THEN ec._auc_of_orders(list(class ORDER BY score, class) FILTER (WHERE class >= 0 AND weight IS NULL),
+CREATE OR REPLACE MACRO ec._auc_of_class(score, class) AS
+    CASE WHEN ec._count(class < 0) = 0 THEN ec._auc_of_orders(list(class ORDER BY score, class) FILTER (WHERE class >= 0),
                                                               list(class ORDER BY score, class DESC) FILTER (WHERE class >= 0)) END;
 CREATE OR REPLACE MACRO ec._auc(score, label, score_type, weight "NULL") AS
-    ec._auc_of_class(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight),
+    ec._auc_of_class(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight)),
 (score, label, score_type, weight) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._auc_of(_g['c']))[1];
 
@@ -4306,7 +4306,7 @@ COMMENT ON MACRO ec.version IS 'Version of these macros: ''0.2.0''';
 -- A stamp of the macros as they are written here, by which ec.register finds that it need not write them. A type holds it, for a
 -- macro cannot hold what a query counted.
 CREATE OR REPLACE TYPE ec._stamp AS ENUM (
-    SELECT concat_ws('-', '0aa22afe522bf287cb34104fa644da3a7282be14ea9f651d4613edd5cffba6c7', count(*),
+    SELECT concat_ws('-', 'de52d527304a9d5e4c92afa2f5b74ea232539577145b932ccf496f2ef8ca8671', count(*),
         bit_xor(hash(function_name, parameters, parameter_types, macro_definition, comment)))
     FROM duckdb_functions() WHERE (database_name, schema_name) IN ((current_database(), 'ec'), ('ec', 'main')));
 COMMIT;

@@ -210,11 +210,11 @@ CREATE OR REPLACE MACRO ec._auc_of_orders(high, low) AS
     list_transform(list_transform([{'n1': list_sum(high), 'n': len(high), 'places': ec._places(high) + ec._places(low)}],
         lambda _g: {'pairs': _g['n1'] * (_g['n'] - _g['n1']), 'below': (_g['places'] - _g['n1'] * (_g['n1'] + 1)) / 2e0}),
         lambda _g: CASE WHEN _g['pairs'] > 0 THEN _g['below'] / _g['pairs'] END)[1];
-CREATE OR REPLACE MACRO ec._auc_of_class(score, class, weight) AS
-    CASE WHEN ec._count(class < 0) = 0 THEN ec._auc_of_orders(list(class ORDER BY score, class) FILTER (WHERE class >= 0 AND weight IS NULL),
+CREATE OR REPLACE MACRO ec._auc_of_class(score, class) AS
+    CASE WHEN ec._count(class < 0) = 0 THEN ec._auc_of_orders(list(class ORDER BY score, class) FILTER (WHERE class >= 0),
                                                               list(class ORDER BY score, class DESC) FILTER (WHERE class >= 0)) END;
 CREATE OR REPLACE MACRO ec._auc(score, label, score_type, weight "NULL") AS
-    ec._auc_of_class(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight), weight),
+    ec._auc_of_class(score, ec._ranked_class(score, label, ec._binned_type(score_type), weight)),
 (score, label, score_type, weight) AS
     list_transform(ec._ranked(score, label, NULL, score_type, weight), lambda _g: ec._auc_of(_g['c']))[1];
 

@@ -148,3 +148,15 @@ def test_one_group_with_bounds_is_compared_with_none(reference: str) -> None:
     compared = log.ec.compare("p", "y", by="group", reference=reference, metrics=["fpr"], margin=10).collect()
     assert compared["value"].null_count() == 0
     assert compared.select("reference", "difference", "p_value", "equivalent").null_count().row(0) == (2, 2, 2, 2)
+
+
+def test_a_large_group_without_errors_has_bounds() -> None:
+    """A rate of 1 has the variance of pseudo-counts, which is no rounding error however many rows there are."""
+    rng, n, few = np.random.default_rng(3), 2_000_000, 5_000
+    y, right = rng.random(n + few) < 0.5, np.append(np.ones(n, bool), rng.random(few) < 0.6)
+    log = pl.DataFrame({"y": y, "p": np.where(y == right, 0.9, 0.1), "group": ["a"] * n + ["b"] * few})
+    compared = log.ec.compare("p", "y", by="group", reference="b", metrics=["accuracy"])
+    rate = right[n:].mean()
+    half = 1.96 * np.sqrt(rate * (1 - rate) / few)
+    bounds = compared.filter(group="a").select("difference_ci_low", "difference_ci_high").row(0)
+    assert bounds == pytest.approx((1 - rate - half, 1 - rate + half), abs=1e-4)

@@ -409,6 +409,11 @@ def test_a_group_column_without_a_name(name):
     for function in (ec.report, ec.sketch):
         with pytest.raises(ValueError, match="rename it"):
             function(NAMED, "p", "y", by=pl.col("k").alias(name))
+    both = ("by", "period")
+    for function, options in ((ec.drift, (*both, "mix")), (ec.best_thresholds, both), (ec.estimate, both)):
+        for option in options:
+            with pytest.raises(ValueError, match=f"{option}= has a column .*rename it"):
+                function(NAMED, "p", "y", **{"period": "period", option: pl.col("k").alias(name)})
 
 
 @pytest.mark.parametrize("name", ["metric", "value"])

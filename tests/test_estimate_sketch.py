@@ -289,6 +289,16 @@ def test_estimates_do_not_depend_on_the_unit_of_weights(log: pl.DataFrame, calib
         assert_frame_equal(found, expected, rel_tol=1e-9)
 
 
+def test_weights_near_the_largest_number_have_estimates() -> None:
+    """The power of two above such a weight is not a number."""
+    y = np.where(np.arange(200) < 100, np.random.default_rng(2).random(200) < 0.4, None)
+    log = pl.DataFrame({"month": [1] * 100 + [2] * 100, "p": [*np.linspace(0.01, 0.99, 100)] * 2, "y": [*y]})
+    call: Any = {"period": "month", "weight": "w", "metrics": ["nec"], "replicates": 10}
+    found, expected = (ec.estimate(log.with_columns(w=unit), "p", "y", **call) for unit in (1e308, 1.0))
+    assert expected["value"].null_count() == 1
+    assert_frame_equal(found, expected, rel_tol=1e-9)
+
+
 @pytest.mark.parametrize("unit", [1e-300, 1e-200, 1e200])
 def test_sketches_of_such_weights_have_no_estimates(unit: float) -> None:
     """They were wrong without a calibrator, because labels that had come did not correct them."""

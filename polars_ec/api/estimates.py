@@ -117,7 +117,7 @@ def estimate(
 
     - The columns of `by` and of the period, `model`, `reference` (the period of the calibrator, as text) and `metric`.
     - `value`: the estimate. It is null if a calibrator has no labelled period before, the fit has no solution, or the group and period have
-      invalid rows, which a warning counts. With "em" also if the scores say nothing of the prior, as equal scores do.
+      invalid rows, which a warning counts. With "em" it is also null if the scores say nothing about the prior, for example if all are equal.
     - `value_ci_low`, `value_ci_high`: the interval for the value that the labels of these rows will show, not for that of a population. So it
       has the noise of the labels, the fit and the estimated prior, but no noise of the scores, which are known. It is null with fewer than
       five clusters in the period or its reference, and if the replicates do not differ.
@@ -207,7 +207,7 @@ def estimate(
     exponent = 0 if weight is None else math.frexp(cells.frame.select(pl.max("weight")).item() or 0.0)[1]
     if weight is not None and abs(exponent) > 300:
         # The squares of such weights may have lost their digits.
-        weight = as_expr(weight, "weight") / 2.0 ** max(exponent, -1000)
+        weight = as_expr(weight, "weight") / 2.0 ** max(-1000, min(exponent, 1000))
         cells, point = counted(log, options=read | {"weight": weight})
     corrections: Cells | None = None
     if odds is not None:

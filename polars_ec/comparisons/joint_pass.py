@@ -618,7 +618,7 @@ def compare_models(
             variance = singletons.variance
         value, reference = (of[:, c] for of in values)
         if isinstance(joint, Moments) and not same:
-            variance = variance.only(~is_degenerate(variance.variance, value + reference, joint.varies))
+            variance = variance.only(~is_degenerate(variance.variance, abs(value) + abs(reference), joint.varies))
         differences[column] = Differences.tested(value, reference, variance.only(known), level, same=same)
     return differences
 

@@ -18,7 +18,7 @@ from polars_ec.formulas.sums import GROUP
 from polars_ec.inference.decomposition import FACTORS, MIX
 from polars_ec.numerics import Integers
 from polars_ec.reports.models import CONFUSION, Model, is_multiclass, metrics_of, named_metrics
-from polars_ec.scores.read import join_groups
+from polars_ec.scores.read import check_are_names, join_groups
 from polars_ec.typing import IntoExpr
 
 OTHERS = ("rest", "total", "best", "highest", "lowest")
@@ -342,6 +342,7 @@ def check_period(frame: pl.LazyFrame, columns: Sequence[pl.Expr]) -> pl.Expr:
 def check_names_of_periods(by: Sequence[str], period: str, taken: Collection[str], mix: Sequence[str] = ()) -> None:
     """Raise ValueError for a column with two roles, or with a name that the result, as `taken`, or the pass over the log uses."""
     for what, names in (("by", by), ("period", [period]), ("mix", mix)):
+        check_are_names(what, names)
         for name in names:
             if name.startswith(_OWN) or (what != "mix" and name in taken):
                 raise ValueError(f"{what}= has a column {name!r}, as the result has: rename it with .alias()")

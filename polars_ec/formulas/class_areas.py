@@ -19,7 +19,7 @@ class Ranks:
 
     @classmethod
     def of(cls, group: Integers, score: Floats) -> Ranks:
-        """Order rows by group and score."""
+        """Order rows, whose groups ascend, by score."""
         rows = pl.DataFrame({"group": group, "score": score}).with_row_index("row")
         # Group by group, in two thirds of the time of a sort by both.
         ordered = pl.col("row").sort_by("score").over("group", mapping_strategy="explode")
@@ -48,7 +48,7 @@ def _runs(starts: Integers) -> tuple[Integers, Integers]:
 
 
 def area_of_ranks(score: pl.Expr, positive: pl.Expr) -> pl.Expr:
-    """The area of a group whose rows count alike, by ranks, in a third of the time; null without either class."""
+    """The area of a group of rows without weights, from the ranks of its positives among all; null without either class."""
     n1, n0 = (mask.sum().cast(pl.Float64) for mask in (positive, ~positive))
     negatives_below = score.rank().filter(positive).sum() - n1 * (n1 + 1) / 2
     return pl.when(n1 > 0, n0 > 0).then(negatives_below / (n1 * n0))
@@ -65,9 +65,8 @@ def area(ranks: Ranks, group: Integers, n_groups: int, positive: Floats, rest: F
     (of_rest, others), (of_positives, total) = (_shares(weight, ranks, here) for weight in (rest, positive))
     ordered = positive[at]
     size = np.bincount(here, ordered, n_groups)
-    areas = np.where(
-        size > 0, np.bincount(here, np.where(ordered > 0, ordered * of_rest, 0.0), n_groups) / size, np.nan
-    )
+    below = np.bincount(here, np.where(ordered > 0, ordered * of_rest, 0.0), n_groups)
+    areas = np.where(size > 0, below / size, np.nan)
     moved = np.empty(len(group))
     moved[at] = np.where(ordered > 0, (of_rest - areas[here]) / total, (1 - of_positives - areas[here]) / others)
     return areas, moved

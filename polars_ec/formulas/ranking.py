@@ -403,9 +403,8 @@ def exact_values(rows: pl.DataFrame, name: str, arguments: RankingArguments) -> 
     amount = ordered["weight"].to_numpy() if weighted else np.ones(ordered.height)
     positive = ordered["positive"].to_numpy()
     sums = {f"w{i}": np.add.reduceat(np.where(positive == i, amount, 0.0), starts) for i in range(2)}
-    cells = ordered[starts].select(
-        GROUP, point=pl.lit(value=True), threshold=score, whole=pl.lit(value=not weighted), **sums
-    )
+    constants = {"point": pl.lit(value=True), "whole": pl.lit(value=not weighted)}
+    cells = ordered[starts].select(GROUP, threshold=score, **constants, **sums)
     prior = right.group_by(GROUP).agg(constant(pl.col("p0")), constant(pl.col("p1"))) if "p0" in rows.columns else None
     prepared = prepare(cells, prior, columns_for([name], arguments))
     return evaluate(prepared, name, arguments).select(GROUP, "value")

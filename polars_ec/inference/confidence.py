@@ -540,7 +540,7 @@ def rescaled_to(number: Floats, moments: Moments) -> Moments:
 
 # Estimates of metrics from the same sums.
 
-# The rounding error of a zero variance, relative to the value.
+# Relative standard errors up to these are rounding: of rows that vary, and of rows that do not, whose sums of squares cancel to half of the digits.
 _DEGENERATE, _DEGENERATE_CLASSES = 1e-9, 1e-6
 
 
@@ -603,7 +603,8 @@ class Estimate:
         """Components of a metric's variance; NaN where a class has no rows, or, for losses, one, or all rows or clusters are equal."""
         components = self.components_of(metric, self.is_degenerate(metric))
         # Losses that are all equal say nothing of what other rows would lose.
-        degenerate = is_degenerate(components.variance, self.values[:, metric], self.moments.varies)
+        varies = self.with_pseudocounts is not None or self.moments.varies  # that of pseudo-counts is small, but not 0
+        degenerate = is_degenerate(components.variance, self.values[:, metric], varies)
         return replace(components, independent=np.where(degenerate, np.nan, components.independent))
 
     def is_degenerate(self, metric: int) -> Bools:

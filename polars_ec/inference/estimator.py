@@ -99,7 +99,7 @@ class Differences:
         with np.errstate(all="ignore"):
             gap = value - reference
             size = np.fmax(np.abs(value), np.abs(reference))
-            degenerate = is_degenerate(variance.variance, size / 10)
+            degenerate = is_degenerate(variance.variance, size)
             equal = degenerate & (np.abs(gap) <= _EQUAL * size) & same
             variance = variance.only(np.isfinite(gap) & (~degenerate | equal))
             low, high = limits(gap, variance, "identity", level)

@@ -169,11 +169,9 @@ class ClassCounts:
         if self._weight is not None or self.is_stated:
             return self.areas_of(self.ranks_by(part.loss))[0]
         rows = pl.DataFrame(matrix_of(self._rows[part.loss], self.n_classes)[0])
-        of_classes = [
-            area_of_ranks(pl.col(name), pl.col(CLASS) == k).alias(name) for k, name in enumerate(rows.columns)
-        ]
+        by_class = [area_of_ranks(pl.col(x), pl.col(CLASS) == k).alias(x) for k, x in enumerate(rows.columns)]
         rows = rows.with_columns(pl.Series(GROUP, self._group), pl.Series(CLASS, self._index))
-        found = rows.group_by(GROUP).agg(of_classes)
+        found = rows.group_by(GROUP).agg(by_class)
         areas = np.full((self.n_groups, self.n_classes), np.nan)
         areas[found[GROUP].to_numpy()] = found.drop(GROUP).to_numpy()
         return areas

@@ -793,16 +793,18 @@ def join_groups(rows: FrameT, others: FrameT, by: Sequence[str]) -> FrameT:
 
 
 def check_names(keys: Iterable[pl.Expr], taken: Collection[str], of: str) -> None:
-    """ValueError if a group column has a name that is taken in a result, none, or one that Polars reads as a pattern."""
+    """ValueError if a group column has a name that is taken in a result, or that cannot be one."""
     names = {key.meta.output_name() for key in keys}
+    check_are_names("by", names)
+    if clash := sorted(names.intersection(taken)):
+        raise ValueError(f"by= has a column {clash[0]!r}, which is also a column of {of}: rename it with .alias()")
+
+
+def check_are_names(option: str, names: Iterable[str]) -> None:
+    """ValueError if one of the names is empty, or Polars reads it as a pattern."""
     for name in names:
         if name in ("", "*") or (name[0], name[-1]) == ("^", "$"):
-            raise ValueError(
-                f"by= has a column {name!r}, which is no name for a column of {of}: rename it with .alias()"
-            )
-    clash = sorted(names.intersection(taken))
-    if clash:
-        raise ValueError(f"by= has a column {clash[0]!r}, which is also a column of {of}: rename it with .alias()")
+            raise ValueError(f"{option}= has a column {name!r}, which is not a valid name: rename it with .alias()")
 
 
 def class_prior_of_log(score: IntoExpr, label: IntoExpr, options: Mapping[str, Any]) -> pl.Expr:

@@ -420,7 +420,7 @@ class Table:
 
 
 def _are_few(places: int, per_place: int, most: int) -> bool:
-    """Whether this many places, of so many bytes each, are few: at most these, or as many as few rows may have."""
+    """Whether so many places of so many bytes fit in memory, and are at most as many as these rows, or few ones, may have."""
     return places * per_place <= _LARGEST and places <= max(_LARGEST_OF_FEW_ROWS, most)
 
 
