@@ -249,16 +249,15 @@ def test_damaged_files_are_told_in_a_line(tmp_path, kind, capfd):
 PANIC = """
 import polars as pl, sys
 from polars.exceptions import PanicException
-import polars_ec.cli.formats as sources
 import os
-scan = sources.pl.scan_parquet
+scan = pl.scan_parquet
 def panicking(files, **kwargs):
     if "bad" in files[0]:
         os.write(2, b"thread 'async-executor-0' panicked at crates/x.rs: stack backtrace\\n")
         raise PanicException("called unwrap() on an Err value\\nstack")
     os.write(2, b"a warning\\n")
     return scan(files, **kwargs)
-sources.pl.scan_parquet = panicking
+pl.scan_parquet = panicking
 from polars_ec_command import main
 sys.argv = ["polars-ec", *sys.argv[1:]]
 main()
